@@ -1,0 +1,72 @@
+"""Collecting findings: a code and a place in, a finished Diagnostic out, with the mode's severity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+from irexec.diagnostics.codes import CODES
+from irexec.diagnostics.diagnostic import Diagnostic, LayerRef, Place, Related, Report, Severity
+
+Mode = Literal["strict", "openvino"]
+
+
+class At(NamedTuple):
+    """A place in a document, before its line and column are known.
+
+    `element` is the element's number in document order; `attribute` the attribute's name, "#text" for the text inside,
+    or None for the start tag.
+    """
+
+    element: int
+    attribute: str | None = None
+
+
+class Findings:
+    """A report under construction. `locate` turns an `At` into a `Place`; it is called for findings only."""
+
+    def __init__(
+        self, locate: Callable[[At], Place] | None = None, *, file: str | None = None, mode: Mode = "strict"
+    ) -> None:
+        self.report = Report()
+        self.mode: Mode = mode
+        self.file = file
+        self._locate = locate
+
+    def place(self, at: At | None) -> Place:
+        if at is None or at.element < 0 or self._locate is None:
+            return Place(file=self.file)
+        return self._locate(at)
+
+    def add(
+        self,
+        code: str,
+        message: str,
+        *,
+        at: At | None = None,
+        place: Place | None = None,
+        severity: Severity | None = None,
+        layer: LayerRef | None = None,
+        related: tuple[tuple[str, At], ...] = (),
+        **details: Any,
+    ) -> Diagnostic:
+        """Add a finding. `details` are the remaining fields of Diagnostic (port, attribute, hint, ...).
+
+        In "openvino" mode an error that OpenVINO itself lets pass becomes a warning.
+        """
+        info = CODES[code]
+        level = severity or info.severity
+        if self.mode == "openvino" and level is Severity.ERROR and info.lenient:
+            level = Severity.WARNING
+        details.setdefault("openvino", info.openvino)
+        diagnostic = Diagnostic(
+            code=code,
+            severity=level,
+            message=message,
+            place=place if place is not None else self.place(at),
+            layer=layer,
+            related=tuple(Related(text, self.place(other)) for text, other in related),
+            **details,
+        )
+        self.report.add(diagnostic)
+        return diagnostic

@@ -1,0 +1,149 @@
+"""Element types: their names in ports and attributes, their width in a file, and their NumPy dtype in memory.
+
+Source: OpenVINO IR, element type names of ports (`FP32`) and of attributes (`f32`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import ml_dtypes
+import numpy as np
+
+
+class ElementType:
+    """One element type. There is exactly one object per type, so `is` compares.
+
+    `name` is OpenVINO's own ("f32"); `bitwidth` the bits one element takes in a `.bin` (0: not fixed);
+    `dtype` the NumPy dtype of an array that holds it, None for dynamic.
+    """
+
+    __slots__ = ("bitwidth", "dtype", "kind", "name", "port_name")
+
+    by_name: ClassVar[dict[str, ElementType]] = {}
+
+    def __init__(self, name: str, bitwidth: int, dtype: Any, kind: str, port_name: str | None = None) -> None:
+        self.name = name
+        self.bitwidth = bitwidth
+        self.dtype: np.dtype[Any] | None = None if dtype is None else np.dtype(dtype)
+        self.kind = kind
+        self.port_name = port_name or name.upper()
+        ElementType.by_name[name] = self
+
+    @property
+    def is_real(self) -> bool:
+        return self.kind == "f"
+
+    @property
+    def is_integral(self) -> bool:
+        return self.kind in "iu"
+
+    @property
+    def is_signed(self) -> bool:
+        return self.kind in "if"
+
+    @property
+    def is_dynamic(self) -> bool:
+        return self.dtype is None
+
+    @property
+    def is_packed(self) -> bool:
+        """True when several elements share a byte in the `.bin`."""
+        return 0 < self.bitwidth < 8
+
+    @property
+    def is_carried(self) -> bool:
+        """True when no NumPy dtype is this type's own: its values travel as uint8 (codes for nf4)."""
+        return self.name in ("u1", "u3", "u6", "nf4")
+
+    def nbytes(self, count: int) -> int:
+        """Bytes that `count` elements take in a `.bin`, rounded up to whole bytes."""
+        return (count * self.bitwidth + 7) >> 3
+
+    @staticmethod
+    def from_port(text: str) -> ElementType | None:
+        """The type a port's `precision` names; spelling is exact. None when it names none."""
+        return _PORT_NAMES.get(text)
+
+    @staticmethod
+    def from_attribute(text: str) -> ElementType | None:
+        """The type an attribute such as `element_type` names; letter case is free. None when it names none."""
+        return _ATTRIBUTE_NAMES.get(text.lower())
+
+    @staticmethod
+    def of(dtype: Any) -> ElementType:
+        """The element type of a NumPy dtype. Raises TypeError for a dtype that no element type has."""
+        dtype = np.dtype(dtype)
+        found = _BY_DTYPE.get(dtype)
+        if found is None and dtype.kind in "UTSO":
+            found = STRING
+        if found is None and (name := dtype.newbyteorder("=")) in _BY_DTYPE:
+            found = _BY_DTYPE[name]
+        if found is None:
+            raise TypeError(f"no element type holds NumPy's {dtype}")
+        return found
+
+    def __repr__(self) -> str:
+        return f"<Type: '{self.name}'>"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _lookup, (self.name,)
+
+
+def _lookup(name: str) -> ElementType:
+    return ElementType.by_name[name]
+
+
+DYNAMIC = ElementType("dynamic", 0, None, "?", "UNSPECIFIED")
+BOOLEAN = ElementType("boolean", 8, np.bool_, "b", "BOOL")
+STRING = ElementType("string", 0, np.dtypes.StringDType(), "s")
+F16 = ElementType("f16", 16, np.float16, "f", "FP16")
+BF16 = ElementType("bf16", 16, ml_dtypes.bfloat16, "f")
+F32 = ElementType("f32", 32, np.float32, "f", "FP32")
+F64 = ElementType("f64", 64, np.float64, "f", "FP64")
+I4 = ElementType("i4", 4, ml_dtypes.int4, "i")
+I8 = ElementType("i8", 8, np.int8, "i")
+I16 = ElementType("i16", 16, np.int16, "i")
+I32 = ElementType("i32", 32, np.int32, "i")
+I64 = ElementType("i64", 64, np.int64, "i")
+U1 = ElementType("u1", 1, np.uint8, "u", "BIN")
+U2 = ElementType("u2", 2, ml_dtypes.uint2, "u")
+U3 = ElementType("u3", 3, np.uint8, "u")
+U4 = ElementType("u4", 4, ml_dtypes.uint4, "u")
+U6 = ElementType("u6", 6, np.uint8, "u")
+U8 = ElementType("u8", 8, np.uint8, "u")
+U16 = ElementType("u16", 16, np.uint16, "u")
+U32 = ElementType("u32", 32, np.uint32, "u")
+U64 = ElementType("u64", 64, np.uint64, "u")
+NF4 = ElementType("nf4", 4, np.uint8, "f")
+F8E4M3 = ElementType("f8e4m3", 8, ml_dtypes.float8_e4m3fn, "f")
+F8E5M2 = ElementType("f8e5m2", 8, ml_dtypes.float8_e5m2, "f")
+F8E8M0 = ElementType("f8e8m0", 8, ml_dtypes.float8_e8m0fnu, "f")
+F4E2M1 = ElementType("f4e2m1", 4, ml_dtypes.float4_e2m1fn, "f")
+# ONNX has complex tensors; no IR element type name reads as one.
+C64 = ElementType("c64", 64, np.complex64, "c")
+C128 = ElementType("c128", 128, np.complex128, "c")
+
+_IR_TYPES = [t for t in ElementType.by_name.values() if t.kind != "c"]
+_PORT_NAMES: dict[str, ElementType] = {t.name: t for t in _IR_TYPES} | {t.name.upper(): t for t in _IR_TYPES}
+for _wrong in ("F16", "F32", "F64", "BOOLEAN", "DYNAMIC"):
+    del _PORT_NAMES[_wrong]
+_PORT_NAMES |= {t.port_name: t for t in _IR_TYPES} | {"bin": U1, "undefined": DYNAMIC}
+
+_ATTRIBUTE_NAMES: dict[str, ElementType] = {t.name: t for t in _IR_TYPES} | {"undefined": DYNAMIC}
+
+_BY_DTYPE: dict[np.dtype[Any], ElementType] = {
+    t.dtype: t for t in ElementType.by_name.values() if t.dtype is not None and not t.is_carried
+}
+
+FLOATS = frozenset({F16, BF16, F32, F64})
+SIGNED = frozenset({I8, I16, I32, I64})
+UNSIGNED = frozenset({U8, U16, U32, U64})
+INTEGERS = SIGNED | UNSIGNED
+NUMERIC = FLOATS | INTEGERS
+INDICES = frozenset({I32, I64})
+LOW_PRECISION = frozenset({I4, U1, U2, U3, U4, U6, NF4, F8E4M3, F8E5M2, F8E8M0, F4E2M1})
+ANY = NUMERIC | LOW_PRECISION | {BOOLEAN, STRING}
