@@ -35,6 +35,9 @@ _TABLE = [
     Code("O007", E, "the kernel failed"),
     Code("O008", E, "an input does not fit the model"),
     Code("O009", N, "the page leaves the result open"),
+    Code("U001", E, "a file cannot be read"),
+    Code("U002", E, "an extension file cannot be loaded"),
+    Code("U003", E, "an option does not fit the other arguments"),
 ]
 
 CODES: dict[str, Code] = {entry.code: entry for entry in _TABLE}

@@ -141,9 +141,9 @@ class Report:
         return Report(sorted(self.diagnostics, key=key))
 
     def to_json(self) -> str:
-        """The report as a JSON text: `{"ok": ..., "diagnostics": [...]}`."""
+        """The report as a JSON text, in ASCII so that any stream can carry it: `{"ok": ..., "diagnostics": [...]}`."""
         findings = [d.to_dict() for d in self.diagnostics]
-        return json.dumps({"ok": self.ok, "diagnostics": findings}, indent=2, ensure_ascii=False)
+        return json.dumps({"ok": self.ok, "diagnostics": findings}, indent=2)
 
 
 class IRError(Exception):

@@ -1,0 +1,10 @@
+"""`python -m irexec`."""
+
+from __future__ import annotations
+
+import sys
+
+from irexec.cli.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())

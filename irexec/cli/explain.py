@@ -1,0 +1,50 @@
+"""`irexec explain`: the page of a diagnostic code, or the list of all codes."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from pathlib import Path
+
+from irexec.diagnostics.codes import CODES
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_FOLDERS = (_PACKAGE / "_codes", _PACKAGE.parent / "docs" / "codes")
+"""Where the pages are: in an installed irexec, and in a checkout."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("codes", nargs="*", metavar="CODE", help="such as P005; without any, all codes are listed")
+
+
+def run(args: argparse.Namespace) -> int:
+    if not args.codes:
+        for entry in CODES.values():
+            print(f"{entry.code}  {entry.severity:<7}  {entry.title}")
+        return 0
+    return max([_explain(code.upper()) for code in args.codes])
+
+
+def page(code: str) -> str:
+    """The Markdown page of a known code, without its front matter; only its title when the page is missing."""
+    for folder in _FOLDERS:
+        path = folder / f"{code}.md"
+        if path.is_file():
+            return without_front_matter(path.read_text(encoding="utf-8"))
+    return f"# {code}: {CODES[code].title}\n"
+
+
+def without_front_matter(text: str) -> str:
+    """`text` without the `---` block at its start, which says how a test exercises the page."""
+    return text.split("\n---\n", 1)[1].lstrip("\n") if text.startswith("---\n") else text
+
+
+def _explain(code: str) -> int:
+    if code not in CODES:
+        near = difflib.get_close_matches(code, CODES, cutoff=0.5)
+        advice = f"did you mean {', '.join(near)}?" if near else "`irexec explain` lists all codes"
+        print(f"irexec explain: unknown code {code!r}: {advice}", file=sys.stderr)
+        return 2
+    print(page(code))
+    return 0

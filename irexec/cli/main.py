@@ -1,0 +1,92 @@
+"""The `irexec` command: picks the module of the subcommand, and turns what happens there into an exit code.
+
+0 done, 1 findings, 2 unusable input or an internal error, 130 interrupted, 141 nobody reads the output any more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {
+    "run": "run a model or a snippet; print inputs, outputs and what was checked",
+    "validate": "report everything that is wrong with models and snippets",
+    "doctest": "run the examples inside documentation pages and compare the values they state",
+    "ops": "show the operator set",
+    "explain": "explain a diagnostic code",
+    "schema": "print the schema of the file format or of one operator",
+}
+"""Command → its line in the help. The module of the same name has `add_arguments(parser)` and `run(args) -> int`."""
+
+INTERRUPTED, NO_READER = 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; argparse leaves by SystemExit for --help and for wrong usage."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        try:
+            return _dispatch(arguments)
+        finally:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _silence_stdout()
+        return NO_READER
+    except Exception as error:
+        if os.environ.get("IREXEC_TRACEBACK") == "1":
+            raise
+        return _failed(error)
+
+
+def _dispatch(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="irexec", description="Run, check and explain OpenVINO IR.")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    chosen = arguments[0] if arguments else None
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        if name == chosen:
+            module = importlib.import_module(f"irexec.cli.{name}")
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    args = parser.parse_args(arguments)
+    code: int = args.run(args)
+    return code
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from irexec import __version__
+
+        parser.exit(message=f"irexec {__version__}\n")
+
+
+def _failed(error: Exception) -> int:
+    """Say in a few words what escaped from a command: the findings of an IRError, or that irexec is at fault."""
+    from irexec.diagnostics import IRError
+    from irexec.diagnostics.render import write
+    from irexec.diagnostics.render.characters import visible_text
+
+    if isinstance(error, IRError):
+        write(error.report, sys.stderr)
+    else:
+        what = visible_text(f"{type(error).__name__}: {error}")
+        print(
+            f"irexec: internal error: {what} (please report it; IREXEC_TRACEBACK=1 shows the traceback)",
+            file=sys.stderr,
+        )
+    return 2
+
+
+def _silence_stdout() -> None:
+    """Let the interpreter's own flush at exit go nowhere instead of failing a second time."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

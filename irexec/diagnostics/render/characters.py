@@ -1,0 +1,42 @@
+"""How a character of a source text appears on a terminal: its visible form, and the cells that takes."""
+
+from __future__ import annotations
+
+import unicodedata
+
+TAB = "    "
+
+# Control, format (zero width, right-to-left overrides), surrogate, line and paragraph separator: shown as an escape,
+# because a terminal would act on them and the text would no longer look like what the file holds.
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def visible(char: str) -> str:
+    """What to print for one character: itself, spaces for a tab, or an escape such as \\x1b."""
+    if " " <= char <= "~":
+        return char
+    if char == "\t":
+        return TAB
+    if unicodedata.category(char) in _HIDDEN:
+        return ascii(char)[1:-1]
+    return char
+
+
+def cells(char: str) -> int:
+    """How many terminal cells `visible(char)` takes: 0 for a combining mark, 2 for a wide character."""
+    shown = visible(char)
+    if len(shown) > 1 or char.isascii():
+        return len(shown)
+    if unicodedata.category(char) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def visible_text(text: str) -> str:
+    """`text` on one line, with nothing in it that a terminal or a log would act on."""
+    return text if text.isascii() and text.isprintable() else "".join(map(visible, text))
+
+
+def width(text: str) -> int:
+    """How many terminal cells `visible_text(text)` takes."""
+    return sum(map(cells, text))

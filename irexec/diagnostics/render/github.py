@@ -1,0 +1,42 @@
+"""The report as GitHub workflow commands, which a pull request shows as annotations beside the lines.
+
+Form: https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from irexec.diagnostics.diagnostic import Diagnostic, Report, Severity
+from irexec.diagnostics.render.characters import visible_text
+from irexec.diagnostics.render.notes import notes
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
+    """One line per finding; `color` is of no use here."""
+    for diagnostic in report:
+        yield f"::{_COMMANDS[diagnostic.severity]} {_properties(diagnostic)}::{_message(diagnostic)}\n"
+
+
+def _properties(diagnostic: Diagnostic) -> str:
+    place = diagnostic.place
+    values: dict[str, object] = {"file": place.file, "line": place.line, "col": place.column}
+    if place.column is not None:
+        values["endColumn"] = place.column + max(place.length, 1)
+    values["title"] = f"irexec {diagnostic.code}"
+    return ",".join(f"{name}={_property(str(value))}" for name, value in values.items() if value is not None)
+
+
+def _message(diagnostic: Diagnostic) -> str:
+    lines = [diagnostic.message, *(f"{label}: {text}" for label, text in notes(diagnostic))]
+    return _data("\n".join(lines))
+
+
+def _data(text: str) -> str:
+    return "%0A".join(visible_text(line).replace("%", "%25") for line in text.split("\n"))
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,13 @@
+"""The report as JSON: what `Report.to_json` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from irexec.diagnostics.diagnostic import Report
+
+
+def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
+    """The pieces of the JSON text; `color` is of no use here."""
+    yield report.to_json()
+    yield "\n"

@@ -1,0 +1,30 @@
+"""The labelled notes below a finding, in the order every renderer shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from irexec.diagnostics.diagnostic import Diagnostic
+
+
+def notes(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
+    """Pairs of label and text: layer (or `in`), found, allowed, openvino, help; what is unknown is left out."""
+    labelled = (
+        ("in" if diagnostic.layer is None else "layer", _subject(diagnostic)),
+        ("found", diagnostic.found),
+        ("allowed", diagnostic.allowed),
+        ("openvino", diagnostic.openvino),
+        ("help", diagnostic.hint),
+    )
+    return ((label, text) for label, text in labelled if text)
+
+
+def _subject(diagnostic: Diagnostic) -> str:
+    """The layer and the part of it that the finding is about, as in `Gather 'g' (opset8), attribute axis`."""
+    parts = []
+    if (layer := diagnostic.layer) is not None:
+        parts.append(f"{layer} ({layer.version})" if layer.version else str(layer))
+    for label in ("port", "attribute", "constraint"):
+        if (value := getattr(diagnostic, label)) is not None:
+            parts.append(f"{label} {value}")
+    return ", ".join(parts)

@@ -1,0 +1,84 @@
+"""The report as SARIF 2.1.0, the exchange format of code scanning services and editors.
+
+Form: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from irexec.diagnostics.codes import CODES
+from irexec.diagnostics.diagnostic import Diagnostic, Place, Report
+from irexec.diagnostics.render.notes import notes
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+
+def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
+    """The pieces of the SARIF log; `color` is of no use here."""
+    yield json.dumps(_log(report), indent=2)
+    yield "\n"
+
+
+def _log(report: Report) -> dict[str, Any]:
+    codes = sorted({diagnostic.code for diagnostic in report})
+    rank = {code: index for index, code in enumerate(codes)}
+    run = {
+        "tool": {"driver": {"name": "irexec", "rules": [_rule(code) for code in codes]}},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(diagnostic, rank[diagnostic.code]) for diagnostic in report],
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(code: str) -> dict[str, Any]:
+    info = CODES[code]
+    openvino = f" OpenVINO: {info.openvino}." if info.openvino else ""
+    return {
+        "id": code,
+        "shortDescription": {"text": info.title},
+        "help": {"text": f"{info.title}.{openvino} `irexec explain {code}` tells more, with an example."},
+        "defaultConfiguration": {"level": str(info.severity)},
+    }
+
+
+def _result(diagnostic: Diagnostic, rule_index: int) -> dict[str, Any]:
+    lines = [diagnostic.message, *(f"{label}: {text}" for label, text in notes(diagnostic))]
+    location = _location(diagnostic.place)
+    if diagnostic.layer is not None:
+        location["logicalLocations"] = [{"name": diagnostic.layer.name, "kind": "element"}]
+    result: dict[str, Any] = {
+        "ruleId": diagnostic.code,
+        "ruleIndex": rule_index,
+        "level": str(diagnostic.severity),
+        "message": {"text": "\n".join(lines)},
+        "locations": [location] if location else [],
+    }
+    if diagnostic.related:
+        result["relatedLocations"] = [
+            {"id": index, "message": {"text": related.message}, **_location(related.place)}
+            for index, related in enumerate(diagnostic.related)
+        ]
+    return result
+
+
+def _location(place: Place) -> dict[str, Any]:
+    if place.file is None:
+        return {}
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(place.file)}}
+    if place.line is not None:
+        region: dict[str, Any] = {"startLine": place.line}
+        if place.column is not None:
+            region |= {"startColumn": place.column, "endColumn": place.column + max(place.length, 1)}
+        physical["region"] = region
+    return {"physicalLocation": physical}
+
+
+def _uri(file: str) -> str:
+    """A path as a URI: absolute ones with the scheme `file`, relative ones relative to where irexec ran."""
+    path = Path(file)
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix().encode("utf-8", "surrogateescape"))

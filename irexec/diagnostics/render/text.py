@@ -1,0 +1,145 @@
+"""The report as text for people: the source line, a caret under the place, and notes, in rustc's habit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from irexec.diagnostics.diagnostic import Diagnostic, Place, Report, Severity
+from irexec.diagnostics.render.characters import cells, visible_text, width
+from irexec.diagnostics.render.notes import notes
+
+SOURCE_CELLS = 100
+"""How much of a source line is shown; a fixed width, so that the same report always looks the same."""
+
+_STYLES = {
+    Severity.ERROR: "bold red",
+    Severity.WARNING: "bold yellow",
+    Severity.NOTE: "bold green",
+    "frame": "bold blue",
+    "strong": "bold",
+    "plain": "",
+}
+
+
+class _Piece(NamedTuple):
+    text: str
+    style: str = "plain"
+
+
+_Line = list[_Piece]
+
+
+def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
+    """One text per finding, then the summary."""
+    for diagnostic in report:
+        yield _printed([*_finding(diagnostic), []], color)
+    yield _printed(_summary(report), color)
+
+
+def _finding(diagnostic: Diagnostic) -> Iterator[_Line]:
+    places = [diagnostic.place, *(related.place for related in diagnostic.related)]
+    gutter = max((len(str(place.line)) for place in places if place.line is not None), default=1)
+    yield [
+        _Piece(f"{diagnostic.severity}[{diagnostic.code}]", diagnostic.severity),
+        _Piece(f": {_one_line(diagnostic.message)}", "strong"),
+    ]
+    yield from _snippet(diagnostic.place, gutter, "-->", "^", diagnostic.severity, "")
+    for related in diagnostic.related:
+        yield from _snippet(related.place, gutter, ":::", "-", "frame", _one_line(related.message))
+    labelled = list(notes(diagnostic))
+    if labelled and any(place.source_line is not None for place in places):
+        yield [_Piece(" " * (gutter + 1) + "|", "frame")]
+    for label, text in labelled:
+        first, *rest = text.split("\n")
+        yield [
+            _Piece(" " * (gutter + 1) + "= ", "frame"),
+            _Piece(f"{label}:", "strong"),
+            _Piece(f" {visible_text(first)}"),
+        ]
+        for line in rest:
+            yield [_Piece(" " * (gutter + len(label) + 5) + visible_text(line))]
+
+
+def _snippet(place: Place, gutter: int, arrow: str, mark: str, style: str, label: str) -> Iterator[_Line]:
+    """Where a place is, and the source line with the place underlined; `label` stands after the underline."""
+    where = visible_text(":".join(str(part) for part in (place.file, place.line, place.column) if part is not None))
+    head = _Piece(" " * gutter + f"{arrow} ", "frame")
+    if place.source_line is None or place.line is None or place.column is None:
+        if where or label:
+            yield [head, _Piece(": ".join(filter(None, (where, label))))]
+        return
+    yield [head, _Piece(where)]
+    shown, start, length = excerpt(place.source_line, place.column - 1, place.length)
+    bar = _Piece(" " * (gutter + 1) + "|", "frame")
+    yield [bar]
+    yield [_Piece(f"{place.line:>{gutter}} |", "frame"), _Piece(f" {shown}".rstrip())]
+    yield [bar, _Piece(" " * (start + 1) + mark * length + (f" {label}" if label else ""), style)]
+
+
+def excerpt(line: str, start: int, length: int) -> tuple[str, int, int]:
+    """The part of `line` to show around a span, and the cells at which the underline starts and how many it takes.
+
+    `start` counts characters from 0. A line of more than SOURCE_CELLS cells is cut on both sides of the span, with
+    `...` where something was left out.
+    """
+    line = line.rstrip("\r\n")
+    start = min(start, len(line))
+    stop = max(start, min(start + length, len(line)))
+    left, right = _window(line, start)
+    before, after = ("..." if left else ""), ("..." if right < len(line) else "")
+    shown = before + visible_text(line[left:right]) + after
+    underlined = width(line[start : min(stop, right)])
+    return shown, len(before) + width(line[left:start]), max(underlined, 1)
+
+
+def _window(line: str, start: int) -> tuple[int, int]:
+    """The characters to show: up to half the room before `start`, unless what follows leaves more of it."""
+    left, room = _backward(line, start, SOURCE_CELLS // 2)
+    right, room = _forward(line, start, SOURCE_CELLS // 2 + room)
+    left, room = _backward(line, left, room)
+    return left, right
+
+
+def _backward(line: str, index: int, room: int) -> tuple[int, int]:
+    while index > 0 and (cost := cells(line[index - 1])) <= room:
+        index, room = index - 1, room - cost
+    return index, room
+
+
+def _forward(line: str, index: int, room: int) -> tuple[int, int]:
+    while index < len(line) and (cost := cells(line[index])) <= room:
+        index, room = index + 1, room - cost
+    return index, room
+
+
+def _summary(report: Report) -> Iterator[_Line]:
+    """`2 errors, 1 warning`, and where to read more."""
+    counts = Counter(diagnostic.severity for diagnostic in report)
+    if not counts:
+        yield [_Piece("no findings", "strong")]
+        return
+    line: _Line = []
+    for severity in Severity:
+        if count := counts[severity]:
+            line += [_Piece(", ")] if line else []
+            line.append(_Piece(f"{count} {severity}{'' if count == 1 else 's'}", severity))
+    yield line
+    yield [_Piece(f"more: irexec explain {' '.join(sorted({diagnostic.code for diagnostic in report}))}")]
+
+
+def _one_line(text: str) -> str:
+    return visible_text(" ".join(text.split("\n")))
+
+
+def _printed(lines: Iterable[_Line], color: bool) -> str:
+    if not color:
+        return "".join("".join(piece.text for piece in line) + "\n" for line in lines)
+    from rich.color import ColorSystem
+    from rich.style import Style
+
+    def painted(piece: _Piece) -> str:
+        return Style.parse(_STYLES[piece.style]).render(piece.text, color_system=ColorSystem.STANDARD)
+
+    return "".join("".join(map(painted, line)) + "\n" for line in lines)

@@ -1,0 +1,202 @@
+"""The text form of a report: golden texts, and where carets stand."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from irexec.diagnostics import Diagnostic, LayerRef, Place, Related, Report, Severity
+from irexec.diagnostics.render import render
+from irexec.diagnostics.render.characters import cells, visible, visible_text, width
+from irexec.diagnostics.render.text import SOURCE_CELLS, excerpt
+
+
+def at(source: str, part: str, line: int = 12, file: str = "model.xml") -> Place:
+    """The place of `part` in a source line."""
+    return Place(file, line, source.index(part) + 1, len(part), source)
+
+
+DIM = Diagnostic(
+    code="O006",
+    severity=Severity.ERROR,
+    message="the declared shape differs from the inferred one",
+    place=at("        <dim>5</dim>", "5"),
+    layer=LayerRef("3", "scatter", "ScatterUpdate", "opset3"),
+    port="0",
+    found="[2,5]",
+    allowed="[2,4]",
+    openvino="does not compare them",
+    hint="write 4",
+)
+
+DUPLICATE = Diagnostic(
+    code="O003",
+    severity=Severity.WARNING,
+    message="two layers have the id 3",
+    place=at('\t<layer id="3" name="b"/>', "3", line=101),
+    related=(
+        Related("first used here", at('\t<layer id="3" name="a"/>', "3", line=8)),
+        Related("and read by", Place("model.xml", 120, 1)),
+    ),
+)
+
+
+def test_a_finding_with_every_note() -> None:
+    assert render(Report([DIM])) == (
+        "error[O006]: the declared shape differs from the inferred one\n"
+        "  --> model.xml:12:14\n"
+        "   |\n"
+        "12 |         <dim>5</dim>\n"
+        "   |              ^\n"
+        "   |\n"
+        "   = layer: ScatterUpdate 'scatter' (opset3), port 0\n"
+        "   = found: [2,5]\n"
+        "   = allowed: [2,4]\n"
+        "   = openvino: does not compare them\n"
+        "   = help: write 4\n"
+        "\n"
+        "1 error\n"
+        "more: irexec explain O006\n"
+    )
+
+
+def test_related_places_are_shown_below() -> None:
+    assert render(Report([DUPLICATE])) == (
+        "warning[O003]: two layers have the id 3\n"
+        "   --> model.xml:101:13\n"
+        "    |\n"
+        '101 |     <layer id="3" name="b"/>\n'
+        "    |                ^\n"
+        "   ::: model.xml:8:13\n"
+        "    |\n"
+        '  8 |     <layer id="3" name="a"/>\n'
+        "    |                - first used here\n"
+        "   ::: model.xml:120:1: and read by\n"
+        "\n"
+        "1 warning\n"
+        "more: irexec explain O003\n"
+    )
+
+
+def test_a_finding_without_a_place() -> None:
+    note = Diagnostic("O009", Severity.NOTE, "the order is open", constraint="C2")
+    assert render(Report([note])) == (
+        "note[O009]: the order is open\n  = in: constraint C2\n\n1 note\nmore: irexec explain O009\n"
+    )
+
+
+def test_notes_of_several_lines_are_aligned() -> None:
+    finding = Diagnostic("O001", Severity.ERROR, "differs", Place("m.xml"), allowed="[1,2]\n[1,3]")
+    assert "  = allowed: [1,2]\n             [1,3]\n" in render(Report([finding]))
+
+
+@pytest.mark.parametrize(
+    ("severities", "summary"),
+    [
+        ([], "no findings"),
+        ([Severity.ERROR, Severity.WARNING, Severity.ERROR], "2 errors, 1 warning"),
+        ([Severity.NOTE, Severity.NOTE], "2 notes"),
+        ([Severity.NOTE, Severity.ERROR, Severity.WARNING], "1 error, 1 warning, 1 note"),
+    ],
+)
+def test_summary(severities: list[Severity], summary: str) -> None:
+    report = Report([Diagnostic("O001", severity, "m") for severity in severities])
+    assert summary in render(report).splitlines()
+
+
+def caret(source: str, part: str) -> tuple[str, str]:
+    """The text above the caret line, and the text that the carets stand under, cell for cell."""
+    shown, start, length = excerpt(source, source.index(part), len(part))
+    before, under = "", ""
+    for char in shown:
+        if width(before) < start:
+            before += char
+        elif width(under) < length:
+            under += char
+    assert (width(before), width(under)) == (start, length)
+    return shown, under
+
+
+@pytest.mark.parametrize(
+    ("source", "part"),
+    [
+        ('<layer id="3"/>', "3"),
+        ('\t\t<layer\tid="33"/>', "33"),
+        ('<layer name="漢字" id="3"/>', "3"),
+        ('<layer name="漢字" id="3"/>', "漢字"),
+        ('<layer name="e\u0301te\u0301" id="7"/>', "7"),
+        ('<layer name="\x1b[2J" id="7"/>', "7"),
+        ('<layer name="😀" id="7"/>', "7"),
+        ("x" * 400 + "<7>" + "y" * 400, "7"),
+        ("漢" * 400 + "7" + "字" * 400, "7"),
+        ("\t" * 400 + "7", "7"),
+        ("7" + "y" * 1000, "7"),
+        ("y" * 1000 + "7", "7"),
+    ],
+)
+def test_the_caret_stands_under_the_place(source: str, part: str) -> None:
+    shown, under = caret(source, part)
+    assert under == part
+    assert width(shown) <= SOURCE_CELLS + 2 * len("...")
+
+
+def test_a_long_line_is_cut_on_both_sides() -> None:
+    shown, start, length = excerpt("a" * 300 + "HERE" + "b" * 300, 300, 4)
+    assert shown == "..." + "a" * 50 + "HERE" + "b" * 46 + "..."
+    assert (start, length) == (53, 4)
+
+
+def test_a_span_never_leaves_its_line() -> None:
+    assert excerpt("<net", 2, 50) == ("<net", 2, 2)
+    assert excerpt("<net", 4, 1) == ("<net", 4, 1)
+    assert excerpt("", 7, 1) == ("", 0, 1)
+    assert excerpt("x" * 5000, 0, 5000) == ("x" * SOURCE_CELLS + "...", 0, SOURCE_CELLS)
+
+
+@pytest.mark.parametrize(
+    ("char", "shown"),
+    [("a", "a"), ("\t", "    "), ("\x1b", "\\x1b"), ("\x9b", "\\x9b"), ("\u202e", "\\u202e"), ("\u200b", "\\u200b")]
+    + [("\udcff", "\\udcff"), ("\u2028", "\\u2028"), ("é", "é"), ("漢", "漢"), ("\U000e0001", "\\U000e0001")],
+)
+def test_what_a_terminal_would_act_on_is_escaped(char: str, shown: str) -> None:
+    assert visible(char) == shown
+    assert char.isprintable() or cells(char) == len(shown)
+
+
+def test_hostile_text_reaches_the_terminal_escaped_everywhere() -> None:
+    evil = "\x1b]0;owned\x07\r\u202e"
+    finding = Diagnostic(
+        "O001", Severity.ERROR, evil, Place(evil, 1, 1, 1, evil), LayerRef(evil, evil, evil, evil), evil, evil, evil
+    )
+    finding_with_notes = Diagnostic("O001", Severity.ERROR, evil, found=evil, allowed=evil, openvino=evil, hint=evil)
+    shown = render(Report([finding, finding_with_notes]))
+    assert not set(shown) & set("\x1b\x07\r\u202e")
+    assert "\\x1b]0;owned" in shown
+
+
+def test_a_message_stays_on_its_line() -> None:
+    first = render(Report([Diagnostic("O001", Severity.ERROR, "one\ntwo")])).splitlines()[0]
+    assert first == "error[O001]: one two"
+
+
+def test_colour_adds_nothing_but_colour() -> None:
+    report = Report([DIM, DUPLICATE])
+    coloured = render(report, color=True)
+    assert "\x1b[1;31merror[O006]\x1b[0m" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render(report)
+
+
+def test_plain_text_does_not_import_rich() -> None:
+    code = (
+        "import sys; from irexec.diagnostics import *; from irexec.diagnostics.render import render;"
+        "render(Report([Diagnostic('O001', Severity.ERROR, 'm')])); sys.exit('rich' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_visible_text_keeps_what_is_printable() -> None:
+    assert visible_text("a\tb") == "a    b"
+    assert visible_text("naïve 漢字") == "naïve 漢字"
