@@ -192,7 +192,7 @@ def parse_dimension(text: str) -> Dimension:
     return Dimension(low, high)
 
 
-class PartialShape(Sequence[Dimension]):
+class PartialShape:
     """A shape of known or dynamic rank; immutable. Iterating or indexing a dynamic rank raises UnknownRank."""
 
     __slots__ = ("_dims",)
@@ -252,7 +252,7 @@ class PartialShape(Sequence[Dimension]):
         return self.to_shape()
 
     @property
-    def count(self) -> Dimension:
+    def size(self) -> Dimension:
         """The number of elements, as far as it is known."""
         result = Dimension(1)
         for d in self.dims:

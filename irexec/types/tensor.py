@@ -32,10 +32,6 @@ class TensorType:
         return self.shape.rank
 
     @property
-    def count(self) -> Dimension:
-        return self.shape.count
-
-    @property
     def known(self) -> list[int | Dimension] | None:
         """The values in row-major order as int or Dimension, for a shape-like tensor; None when nothing is known."""
         if self.value is not None:

@@ -1,0 +1,349 @@
+"""Attributes: how the text of a `<data>` attribute becomes a Python value, and what is said when it cannot.
+
+An operator declares plain Python types; the text form of each lives here, once.
+Source: OpenVINO IR, attribute syntaxes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+import types as python_types
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+
+import pydantic
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
+from pydantic_core import PydanticCustomError
+
+from irexec.types import MAX_LENGTH, ElementType, PartialShape
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """The attribute's name in a file, where it is no Python name: `Annotated[bool, Alias("exclude-pad")]`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderDefault:
+    """What OpenVINO's reader takes when the attribute is left out, where that is not the page's default."""
+
+    value: Any
+
+
+NonNegative = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+# 0 is OpenVINO's "not given" for list attributes; pages give each list its own length rule.
+PositiveInts = tuple[Annotated[int, Field(ge=1)], ...]
+NonNegativeInts = tuple[Annotated[int, Field(ge=0)], ...]
+
+
+class Problem(NamedTuple):
+    """Something wrong with one attribute. `attribute` is its name in the file."""
+
+    code: str
+    attribute: str
+    message: str
+    hint: str | None = None
+    allowed: str | None = None
+
+
+class Unreadable(ValueError):
+    """The text is not a value of the attribute's type. `lenient` is what OpenVINO reads all the same, if anything."""
+
+    def __init__(self, code: str, message: str, lenient: Any = None) -> None:
+        super().__init__(message)
+        self.code, self.lenient = code, lenient
+
+
+_INTEGER = re.compile(r"-?[0-9]+\Z")
+_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+
+
+def read_int(text: str) -> int:
+    """A decimal 64-bit integer."""
+    if not _INTEGER.match(text):
+        prefix = re.match(r"\s*([+-]?[0-9]+)", text)
+        raise Unreadable("D003", f"{text!r} is not an integer", int(prefix[1]) if prefix else None)
+    value = int(text)
+    if not -MAX_LENGTH - 1 <= value <= MAX_LENGTH:
+        raise Unreadable("D003", f"{text} does not fit a 64-bit integer")
+    return value
+
+
+def read_float(text: str) -> float:
+    """A decimal number, `inf`, `-inf` or `nan`."""
+    if text in ("inf", "-inf", "nan"):
+        return float(text)
+    if not _FLOAT.match(text):
+        prefix = re.match(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", text)
+        raise Unreadable("D003", f"{text!r} is not a number", float(prefix[0]) if prefix else None)
+    return float(text)
+
+
+def read_bool(text: str) -> bool:
+    """`true`, `false`, `1` or `0`."""
+    if text in ("true", "1"):
+        return True
+    if text in ("false", "0"):
+        return False
+    lowered = text.lower()
+    raise Unreadable("D004", f"{text!r} is not a boolean", lowered == "true" if lowered in ("true", "false") else None)
+
+
+def read_list(item: Callable[[str], Any], text: str) -> tuple[Any, ...]:
+    """Comma-separated items with free blanks; an empty text is an empty list."""
+    if not text.strip():
+        return ()
+    parts = [part.strip() for part in text.split(",")]
+    if "" in parts:
+        where = "a trailing comma" if parts[-1] == "" and "" not in parts[:-1] else "an empty item"
+        lenient = tuple(item(p) for p in parts[:-1]) if where == "a trailing comma" else None
+        raise Unreadable("D006", f"the list {text!r} has {where}", lenient)
+    return tuple(item(part) for part in parts)
+
+
+def read_element_type(text: str) -> ElementType:
+    """An element type by its attribute name (`f32`, `i64`)."""
+    found = ElementType.from_attribute(text)
+    if found is None:
+        port = ElementType.from_port(text)
+        hint = f"; attributes spell it {port.name!r}" if port else ""
+        raise Unreadable("D003", f"{text!r} is not an element type{hint}")
+    return found
+
+
+def read_shape(text: str) -> PartialShape:
+    """A partial shape: `1,3,?,1..10`, `...`, or nothing for a scalar."""
+    try:
+        return PartialShape.parse(text)
+    except ValueError as error:
+        code = "S001" if "reversed" in str(error) else "S002" if "negative" in str(error) else "S003"
+        raise Unreadable(code if "64-bit" in str(error) or code != "S003" else "S006", str(error)) from None
+
+
+_READERS: dict[Any, Callable[[str], Any]] = {
+    int: read_int,
+    float: read_float,
+    bool: read_bool,
+    str: str,
+    ElementType: read_element_type,
+    PartialShape: read_shape,
+}
+_JSON_SCHEMAS: dict[Any, dict[str, Any]] = {
+    ElementType: {"type": "string", "enum": sorted(n for n, t in ElementType.by_name.items() if t.kind != "c")},
+    PartialShape: {"type": "string", "description": "partial shape, such as 1,3,?,1..10"},
+}
+
+
+def _base(annotation: Any) -> Any:
+    """The annotation without Annotated and without `| None`."""
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) in (Union, python_types.UnionType):
+        members = [a for a in get_args(annotation) if a is not type(None)]
+        if len(members) == 1:
+            return _base(members[0])
+    return annotation
+
+
+def _reader(annotation: Any) -> Callable[[str], Any]:
+    """The text form of a declared type. Raises TypeError for a type that has none."""
+    base = _base(annotation)
+    if get_origin(base) is tuple:
+        return partial(read_list, _reader(get_args(base)[0]))
+    if get_origin(base) is Literal:
+        return partial(_read_member, get_args(base))
+    if base in _READERS:
+        return _READERS[base]
+    raise TypeError(
+        f"{annotation!r} has no text form: use int, float, bool, str, ElementType, PartialShape, Literal or tuple"
+    )
+
+
+def _read_member(members: tuple[str, ...], text: str) -> str:
+    if text in members:
+        return text
+    folded = {m.lower(): m for m in members}
+    allowed = ", ".join(repr(m) for m in members)
+    raise Unreadable("D005", f"{text!r} is not one of {allowed}", folded.get(text.lower()))
+
+
+def _validator(annotation: Any) -> Callable[[Any], Any]:
+    read = _reader(annotation)
+    base = _base(annotation)
+    is_list = get_origin(base) is tuple
+    enum = get_args(base) if get_origin(base) is Literal else ()
+
+    def validate(value: Any) -> Any:
+        if isinstance(value, str) and (base is not str):
+            try:
+                return read(value)
+            except Unreadable as error:
+                raise PydanticCustomError(
+                    "unreadable", "{reason}", {"reason": str(error), "code": error.code, "lenient": error.lenient}
+                ) from None
+        if is_list and not isinstance(value, tuple) and hasattr(value, "__iter__"):
+            return tuple(v.item() if hasattr(v, "item") else v for v in value)
+        if base is ElementType and not isinstance(value, ElementType) and value is not None:
+            return ElementType.of(value)
+        if base is PartialShape and value is not None and not isinstance(value, PartialShape):
+            return PartialShape(value)
+        if enum and value is None and "none" in enum:
+            return "none"
+        return value
+
+    return validate
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One declared attribute: its Python name, its name in a file, its annotation and default."""
+
+    name: str
+    file_name: str
+    annotation: Any
+    default: Any = inspect.Parameter.empty
+    reader_default: Any = inspect.Parameter.empty
+
+    @property
+    def required(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The allowed texts of an enumeration; empty for other types."""
+        base = _base(self.annotation)
+        return get_args(base) if get_origin(base) is Literal else ()
+
+    @staticmethod
+    def declare(name: str, annotation: Any, default: Any) -> Attribute:
+        """From a keyword-only parameter. Raises TypeError for a type that has no text form."""
+        _reader(annotation)
+        marks = getattr(annotation, "__metadata__", ())
+        file_name = next((m.name for m in marks if isinstance(m, Alias)), name)
+        reader_default = next((m.value for m in marks if isinstance(m, ReaderDefault)), inspect.Parameter.empty)
+        return Attribute(name, file_name, annotation, default, reader_default)
+
+
+def attribute_model(title: str, attributes: tuple[Attribute, ...], doc: str | None) -> type[BaseModel]:
+    """The pydantic model of an operator's `<data>`: unknown attributes forbidden, text forms and values both taken."""
+    fields: dict[str, Any] = {}
+    for a in attributes:
+        extra: list[Any] = [BeforeValidator(_validator(a.annotation))]
+        if (schema := _JSON_SCHEMAS.get(_base(a.annotation))) is not None:
+            extra.append(WithJsonSchema(schema))
+        if _base(a.annotation) is float:
+            extra.append(AfterValidator(float))
+        annotation = a.annotation
+        for mark in extra:
+            annotation = Annotated[annotation, mark]
+        default = ... if a.required else a.default
+        alias = None if a.file_name == a.name else a.file_name
+        fields[a.name] = (annotation, Field(default, alias=alias))
+    config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, populate_by_name=True)
+    return create_model(title, __config__=config, __doc__=doc, **fields)
+
+
+def parse_attributes(
+    model: type[BaseModel], attributes: tuple[Attribute, ...], given: dict[str, Any]
+) -> tuple[dict[str, Any], list[Problem]]:
+    """Validate `given` (file name → text or value): the values by Python name, and every problem found.
+
+    A text that OpenVINO would still read stands with the value OpenVINO reads; other bad attributes are left out, so
+    that a required one may be missing from the result.
+    """
+    problems: list[Problem] = []
+    given = dict(given)
+    by_file_name = {a.file_name: a for a in attributes} | {a.name: a for a in attributes}
+    for _ in range(3):
+        try:
+            parsed = model.model_validate(given)
+            break
+        except pydantic.ValidationError as error:
+            for finding in error.errors(include_url=False):
+                _note(finding, given, by_file_name, problems)
+    else:
+        parsed = model.model_construct()
+    return {a.name: getattr(parsed, a.name) for a in attributes if hasattr(parsed, a.name)}, problems
+
+
+def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], problems: list[Problem]) -> None:
+    """Turn one pydantic error into a Problem, and mend `given` so that the rest can be validated."""
+    name = str(finding["loc"][0])
+    kind, text = finding["type"], given.get(name)
+    attribute = declared.get(name)
+    allowed = ", ".join(attribute.members) if attribute and attribute.members else None
+    if kind == "extra_forbidden":
+        problems.append(Problem("D001", name, f"the operator has no attribute {name!r}", _nearest(name, declared)))
+        given.pop(name, None)
+        return
+    if kind == "missing":
+        problems.append(Problem("D002", name, f"the required attribute {name!r} is missing", allowed=allowed))
+        given[name] = _neutral(attribute)
+        return
+    if kind == "unreadable":
+        context = finding["ctx"]
+        hint = None
+        if context["code"] == "D005" and attribute:
+            hint = _nearest(str(text), dict.fromkeys(attribute.members))
+        problems.append(Problem(context["code"], name, f"{name}: {context['reason']}", hint, allowed))
+        lenient = context["lenient"]
+        given[name] = lenient if lenient is not None else _neutral(attribute)
+        return
+    message = f"{name}: {finding['msg'][0].lower()}{finding['msg'][1:]}, not {_shown(text)}"
+    negative = kind in ("greater_than", "greater_than_equal") and "-" in _shown(text)
+    code = "D007" if negative else "D005" if kind == "literal_error" else "D010"
+    if not any(p.code == code and p.attribute == name for p in problems):
+        problems.append(Problem(code, name, message, allowed=allowed))
+    given[name] = _neutral(attribute)
+
+
+def _neutral(attribute: Attribute | None) -> Any:
+    """A value that passes, so that the other attributes can be judged."""
+    if attribute is None:
+        return None
+    if not attribute.required:
+        return attribute.default
+    base = _base(attribute.annotation)
+    if attribute.members:
+        return attribute.members[0]
+    neutral: dict[Any, Any] = {int: 1, float: 1.0, bool: False, str: "", PartialShape: PartialShape.dynamic()}
+    neutral[ElementType] = ElementType.by_name["dynamic"]
+    return () if get_origin(base) is tuple else neutral.get(base)
+
+
+def _nearest(name: str, known: dict[str, Any]) -> str | None:
+    import difflib
+
+    folded = {k.lower(): k for k in known}
+    close = difflib.get_close_matches(name.lower(), folded, 1, 0.6)
+    return f"did you mean {folded[close[0]]!r}?" if close else None
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def attribute_text(value: Any) -> str:
+    """The text that a file holds for a value: OpenVINO's own form, floats exact."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, ElementType):
+        return value.name
+    if isinstance(value, PartialShape):
+        return value.to_string()
+    if isinstance(value, float):
+        return (
+            repr(int(value))
+            if value.is_integer() and abs(value) < 1e15 and not math.copysign(1, value) < 0
+            else repr(value)
+        )
+    if isinstance(value, (tuple, list)):
+        return ", ".join(attribute_text(v) for v in value)
+    return str(value)

@@ -1,0 +1,1 @@
+"""Bitwise operators, a file per operation page or family of one-liners."""

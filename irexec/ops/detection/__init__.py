@@ -1,0 +1,1 @@
+"""Object detection operators, a file per operation page or family of one-liners."""

@@ -1,0 +1,1 @@
+"""Image processing operators, a file per operation page or family of one-liners."""

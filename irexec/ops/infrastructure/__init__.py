@@ -1,0 +1,1 @@
+"""Infrastructure operators, a file per operation page or family of one-liners."""

@@ -1,0 +1,44 @@
+"""Parameter, Const and Result: where values enter a model, stand in it, and leave it.
+
+Source: operation pages Parameter-1, Constant-1, Result-1.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from irexec.ops.operator import ANY_ELEMENTS, Array, Check, TypeFrom, operator
+from irexec.ops.rules import same_as
+from irexec.types import ElementType, PartialShape
+
+T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
+
+
+@operator("Parameter", "opset1")
+def parameter_1(*, shape: PartialShape, element_type: ElementType) -> Annotated[Array, TypeFrom("element_type")]:
+    """An input of the model. It has no kernel: the engine puts the caller's array in its place."""
+    raise TypeError("a Parameter has no value of its own")
+
+
+@parameter_1.shapes
+def _(check: Check, *, shape: PartialShape, element_type: ElementType) -> PartialShape:
+    return shape
+
+
+@operator("Const", "opset1")
+def const_1(
+    *, element_type: ElementType, shape: tuple[int, ...], offset: int = 0, size: int = 0
+) -> Annotated[Array, TypeFrom("element_type")]:
+    """A constant out of the `.bin`. It has no kernel: the weights hold its value."""
+    raise TypeError("a Const has no value but that of the weights")
+
+
+@const_1.shapes
+def _(check: Check, *, element_type: ElementType, shape: tuple[int, ...], offset: int, size: int) -> PartialShape:
+    return PartialShape(max(d, 0) for d in shape)
+
+
+@operator("Result", "opset1", shapes=same_as(), view="input", values="kernel")
+def result_1(input: T, /) -> T:
+    """An output of the model: its input, unchanged."""
+    return input

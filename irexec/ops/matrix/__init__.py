@@ -1,0 +1,1 @@
+"""Matrix multiplication operators, a file per operation page or family of one-liners."""

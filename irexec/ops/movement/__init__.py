@@ -1,0 +1,1 @@
+"""Data movement operators, a file per operation page or family of one-liners."""

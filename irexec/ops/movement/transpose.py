@@ -1,0 +1,48 @@
+"""Transpose: the dimensions of a tensor in another order.
+
+Source: operation page Transpose-1.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.types import ANY, INTEGERS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
+
+
+@operator("Transpose", "opset1", view="arg", values="kernel")
+def transpose_1(arg: T, input_order: T_AXIS, /) -> T:
+    """`arg` with its dimensions in the order that `input_order` (1D, shape [rank] or [0]) gives; [0] reverses them.
+
+    Raises ConstraintError C1 when `input_order` is not a permutation of the axes.
+    """
+    if input_order.size == 0:
+        return arg.transpose()
+    order = [int(i) for i in input_order]
+    require(
+        "C1",
+        sorted(order) == list(range(arg.ndim)),
+        f"{order} is no permutation of {arg.ndim} axes",
+        port="input_order",
+    )
+    return arg.transpose(order)
+
+
+@transpose_1.shapes
+def _(check: Check, arg: TensorType, input_order: TensorType) -> PartialShape:
+    check(
+        "C2", input_order.rank in (None, 1), f"input_order has rank {input_order.rank}, expected 1", port="input_order"
+    )
+    order, rank = input_order.ints, arg.rank
+    if order == []:
+        return PartialShape(reversed(arg.shape.dims))
+    if order is None or rank is None:
+        return PartialShape.dynamic(rank)
+    message = f"{order} is no permutation of the {rank} axes of arg"
+    if not check("C1", sorted(order) == list(range(rank)), message, port="input_order"):
+        return PartialShape.dynamic(rank)
+    return PartialShape(arg.shape[i] for i in order)

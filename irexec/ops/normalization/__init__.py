@@ -1,0 +1,1 @@
+"""Normalization operators, a file per operation page or family of one-liners."""

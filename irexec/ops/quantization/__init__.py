@@ -1,0 +1,1 @@
+"""Quantization operators, a file per operation page or family of one-liners."""

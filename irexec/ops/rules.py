@@ -1,0 +1,86 @@
+"""Shape rules that many operators share, each one word at the declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from irexec.ops.operator import Check
+from irexec.types import Dimension, PartialShape, TensorType
+
+
+def same_as(port: int = 0) -> Callable[..., PartialShape]:
+    """The output has the shape of the input at this position."""
+
+    def rule(check: Check, *inputs: TensorType, **attributes: Any) -> PartialShape:
+        return inputs[port].shape
+
+    return rule
+
+
+def broadcast(
+    check: Check, a: TensorType, b: TensorType, *, auto_broadcast: str = "numpy", **attributes: Any
+) -> PartialShape:
+    """Two operands under `auto_broadcast`: numpy, pdpd (b aligned with a's first axes), none or explicit (equal)."""
+    return broadcast_shapes(check, a.shape, b.shape, auto_broadcast)
+
+
+def broadcast_shapes(check: Check, a: PartialShape, b: PartialShape, mode: str, port: str = "b") -> PartialShape:
+    """The common shape of two operands; a breach of "broadcast" when there is none."""
+    if mode == "numpy":
+        shape = a.broadcast(b)
+        if shape is None:
+            check("broadcast", False, f"shapes {a} and {b} do not broadcast", port=port, found=str(b), allowed=str(a))
+        return shape if shape is not None else PartialShape.dynamic()
+    if mode == "pdpd":
+        return _pdpd(check, a, b, port)
+    merged = a.merge(b)
+    if merged is None:
+        message = f"shapes {a} and {b} differ, and auto_broadcast is {mode!r}"
+        check("broadcast", False, message, port=port, found=str(b), allowed=str(a))
+        return PartialShape.dynamic()
+    return merged
+
+
+def _pdpd(check: Check, a: PartialShape, b: PartialShape, port: str) -> PartialShape:
+    """PaddlePaddle's form: b's dimensions are aligned with a's from the first axis on; a decides the result."""
+    if a.rank is None or b.rank is None:
+        return a
+    trimmed = list(b)
+    while trimmed and trimmed[-1] == 1 and len(trimmed) > a.rank:
+        trimmed.pop()
+    fits = len(trimmed) <= a.rank and all(y == 1 or x.compatible(y) for x, y in zip(a, trimmed, strict=False))
+    check("broadcast", fits, f"{b} does not broadcast into {a}", port=port, found=str(b), allowed=str(a))
+    return a
+
+
+def axis_in(check: Check, constraint: str, axis: int, rank: int | None, **where: Any) -> int | None:
+    """The axis counted from the front; None when the rank is dynamic or (a breach) it lies outside [-rank, rank - 1]."""
+    if rank is None:
+        return None
+    allowed = f"[{-rank}, {rank - 1}]"
+    if not check(constraint, -rank <= axis < rank, f"axis {axis} is outside {allowed}", allowed=allowed, **where):
+        return None
+    return axis % rank
+
+
+def same_shape(check: Check, constraint: str, a: PartialShape, b: PartialShape, port: str) -> PartialShape:
+    """Both shapes merged; a breach when no shape satisfies both."""
+    merged = a.merge(b)
+    if merged is None:
+        check(constraint, False, f"{port} has shape {b}, expected {a}", port=port, found=str(b), allowed=str(a))
+        return a
+    return merged
+
+
+def has_rank(check: Check, constraint: str, tensor: TensorType, ranks: int | Sequence[int], port: str) -> bool:
+    """Report a rank outside `ranks`; True when it fits or is dynamic."""
+    allowed = (ranks,) if isinstance(ranks, int) else tuple(ranks)
+    text = " or ".join(map(str, allowed))
+    ok = tensor.rank is None or tensor.rank in allowed
+    return check(constraint, ok, f"{port} has rank {tensor.rank}, expected {text}", port=port, allowed=f"rank {text}")
+
+
+def dimension_of(value: int | Dimension | None) -> Dimension:
+    """An extent from a known value, an interval, or nothing (any extent)."""
+    return Dimension(-1) if value is None else Dimension.of(value)

@@ -1,0 +1,1 @@
+"""Shape manipulation operators, a file per operation page or family of one-liners."""

@@ -1,0 +1,1 @@
+"""Signal processing operators, a file per operation page or family of one-liners."""

@@ -1,0 +1,1 @@
+"""Sorting and maximization operators, a file per operation page or family of one-liners."""

@@ -1,0 +1,1 @@
+"""Sparse operators, a file per operation page or family of one-liners."""

@@ -1,0 +1,1 @@
+"""Type conversion operators, a file per operation page or family of one-liners."""

@@ -1,0 +1,1 @@
+"""What the tests share: running an operator both ways, and OpenVINO as a live oracle."""

@@ -1,0 +1,150 @@
+"""One operator on given arrays: by irexec (inferred and verified), and by OpenVINO, live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from irexec.ops.attributes import attribute_text
+from irexec.ops.operator import Breach, NodeTypes, Operator
+from irexec.types import ElementType, PartialShape, TensorType
+
+
+def infer(op: Operator, inputs: list[TensorType | None], **attributes: Any) -> tuple[list[TensorType], list[Breach]]:
+    """Inferred output types and all breaches."""
+    values, problems = op.parse_attributes(attributes)
+    assert not problems, problems
+    breaches: list[Breach] = []
+    return op.infer(inputs, values, breaches), breaches
+
+
+def tensor(element_type: ElementType, shape: str, value: Any = None) -> TensorType:
+    """A tensor type from a shape's text and, for a known constant, its values."""
+    array = None if value is None else np.asarray(value, element_type.dtype)
+    return TensorType(element_type, PartialShape.parse(shape), array)
+
+
+def run(op: Operator, *arrays: np.ndarray | None, **attributes: Any) -> list[np.ndarray]:
+    """Infer, run the kernel (and the specialised one), verify shapes and types against inference; the outputs."""
+    values, problems = op.parse_attributes(attributes)
+    assert not problems, problems
+    known = [None if a is None else TensorType.of(a) for a in arrays]
+    breaches: list[Breach] = []
+    inferred = op.infer(known, values, breaches)
+    assert not breaches, breaches
+    loose = op.infer([None if t is None else TensorType(t.element_type, PartialShape.dynamic()) for t in known], values)
+    results = _listed(op(*arrays, **values))
+    assert len(results) == len(inferred)
+    for result, exact_type in zip(results, inferred, strict=True):
+        result = np.asarray(result)
+        assert exact_type.shape.accepts(result.shape), f"{result.shape} against inferred {exact_type}"
+        assert exact_type.element_type.dtype == result.dtype, f"{result.dtype} against inferred {exact_type}"
+    for dynamic, exact_type in zip(loose, inferred, strict=False):
+        assert dynamic.element_type in (exact_type.element_type, ElementType.by_name["dynamic"])
+        assert dynamic.shape.compatible(exact_type.shape)
+    if op.specializer is not None:
+        types = NodeTypes(tuple(known), tuple(inferred), tuple(arrays), values)
+        fast = op.specializer(types)
+        if fast is not None:
+            for fast_result, result in zip(_listed(fast(*arrays)), results, strict=True):
+                assert fast_result.dtype == result.dtype
+                np.testing.assert_array_equal(_plain(fast_result), _plain(result))
+    return [np.asarray(r) for r in results]
+
+
+def _listed(result: Any) -> list[np.ndarray]:
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def _plain(array: Any) -> np.ndarray:
+    array = np.asarray(array)
+    if array.dtype.kind == "V" or array.dtype.name.startswith(("bfloat", "float8", "float4")):
+        return array.astype(np.float32)
+    return array.astype(np.int32) if array.dtype.name in ("int4", "uint4", "int2", "uint2") else array
+
+
+def layer_xml(op: Operator, arrays: list[np.ndarray], attributes: dict[str, Any], outputs: list[TensorType]) -> str:
+    """A whole IR v11 text: a Parameter per array, the operator, a Result per output."""
+    layers, edges = [], []
+    ports = []
+    for index, array in enumerate(arrays):
+        kind = ElementType.of(array.dtype)
+        dims = "".join(f"<dim>{d}</dim>" for d in array.shape)
+        shape = ",".join(map(str, array.shape))
+        layers.append(
+            f'<layer id="{index}" name="in{index}" type="Parameter" version="opset1">'
+            f'<data shape="{shape}" element_type="{kind.name}"/><output>'
+            f'<port id="0" precision="{kind.port_name}">{dims}</port></output></layer>'
+        )
+        ports.append(f'<port id="{index}" precision="{kind.port_name}">{dims}</port>')
+    n = len(arrays)
+    data = " ".join(f'{name}="{attribute_text(v)}"' for name, v in attributes.items())
+    out_ports = "".join(f'<port id="{n + i}" precision="{t.element_type.port_name}"/>' for i, t in enumerate(outputs))
+    layers.append(
+        f'<layer id="{n}" name="op" type="{op.type}" version="{op.opset}"><data {data}/>'
+        f"<input>{''.join(ports)}</input><output>{out_ports}</output></layer>"
+    )
+    edges += [f'<edge from-layer="{i}" from-port="0" to-layer="{n}" to-port="{i}"/>' for i in range(n)]
+    for index in range(len(outputs)):
+        layers.append(
+            f'<layer id="{n + 1 + index}" name="out{index}" type="Result" version="opset1">'
+            f'<input><port id="0"/></input></layer>'
+        )
+        edges.append(f'<edge from-layer="{n}" from-port="{n + index}" to-layer="{n + 1 + index}" to-port="0"/>')
+    return (
+        f'<?xml version="1.0"?><net name="one" version="11"><layers>{"".join(layers)}</layers>'
+        f"<edges>{''.join(edges)}</edges></net>"
+    )
+
+
+def openvino(op: Operator, *arrays: np.ndarray, constants: bool = False, **attributes: Any) -> list[np.ndarray]:
+    """The same by OpenVINO's CPU plugin at f32 precision. `constants`: fold by the core's reference kernels instead.
+
+    ml_dtypes arrays are passed as raw bits and come back as ml_dtypes arrays.
+    """
+    import openvino as ov
+
+    values, _ = op.parse_attributes(attributes)
+    inferred = op.infer([TensorType.of(a) for a in arrays], values)
+    model = ov.Core().read_model(layer_xml(op, list(arrays), attributes, inferred).encode(), b"")
+    tensors = [_tensor(a) for a in arrays]
+    if constants:
+        node = next(o for o in model.get_ops() if o.get_type_name() not in ("Parameter", "Result"))
+        results = [ov.Tensor(o.get_element_type(), ov.Shape([0])) for o in node.outputs()]
+        results = [
+            ov.Tensor(o.get_element_type(), ov.Shape([int(d) for d in t.shape.to_shape()]))
+            for o, t in zip(node.outputs(), inferred, strict=True)
+        ]
+        if not node.evaluate(results, tensors):
+            raise NotImplementedError(f"OpenVINO's core does not evaluate {op}")
+    else:
+        compiled = ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+        request = compiled.create_infer_request()
+        request.infer(tensors)
+        results = [request.get_output_tensor(i) for i in range(len(inferred))]
+    return [_array(r, t.element_type) for r, t in zip(results, inferred, strict=True)]
+
+
+def _tensor(array: np.ndarray) -> Any:
+    import openvino as ov
+
+    kind = ElementType.of(array.dtype)
+    array = np.ascontiguousarray(array)
+    if kind.name == "string":
+        return ov.Tensor(array.astype(str))
+    if array.dtype.kind in "biuf" and array.dtype.isbuiltin == 1:
+        return ov.Tensor(array)
+    result = ov.Tensor(getattr(ov.Type, kind.name), ov.Shape(array.shape))
+    raw = array.view(np.uint8 if array.dtype.itemsize == 1 else np.uint16)
+    result.data.view(raw.dtype)[...] = raw
+    return result
+
+
+def _array(result: Any, kind: ElementType) -> np.ndarray:
+    if kind.name == "string":
+        return np.asarray(result.str_data)
+    data = np.array(result.data)
+    if data.dtype != kind.dtype and kind.dtype is not None and data.dtype.itemsize == kind.dtype.itemsize:
+        return data.view(kind.dtype)
+    return data
