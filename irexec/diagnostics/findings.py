@@ -33,7 +33,9 @@ class Findings:
         self.file = file
         self._locate = locate
 
-    def place(self, at: At | None) -> Place:
+    def place(self, at: At | Place | None) -> Place:
+        if isinstance(at, Place):
+            return at
         if at is None or at.element < 0 or self._locate is None:
             return Place(file=self.file)
         return self._locate(at)
@@ -47,7 +49,7 @@ class Findings:
         place: Place | None = None,
         severity: Severity | None = None,
         layer: LayerRef | None = None,
-        related: tuple[tuple[str, At], ...] = (),
+        related: tuple[tuple[str, At | Place], ...] = (),
         **details: Any,
     ) -> Diagnostic:
         """Add a finding. `details` are the remaining fields of Diagnostic (port, attribute, hint, ...).

@@ -1,0 +1,61 @@
+"""From bytes to text: the few encodings an IR may have, every other refused."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+_DECLARED = re.compile(rb"""\s*<\?xml\b[^>]*?\bencoding\s*=\s*["']([^"'>]*)["']""")
+_CODECS = {
+    "utf-8": "utf-8",
+    "utf8": "utf-8",
+    "us-ascii": "ascii",
+    "ascii": "ascii",
+    "iso-8859-1": "latin-1",
+    "latin1": "latin-1",
+}
+_HINT = "save the file as UTF-8"
+
+
+class EncodingProblem(ValueError):
+    """Bytes that are no text; `before` is the text in front of the first wrong byte."""
+
+    def __init__(self, message: str, before: str = "", hint: str = _HINT) -> None:
+        super().__init__(message)
+        self.before = before
+        self.hint = hint
+
+
+def decode(data: bytes) -> str:
+    """The text of an XML file, without its byte order mark.
+
+    UTF-8, UTF-16, US-ASCII and ISO-8859-1 are read, the last two when declared. Raises EncodingProblem.
+    """
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, b"<\0\0\0", b"\0\0\0<")):
+        raise EncodingProblem("encoding UTF-32 is not accepted")
+    for mark, codec in (
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    ):
+        if data.startswith(mark):
+            return _decode(data[len(mark) :], codec)
+    if data.startswith((b"<\0", b"\0<")):
+        return _decode(data, "utf-16-le" if data[1] == 0 else "utf-16-be")
+    declared = _DECLARED.match(data[:512])
+    if declared is None:
+        return _decode(data, "utf-8")
+    name = declared[1].decode("ascii", "replace")
+    if name.lower() not in _CODECS:
+        before = data[: declared.start(1)].decode("ascii", "replace")
+        raise EncodingProblem(f"encoding {name!r} is not accepted", before)
+    return _decode(data, _CODECS[name.lower()])
+
+
+def _decode(data: bytes, codec: str) -> str:
+    try:
+        return data.decode(codec)
+    except UnicodeDecodeError as error:
+        wrong = " ".join(f"{byte:02x}" for byte in data[error.start : error.end][:4])
+        before = data[: error.start].decode(codec, "replace")
+        raise EncodingProblem(f"bytes {wrong} are not {codec.upper()} text", before) from None

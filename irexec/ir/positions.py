@@ -1,0 +1,129 @@
+"""Places in a text: from an element's number to line and column, computed only when somebody asks."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+# A start tag is matched possessively: whatever the text is, every character is looked at once.
+_TOKEN = re.compile(
+    r"""<(?:!--(?P<comment>.*?)-->
+          |!\[CDATA\[(?P<cdata>.*?)\]\]>
+          |\?.*?\?>
+          |/(?P<close>[^>]*+)>
+          |(?P<open>[^\s/>!?<][^\s/><]*+)(?P<attributes>(?:[^>"'<]++|"[^"<]*+"|'[^'<]*+')*+)>)""",
+    re.DOTALL | re.VERBOSE,
+)
+_ATTRIBUTE = re.compile(r"""([^\s=/>"']+)\s*=\s*("[^"]*"|'[^']*')""")
+
+
+class Span(NamedTuple):
+    """A stretch of the text: offset of its first character, number of characters."""
+
+    start: int
+    length: int
+
+
+class Comment(NamedTuple):
+    """A comment, and where it stands among the elements (numbers in document order, -1: none).
+
+    `parent` is the innermost element around it, `previous` that parent's last child that ends before it, and `latest`
+    the last element that starts before it.
+    """
+
+    text: str
+    offset: int
+    parent: int
+    previous: int
+    latest: int
+
+
+class Positions:
+    """The markup of one text; `text` must be well-formed as far as elements are asked for."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._lines: list[int] | None = None
+        self._tags: list[Span] = []
+        self._scan = self._start_tags()
+
+    def line_column(self, offset: int) -> tuple[int, int]:
+        """Line and column, from 1, of a character."""
+        if self._lines is None:
+            self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
+        line = bisect_right(self._lines, offset)
+        return line, offset - self._lines[line - 1] + 1
+
+    def offset(self, line: int, column: int) -> int:
+        """The offset of a line and column, moved into the text where they lie outside."""
+        self.line_column(0)
+        assert self._lines is not None
+        start = self._lines[min(max(line, 1), len(self._lines)) - 1]
+        return min(start + max(column, 1) - 1, len(self.text))
+
+    def tag(self, element: int) -> Span | None:
+        """The start tag of an element, from `<` to `>`."""
+        while len(self._tags) <= element:
+            if (span := next(self._scan, None)) is None:
+                return None
+            self._tags.append(span)
+        return self._tags[element]
+
+    def attribute(self, element: int, name: str) -> Span | None:
+        """The value (between its quotes) of an element's attribute, the first when it is written twice."""
+        return next((value for key, value in self.attributes(element) if key == name), None)
+
+    def attributes(self, element: int) -> Iterator[tuple[str, Span]]:
+        """Every attribute of an element as written: its name and the place of its value."""
+        if (tag := self.tag(element)) is not None:
+            for match in _ATTRIBUTE.finditer(self.text, tag.start, tag.start + tag.length):
+                yield match[1], Span(match.start(2) + 1, match.end(2) - match.start(2) - 2)
+
+    def inner_text(self, element: int) -> Span | None:
+        """The first stretch of text that is not blank and stands directly inside an element."""
+        if (tag := self.tag(element)) is None or self.text[tag.start + tag.length - 2] == "/":
+            return None
+        depth, position = 0, tag.start + tag.length
+        for match in _TOKEN.finditer(self.text, position):
+            if depth == 0:
+                stretch = self.text[position : match.start()]
+                if stretch.strip():
+                    return Span(position + len(stretch) - len(stretch.lstrip()), len(stretch.strip()))
+                if match["cdata"]:
+                    return Span(match.start("cdata"), len(match["cdata"]))
+            position = match.end()
+            if match["open"] is not None and not match["attributes"].endswith("/"):
+                depth += 1
+            elif match["close"] is not None:
+                if depth == 0:
+                    return None
+                depth -= 1
+        return None
+
+    def comments(self) -> list[Comment]:
+        """All comments of the text, in order."""
+        found: list[Comment] = []
+        open_elements: list[int] = []
+        last_child: dict[int, int] = {}
+        latest = -1
+        for match in _TOKEN.finditer(self.text):
+            parent = open_elements[-1] if open_elements else -1
+            if match["comment"] is not None:
+                found.append(Comment(match["comment"], match.start(), parent, last_child.get(parent, -1), latest))
+            elif match["open"] is not None:
+                latest += 1
+                if match["attributes"].endswith("/"):
+                    last_child[parent] = latest
+                else:
+                    open_elements.append(latest)
+            elif match["close"] is not None and open_elements:
+                closed = open_elements.pop()
+                last_child[open_elements[-1] if open_elements else -1] = closed
+        return found
+
+    def _start_tags(self) -> Iterator[Span]:
+        for match in _TOKEN.finditer(self.text):
+            if match["open"] is not None:
+                yield Span(match.start(), match.end() - match.start())

@@ -1,0 +1,289 @@
+"""From the tree of a file to its Document: what is written, and findings about the elements that hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from lxml import etree
+
+from irexec.diagnostics.diagnostic import Severity
+from irexec.diagnostics.findings import At, Findings
+from irexec.ir.checks import check_document
+from irexec.ir.document import BackEdge, Dim, Document, Edge, Element, Layer, Net, Port, PortMap
+from irexec.ir.source import Source
+
+T = TypeVar("T")
+
+_LAYER_ATTRIBUTES = ("id", "name", "type", "version", "output_names")
+_PORT_ATTRIBUTES = ("id", "precision", "names")
+_EDGE_ATTRIBUTES = ("from-layer", "from-port", "to-layer", "to-port")
+_MAP_ATTRIBUTES = tuple(name for name in PortMap.model_fields if name not in ("at", "kind"))
+# Written by old converters, and ignored by every reader since.
+_IGNORED_IN_MAPS = {"internal_port_id"}
+_IGNORED_IN_BACK_EDGES = {"from-port", "to-port"}
+
+
+def read(source: Source, findings: Findings) -> Document | None:
+    """Read a whole model: report everything that is wrong with it and can be seen without knowing any operator.
+
+    `findings` must locate with `source.locate`. Returns None when the text has no tree or its root is no `<net>`; a
+    document that is returned may still have errors in `findings`.
+    """
+    source.report(findings)
+    if source.root is None or not _is_net(source.root, findings):
+        return None
+    document = Document(_Reader(findings).net(source.root), source)
+    check_document(document, findings)
+    return document
+
+
+def read_layers(source: Source, findings: Findings) -> list[Layer]:
+    """Read a text whose root holds layers (or is one) without a `<net>`: the examples of the operation pages.
+
+    Reports unknown elements only; nothing is checked.
+    """
+    if source.root is None:
+        return []
+    reader = _Reader(findings)
+    if source.root.tag == "layer":
+        return [reader.layer(source.root)]
+    return list(reader.items(source.root, "layer", reader.layer))
+
+
+def _is_net(root: etree._Element, findings: Findings) -> bool:
+    if root.tag == "net":
+        return True
+    lowered = str(root.tag).lower()
+    if lowered == "net":
+        findings.add("N009", f"the root element is written <{root.tag}>, not <net>", at=At(0))
+        return True
+    hint = "a single layer is a snippet, not a model" if lowered == "layer" else None
+    findings.add("N001", f"the root element is <{root.tag}>, not <net>", at=At(0), hint=hint)
+    return False
+
+
+class _Reader:
+    """Walks the tree once, in document order, and counts the elements it passes."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._number = -1
+
+    def _enter(self) -> int:
+        self._number += 1
+        return self._number
+
+    # Models and layers
+
+    def net(self, element: etree._Element) -> Net:
+        at = self._enter()
+        is_body = at > 0
+        attributes = dict(element.items())
+        name, version = attributes.pop("name", None), attributes.pop("version", None)
+        if not is_body:
+            self._unknown_attributes("net", attributes, at, ("name", "version"))
+        parts = self._sections(element, at, _BODY if is_body else _NET)
+        return Net.model_construct(at=at, name=name, version=version, **parts)
+
+    def layer(self, element: etree._Element) -> Layer:
+        at = self._enter()
+        other = dict(element.items())
+        pop = other.pop
+        layer = Layer.model_construct(
+            at=at,
+            id=pop("id", None),
+            name=pop("name", None),
+            type=pop("type", None),
+            version=pop("version", None),
+            output_names=pop("output_names", None),
+            other=other,
+        )
+        if other:
+            self._unknown_attributes("layer", other, at, _LAYER_ATTRIBUTES)
+        for key, value in self._sections(element, at, _LAYER).items():
+            if key == "data":
+                layer.data, layer.data_at = value
+            else:
+                setattr(layer, key, value)
+        return layer
+
+    def _sections(self, element: etree._Element, at: int, known: dict[str, _Section]) -> dict[str, Any]:
+        """Read the children that `known` names; of two with one name the first counts."""
+        parts: dict[str, Any] = {}
+        first: dict[str, int] = {}
+        for child in element:
+            tag = child.tag
+            section = known.get(tag)
+            if section is None:
+                self._unknown_element(child, element.tag, known)
+            elif tag in first:
+                self._repeated(child, element.tag, first[tag])
+            else:
+                first[tag] = self._number + 1
+                parts[section.field] = section.read(self, child)
+        return parts
+
+    def items(self, element: etree._Element, tag: str, read_item: Callable[[etree._Element], T]) -> Iterator[T]:
+        """The children called `tag`, read; others are reported."""
+        self._enter()
+        for child in element:
+            if child.tag == tag:
+                yield read_item(child)
+            else:
+                self._unknown_element(child, element.tag, (tag,))
+
+    # Ports and edges
+
+    def port(self, element: etree._Element) -> Port:
+        at = self._enter()
+        other = dict(element.items())
+        port_id, precision = other.pop("id", None), other.pop("precision", None)
+        names = other.pop("names", None)
+        if other:
+            self._unknown_attributes("port", other, at, _PORT_ATTRIBUTES)
+        dims: list[Dim] = []
+        rt_info: Element | None = None
+        for child in element:
+            if child.tag == "dim":
+                self._number += 1
+                dims.append(Dim.model_construct(at=self._number, text=child.text or ""))
+                self._no_children(child)
+            elif child.tag != "rt_info":
+                self._unknown_element(child, "port", ("dim", "rt_info"))
+            elif rt_info is None:
+                rt_info = self.element(child)
+            else:
+                self._repeated(child, "port", rt_info.at)
+        return Port.model_construct(
+            at=at, id=port_id, precision=precision, names=names, dims=tuple(dims), rt_info=rt_info, other=other
+        )
+
+    def edge(self, element: etree._Element) -> Edge:
+        at = self._enter()
+        other = dict(element.items())
+        pop = other.pop
+        edge = Edge.model_construct(
+            at=at,
+            from_layer=pop("from-layer", None),
+            from_port=pop("from-port", None),
+            to_layer=pop("to-layer", None),
+            to_port=pop("to-port", None),
+        )
+        if other:
+            self._unknown_attributes("edge", other, at, _EDGE_ATTRIBUTES)
+        self._no_children(element)
+        return edge
+
+    def data(self, element: etree._Element) -> tuple[dict[str, str], int]:
+        at = self._enter()
+        self._no_children(element)
+        return dict(element.items()), at
+
+    # Bodies
+
+    def port_maps(self, element: etree._Element) -> tuple[PortMap, ...]:
+        self._enter()
+        maps = []
+        for child in element:
+            if child.tag not in ("input", "output"):
+                self._unknown_element(child, element.tag, ("input", "output"))
+                continue
+            at = self._enter()
+            attributes = dict(child.items())
+            known = {name: attributes.pop(name) for name in _MAP_ATTRIBUTES if name in attributes}
+            maps.append(PortMap.model_construct(at=at, kind=child.tag, **known))
+            self._unknown_attributes(str(child.tag), attributes, at, _MAP_ATTRIBUTES, _IGNORED_IN_MAPS)
+            self._no_children(child)
+        return tuple(maps)
+
+    def back_edge(self, element: etree._Element) -> BackEdge:
+        at = self._enter()
+        other = dict(element.items())
+        edge = BackEdge.model_construct(
+            at=at, from_layer=other.pop("from-layer", None), to_layer=other.pop("to-layer", None)
+        )
+        self._unknown_attributes("edge", other, at, _EDGE_ATTRIBUTES, _IGNORED_IN_BACK_EDGES)
+        self._no_children(element)
+        return edge
+
+    # Anything
+
+    def element(self, element: etree._Element) -> Element:
+        """An element with all that is in it, uninterpreted. Depth is bounded by the parser."""
+        return Element.model_construct(
+            at=self._enter(),
+            tag=str(element.tag),
+            attributes=dict(element.items()),
+            children=tuple(self.element(child) for child in element),
+            text=element.text,
+        )
+
+    def _skip(self, element: etree._Element) -> int:
+        """Pass an element and all that is in it; its number."""
+        at = self._number + 1
+        self._number += sum(1 for _ in element.iter())
+        return at
+
+    def _repeated(self, element: etree._Element, parent: object, first: int) -> None:
+        self._findings.add(
+            "N003",
+            f"a second <{element.tag}> in <{parent}>; only the first counts",
+            at=At(self._skip(element)),
+            related=(("the first is here", At(first)),),
+        )
+
+    def _no_children(self, element: etree._Element) -> None:
+        if len(element):
+            for child in element:
+                self._unknown_element(child, element.tag, ())
+
+    def _unknown_element(self, element: etree._Element, parent: object, known: Iterable[str]) -> None:
+        tag, at = str(element.tag), At(self._skip(element))
+        close = get_close_matches(tag.lower(), known, n=1, cutoff=0.75)
+        # One letter's case is enough for OpenVINO to pass over a whole section in silence.
+        severity = Severity.ERROR if close and close[0] == tag.lower() else None
+        hint = f"did you mean <{close[0]}>?" if close else None
+        self._findings.add("N004", f"unknown element <{tag}> in <{parent}>", at=at, hint=hint, severity=severity)
+
+    def _unknown_attributes(
+        self, tag: str, attributes: Iterable[str], at: int, known: Iterable[str], ignored: Iterable[str] = ()
+    ) -> None:
+        for name in attributes:
+            if name not in ignored:
+                close = get_close_matches(name.lower(), known, n=1, cutoff=0.75)
+                hint = f"did you mean {close[0]!r}?" if close else None
+                message = f"unknown attribute {name!r} of <{tag}>"
+                self._findings.add("N005", message, at=At(at, name), attribute=name, hint=hint)
+
+
+class _Section(NamedTuple):
+    """A child element that is read: the field it goes to and the method that reads it."""
+
+    field: str
+    read: Callable[[_Reader, etree._Element], Any]
+
+
+def _list(tag: str, read_item: Callable[[_Reader, etree._Element], Any]) -> Callable[[_Reader, etree._Element], Any]:
+    return lambda reader, element: tuple(reader.items(element, tag, partial(read_item, reader)))
+
+
+_BODY = {
+    "layers": _Section("layers", _list("layer", _Reader.layer)),
+    "edges": _Section("edges", _list("edge", _Reader.edge)),
+    "rt_info": _Section("rt_info", _Reader.element),
+    "meta_data": _Section("meta_data", _Reader.element),
+    "quantization_parameters": _Section("quantization_parameters", _Reader.element),
+}
+_NET = _BODY | {"pre-process": _Section("pre_process", _Reader.element)}
+_LAYER = {
+    "data": _Section("data", _Reader.data),
+    "input": _Section("inputs", _list("port", _Reader.port)),
+    "output": _Section("outputs", _list("port", _Reader.port)),
+    "rt_info": _Section("rt_info", _Reader.element),
+    "back_edges": _Section("back_edges", _list("edge", _Reader.back_edge)),
+    **{tag: _Section(tag, _Reader.port_maps) for tag in ("port_map", "then_port_map", "else_port_map")},
+    **{tag: _Section(tag, _Reader.net) for tag in ("body", "then_body", "else_body")},
+}

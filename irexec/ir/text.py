@@ -1,0 +1,121 @@
+"""Numbers and lists in text: what a strict reading gives, and beside it what OpenVINO makes of the same text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+INT64_MAX = 2**63 - 1
+INT64_MIN = -(2**63)
+
+# ASCII only: int() would also take other scripts' digits and underscores.
+_PLAIN = re.compile(r"-?[0-9]+", re.ASCII)
+_PREFIX = re.compile(r"-?[0-9]+", re.ASCII)
+_STOLL = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", re.ASCII)
+_PLAIN_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-?(?:inf|nan)", re.ASCII)
+_PREFIX_FLOAT = re.compile(r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)", re.ASCII)
+_BLANKS = " \t\n\v\f\r"
+
+
+class Reading(NamedTuple, Generic[T]):
+    """One text, read twice; None where that reader refuses it."""
+
+    strict: T | None
+    openvino: T | None
+
+    @property
+    def value(self) -> T | None:
+        """The best that can be made of the text, so that reading can go on."""
+        return self.openvino if self.strict is None else self.strict
+
+
+def whole(text: str | None, *, signed: bool = False) -> Reading[int]:
+    """An id, a version, an offset, an edge's end: OpenVINO's `stoll` (blanks and `+` in front, nothing behind)."""
+    if text is None:
+        return Reading(None, None)
+    strict = _plain(text, INT64_MIN if signed else 0)
+    if strict is not None:
+        return Reading(strict, strict)
+    match = _STOLL.fullmatch(text)
+    return Reading(None, None if match is None else _within(match[1], INT64_MIN if signed else 0))
+
+
+def dim(text: str | None) -> Reading[int]:
+    """The text of a `<dim>`: -1 or an extent. OpenVINO takes any text that starts with one."""
+    stripped = (text or "").strip(_BLANKS)
+    strict = _plain(stripped, -1)
+    match = _STOLL.match(text or "")
+    openvino = None if match is None else _within(match[1], -1)
+    return Reading(None if strict == INT64_MAX else strict, openvino)
+
+
+def int64(text: str) -> Reading[int]:
+    """An integer attribute: blanks around it are free; OpenVINO ignores whatever follows the number."""
+    stripped = text.strip(_BLANKS)
+    match = _PREFIX.match(stripped)
+    return Reading(_plain(stripped, INT64_MIN), None if match is None else _within(match[0], INT64_MIN))
+
+
+def float64(text: str) -> Reading[float]:
+    """A floating-point attribute: decimal, `inf`, `-inf` or `nan`; OpenVINO ignores whatever follows the number."""
+    stripped = text.strip(_BLANKS)
+    strict = float(stripped) if _PLAIN_FLOAT.fullmatch(stripped) else None
+    match = _PREFIX_FLOAT.match(stripped)
+    return Reading(strict, None if match is None else float(match[0]))
+
+
+def boolean(text: str) -> Reading[bool]:
+    """true, false, 1 or 0 in any letter case; OpenVINO takes anything else as not written."""
+    value = {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
+    return Reading(value, value)
+
+
+def list_of(item: Callable[[str], Reading[T]], text: str) -> Reading[list[T]]:
+    """Items between commas, blanks free; "" is the empty list. OpenVINO also takes one comma at the end."""
+    if not text.strip(_BLANKS):
+        return Reading([], [])
+    parts = text.split(",")
+    readings = [item(part) for part in parts]
+    strict = [r.strict for r in readings if r.strict is not None]
+    kept = readings[:-1] if not parts[-1].strip(_BLANKS) else readings
+    openvino = [r.openvino for r in kept if r.openvino is not None]
+    return Reading(
+        strict if len(strict) == len(parts) else None,
+        openvino if len(openvino) == len(kept) else None,
+    )
+
+
+def int64_list(text: str) -> Reading[list[int]]:
+    """A list of integers."""
+    return list_of(int64, text)
+
+
+def float64_list(text: str) -> Reading[list[float]]:
+    """A list of floating-point numbers."""
+    return list_of(float64, text)
+
+
+def name_list(text: str) -> list[str]:
+    r"""The names in `names` or `output_names`: commas separate, `\,` is a comma, blanks count, empty names do not."""
+    names = re.findall(r"(?:\\,|[^,])+", text)
+    return [name.replace("\\,", ",") for name in names]
+
+
+def write_name_list(names: list[str]) -> str:
+    """The text that `name_list` reads as these names."""
+    return ",".join(name.replace(",", "\\,") for name in names)
+
+
+def _plain(text: str, minimum: int) -> int | None:
+    return _within(text, minimum) if _PLAIN.fullmatch(text) and text != "-0" else None
+
+
+def _within(digits: str, minimum: int) -> int | None:
+    # Longer digit strings are out of range anyway, and int() refuses very long ones.
+    if len(digits.lstrip("+-").lstrip("0")) > 19:
+        return None
+    value = int(digits)
+    return value if minimum <= value <= INT64_MAX else None
