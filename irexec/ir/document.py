@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,6 +18,30 @@ class Item(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     at: int = -1
+
+
+M = TypeVar("M", bound=Item)
+_new, _set = object.__new__, object.__setattr__
+
+
+@cache
+def _all_fields(model: type[Item]) -> set[str]:
+    # One set for all items of a model: it holds every field, so that assigning to one never changes it.
+    return set(model.model_fields)
+
+
+def construct(model: type[M], **values: Any) -> M:
+    """An instance made of `values`, which hold every field of `model`.
+
+    pydantic's `model_construct` for text that needs no validation, three to five times as fast: a file has a hundred
+    thousand of these.
+    """
+    item = _new(model)
+    _set(item, "__dict__", values)
+    _set(item, "__pydantic_fields_set__", _all_fields(model))
+    _set(item, "__pydantic_extra__", None)
+    _set(item, "__pydantic_private__", None)
+    return item
 
 
 class Element(Item):

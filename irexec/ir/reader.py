@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from lxml import etree
 
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.checks import check_document
-from irexec.ir.document import BackEdge, Dim, Document, Edge, Element, Layer, Net, Port, PortMap
+from irexec.ir.document import BackEdge, Dim, Document, Edge, Element, Item, Layer, Net, Port, PortMap, construct
 from irexec.ir.source import Source
 
 T = TypeVar("T")
@@ -35,8 +37,9 @@ def read(source: Source, findings: Findings) -> Document | None:
     source.report(findings)
     if source.root is None or not _is_net(source.root, findings):
         return None
-    document = Document(_Reader(findings).net(source.root), source)
-    check_document(document, findings)
+    with _no_collection():
+        document = Document(_Reader(findings).net(source.root), source)
+        check_document(document, findings)
     return document
 
 
@@ -51,6 +54,18 @@ def read_layers(source: Source, findings: Findings) -> list[Layer]:
     if source.root.tag == "layer":
         return [reader.layer(source.root)]
     return list(reader.items(source.root, "layer", reader.layer))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Reading makes very many objects and no garbage; looking for cycles in between would double its time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _is_net(root: etree._Element, findings: Findings) -> bool:
@@ -81,50 +96,41 @@ class _Reader:
     def net(self, element: etree._Element) -> Net:
         at = self._enter()
         is_body = at > 0
-        attributes = dict(element.items())
+        attributes = _attributes(element)
         name, version = attributes.pop("name", None), attributes.pop("version", None)
         if not is_body:
             self._unknown_attributes("net", attributes, at, ("name", "version"))
-        parts = self._sections(element, at, _BODY if is_body else _NET)
-        return Net.model_construct(at=at, name=name, version=version, **parts)
+        parts, _ = self._sections(element, _BODY if is_body else _NET)
+        return construct(Net, at=at, name=name, version=version, **parts)
 
     def layer(self, element: etree._Element) -> Layer:
         at = self._enter()
-        other = dict(element.items())
-        pop = other.pop
-        layer = Layer.model_construct(
-            at=at,
-            id=pop("id", None),
-            name=pop("name", None),
-            type=pop("type", None),
-            version=pop("version", None),
-            output_names=pop("output_names", None),
-            other=other,
-        )
+        other = _attributes(element)
+        known = {name: other.pop(name, None) for name in _LAYER_ATTRIBUTES}
         if other:
             self._unknown_attributes("layer", other, at, _LAYER_ATTRIBUTES)
-        for key, value in self._sections(element, at, _LAYER).items():
-            if key == "data":
-                layer.data, layer.data_at = value
-            else:
-                setattr(layer, key, value)
-        return layer
+        parts, where = self._sections(element, _LAYER)
+        parts["data"] = parts["data"] or {}
+        return construct(Layer, at=at, data_at=where.get("data", -1), other=other, **known, **parts)
 
-    def _sections(self, element: etree._Element, at: int, known: dict[str, _Section]) -> dict[str, Any]:
-        """Read the children that `known` names; of two with one name the first counts."""
-        parts: dict[str, Any] = {}
-        first: dict[str, int] = {}
+    def _sections(self, element: etree._Element, known: _Sections) -> tuple[dict[str, Any], dict[str, int]]:
+        """Read the children that are known: what each field holds, and the number of each child.
+
+        Of two children with one name the first counts.
+        """
+        parts = dict(known.defaults)
+        where: dict[str, int] = {}
         for child in element:
             tag = child.tag
-            section = known.get(tag)
+            section = known.children.get(tag)
             if section is None:
-                self._unknown_element(child, element.tag, known)
-            elif tag in first:
-                self._repeated(child, element.tag, first[tag])
+                self._unknown_element(child, element.tag, known.children)
+            elif tag in where:
+                self._repeated(child, element.tag, where[tag])
             else:
-                first[tag] = self._number + 1
+                where[tag] = self._number + 1
                 parts[section.field] = section.read(self, child)
-        return parts
+        return parts, where
 
     def items(self, element: etree._Element, tag: str, read_item: Callable[[etree._Element], T]) -> Iterator[T]:
         """The children called `tag`, read; others are reported."""
@@ -139,7 +145,7 @@ class _Reader:
 
     def port(self, element: etree._Element) -> Port:
         at = self._enter()
-        other = dict(element.items())
+        other = _attributes(element)
         port_id, precision = other.pop("id", None), other.pop("precision", None)
         names = other.pop("names", None)
         if other:
@@ -149,7 +155,7 @@ class _Reader:
         for child in element:
             if child.tag == "dim":
                 self._number += 1
-                dims.append(Dim.model_construct(at=self._number, text=child.text or ""))
+                dims.append(construct(Dim, at=self._number, text=child.text or ""))
                 self._no_children(child)
             elif child.tag != "rt_info":
                 self._unknown_element(child, "port", ("dim", "rt_info"))
@@ -157,15 +163,16 @@ class _Reader:
                 rt_info = self.element(child)
             else:
                 self._repeated(child, "port", rt_info.at)
-        return Port.model_construct(
-            at=at, id=port_id, precision=precision, names=names, dims=tuple(dims), rt_info=rt_info, other=other
+        return construct(
+            Port, at=at, id=port_id, precision=precision, names=names, dims=tuple(dims), rt_info=rt_info, other=other
         )
 
     def edge(self, element: etree._Element) -> Edge:
         at = self._enter()
-        other = dict(element.items())
+        other = _attributes(element)
         pop = other.pop
-        edge = Edge.model_construct(
+        edge = construct(
+            Edge,
             at=at,
             from_layer=pop("from-layer", None),
             from_port=pop("from-port", None),
@@ -177,10 +184,10 @@ class _Reader:
         self._no_children(element)
         return edge
 
-    def data(self, element: etree._Element) -> tuple[dict[str, str], int]:
-        at = self._enter()
+    def data(self, element: etree._Element) -> dict[str, str]:
+        self._enter()
         self._no_children(element)
-        return dict(element.items()), at
+        return _attributes(element)
 
     # Bodies
 
@@ -192,18 +199,18 @@ class _Reader:
                 self._unknown_element(child, element.tag, ("input", "output"))
                 continue
             at = self._enter()
-            attributes = dict(child.items())
-            known = {name: attributes.pop(name) for name in _MAP_ATTRIBUTES if name in attributes}
-            maps.append(PortMap.model_construct(at=at, kind=child.tag, **known))
+            attributes = _attributes(child)
+            known = {name: attributes.pop(name, None) for name in _MAP_ATTRIBUTES}
+            maps.append(construct(PortMap, at=at, kind=child.tag, **known))
             self._unknown_attributes(str(child.tag), attributes, at, _MAP_ATTRIBUTES, _IGNORED_IN_MAPS)
             self._no_children(child)
         return tuple(maps)
 
     def back_edge(self, element: etree._Element) -> BackEdge:
         at = self._enter()
-        other = dict(element.items())
-        edge = BackEdge.model_construct(
-            at=at, from_layer=other.pop("from-layer", None), to_layer=other.pop("to-layer", None)
+        other = _attributes(element)
+        edge = construct(
+            BackEdge, at=at, from_layer=other.pop("from-layer", None), to_layer=other.pop("to-layer", None)
         )
         self._unknown_attributes("edge", other, at, _EDGE_ATTRIBUTES, _IGNORED_IN_BACK_EDGES)
         self._no_children(element)
@@ -213,10 +220,11 @@ class _Reader:
 
     def element(self, element: etree._Element) -> Element:
         """An element with all that is in it, uninterpreted. Depth is bounded by the parser."""
-        return Element.model_construct(
+        return construct(
+            Element,
             at=self._enter(),
             tag=str(element.tag),
-            attributes=dict(element.items()),
+            attributes=_attributes(element),
             children=tuple(self.element(child) for child in element),
             text=element.text,
         )
@@ -259,6 +267,10 @@ class _Reader:
                 self._findings.add("N005", message, at=At(at, name), attribute=name, hint=hint)
 
 
+def _attributes(element: etree._Element) -> dict[str, str]:
+    return dict(cast("Sequence[tuple[str, str]]", element.items()))
+
+
 class _Section(NamedTuple):
     """A child element that is read: the field it goes to and the method that reads it."""
 
@@ -270,20 +282,34 @@ def _list(tag: str, read_item: Callable[[_Reader, etree._Element], Any]) -> Call
     return lambda reader, element: tuple(reader.items(element, tag, partial(read_item, reader)))
 
 
-_BODY = {
+class _Sections:
+    """The children of one kind of element: by tag what is read, by field what stands for a child that is missing."""
+
+    def __init__(self, model: type[Item], children: dict[str, _Section]) -> None:
+        self.children = children
+        self.defaults = {section.field: model.model_fields[section.field].default for section in children.values()}
+
+
+_GRAPH = {
     "layers": _Section("layers", _list("layer", _Reader.layer)),
     "edges": _Section("edges", _list("edge", _Reader.edge)),
     "rt_info": _Section("rt_info", _Reader.element),
     "meta_data": _Section("meta_data", _Reader.element),
     "quantization_parameters": _Section("quantization_parameters", _Reader.element),
 }
-_NET = _BODY | {"pre-process": _Section("pre_process", _Reader.element)}
-_LAYER = {
-    "data": _Section("data", _Reader.data),
-    "input": _Section("inputs", _list("port", _Reader.port)),
-    "output": _Section("outputs", _list("port", _Reader.port)),
-    "rt_info": _Section("rt_info", _Reader.element),
-    "back_edges": _Section("back_edges", _list("edge", _Reader.back_edge)),
-    **{tag: _Section(tag, _Reader.port_maps) for tag in ("port_map", "then_port_map", "else_port_map")},
-    **{tag: _Section(tag, _Reader.net) for tag in ("body", "then_body", "else_body")},
-}
+_PRE_PROCESS = {"pre-process": _Section("pre_process", _Reader.element)}
+_NET = _Sections(Net, _GRAPH | _PRE_PROCESS)
+_BODY = _Sections(Net, _GRAPH)
+_BODY.defaults["pre_process"] = None
+_LAYER = _Sections(
+    Layer,
+    {
+        "data": _Section("data", _Reader.data),
+        "input": _Section("inputs", _list("port", _Reader.port)),
+        "output": _Section("outputs", _list("port", _Reader.port)),
+        "rt_info": _Section("rt_info", _Reader.element),
+        "back_edges": _Section("back_edges", _list("edge", _Reader.back_edge)),
+        **{tag: _Section(tag, _Reader.port_maps) for tag in ("port_map", "then_port_map", "else_port_map")},
+        **{tag: _Section(tag, _Reader.net) for tag in ("body", "then_body", "else_body")},
+    },
+)
