@@ -55,7 +55,7 @@ def _pdpd(check: Check, a: PartialShape, b: PartialShape, port: str) -> PartialS
 
 
 def axis_in(check: Check, constraint: str, axis: int, rank: int | None, **where: Any) -> int | None:
-    """The axis counted from the front; None when the rank is dynamic or (a breach) it lies outside [-rank, rank - 1]."""
+    """The axis counted from the front; None for a dynamic rank or (a breach) outside [-rank, rank - 1]."""
     if rank is None:
         return None
     allowed = f"[{-rank}, {rank - 1}]"
