@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
 import types as python_types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +18,8 @@ import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 from pydantic_core import PydanticCustomError
 
-from irexec.types import MAX_LENGTH, ElementType, PartialShape
+from irexec.ir import text
+from irexec.types import ElementType, PartialShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,70 +61,65 @@ class Unreadable(ValueError):
         self.code, self.lenient = code, lenient
 
 
-_INTEGER = re.compile(r"-?[0-9]+\Z")
-_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+def _read(reading: text.Reading[Any], message: str) -> Any:
+    """The strict reading, or Unreadable with what OpenVINO makes of the text."""
+    if reading.strict is None:
+        raise Unreadable("D010" if reading.openvino is None else "D003", message, reading.openvino)
+    return reading.strict
 
 
-def read_int(text: str) -> int:
+def read_int(value: str) -> int:
     """A decimal 64-bit integer."""
-    if not _INTEGER.match(text):
-        prefix = re.match(r"\s*([+-]?[0-9]+)", text)
-        raise Unreadable("D003", f"{text!r} is not an integer", int(prefix[1]) if prefix else None)
-    value = int(text)
-    if not -MAX_LENGTH - 1 <= value <= MAX_LENGTH:
-        raise Unreadable("D003", f"{text} does not fit a 64-bit integer")
-    return value
+    result: int = _read(text.int64(value), f"{value!r} is not a 64-bit integer")
+    return result
 
 
-def read_float(text: str) -> float:
+def read_float(value: str) -> float:
     """A decimal number, `inf`, `-inf` or `nan`."""
-    if text in ("inf", "-inf", "nan"):
-        return float(text)
-    if not _FLOAT.match(text):
-        prefix = re.match(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", text)
-        raise Unreadable("D003", f"{text!r} is not a number", float(prefix[0]) if prefix else None)
-    return float(text)
+    result: float = _read(text.float64(value), f"{value!r} is not a number")
+    return result
 
 
-def read_bool(text: str) -> bool:
-    """`true`, `false`, `1` or `0`."""
-    if text in ("true", "1"):
-        return True
-    if text in ("false", "0"):
-        return False
-    lowered = text.lower()
-    raise Unreadable("D004", f"{text!r} is not a boolean", lowered == "true" if lowered in ("true", "false") else None)
+def read_bool(value: str) -> bool:
+    """`true`, `false`, `1` or `0`, in any letter case."""
+    result = text.boolean(value).strict
+    if result is None:
+        raise Unreadable("D004", f"{value!r} is not a boolean: write true or false")
+    return result
 
 
-def read_list(item: Callable[[str], Any], text: str) -> tuple[Any, ...]:
+def read_list(item: Callable[[str], Any], value: str) -> tuple[Any, ...]:
     """Comma-separated items with free blanks; an empty text is an empty list."""
-    if not text.strip():
+    if not value.strip():
         return ()
-    parts = [part.strip() for part in text.split(",")]
+    parts = [part.strip() for part in value.split(",")]
     if "" in parts:
-        where = "a trailing comma" if parts[-1] == "" and "" not in parts[:-1] else "an empty item"
-        lenient = tuple(item(p) for p in parts[:-1]) if where == "a trailing comma" else None
-        raise Unreadable("D006", f"the list {text!r} has {where}", lenient)
+        trailing = parts.index("") == len(parts) - 1
+        lenient = tuple(item(part) for part in parts[:-1]) if trailing else None
+        raise Unreadable(
+            "D006", f"the list {value!r} has {'a trailing comma' if trailing else 'an empty item'}", lenient
+        )
     return tuple(item(part) for part in parts)
 
 
-def read_element_type(text: str) -> ElementType:
+def read_element_type(value: str) -> ElementType:
     """An element type by its attribute name (`f32`, `i64`)."""
-    found = ElementType.from_attribute(text)
+    found = ElementType.from_attribute(value)
     if found is None:
-        port = ElementType.from_port(text)
+        port = ElementType.from_port(value)
         hint = f"; attributes spell it {port.name!r}" if port else ""
-        raise Unreadable("D003", f"{text!r} is not an element type{hint}")
+        raise Unreadable("D010", f"{value!r} is not an element type{hint}")
     return found
 
 
-def read_shape(text: str) -> PartialShape:
+def read_shape(value: str) -> PartialShape:
     """A partial shape: `1,3,?,1..10`, `...`, or nothing for a scalar."""
     try:
-        return PartialShape.parse(text)
+        return PartialShape.parse(value)
     except ValueError as error:
-        code = "S001" if "reversed" in str(error) else "S002" if "negative" in str(error) else "S003"
-        raise Unreadable(code if "64-bit" in str(error) or code != "S003" else "S006", str(error)) from None
+        said = str(error)
+        codes = {"reversed": "S001", "negative": "S002", "64-bit": "S003"}
+        raise Unreadable(next((c for word, c in codes.items() if word in said), "S006"), said) from None
 
 
 _READERS: dict[Any, Callable[[str], Any]] = {
@@ -166,12 +161,12 @@ def _reader(annotation: Any) -> Callable[[str], Any]:
     )
 
 
-def _read_member(members: tuple[str, ...], text: str) -> str:
-    if text in members:
-        return text
+def _read_member(members: tuple[str, ...], value: str) -> str:
+    if value in members:
+        return value
     folded = {m.lower(): m for m in members}
     allowed = ", ".join(repr(m) for m in members)
-    raise Unreadable("D005", f"{text!r} is not one of {allowed}", folded.get(text.lower()))
+    raise Unreadable("D005", f"{value!r} is not one of {allowed}", folded.get(value.lower()))
 
 
 def _validator(annotation: Any) -> Callable[[Any], Any]:
@@ -276,7 +271,7 @@ def parse_attributes(
 def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], problems: list[Problem]) -> None:
     """Turn one pydantic error into a Problem, and mend `given` so that the rest can be validated."""
     name = str(finding["loc"][0])
-    kind, text = finding["type"], given.get(name)
+    kind, given_value = finding["type"], given.get(name)
     attribute = declared.get(name)
     allowed = ", ".join(attribute.members) if attribute and attribute.members else None
     if kind == "extra_forbidden":
@@ -291,14 +286,14 @@ def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], p
         context = finding["ctx"]
         hint = None
         if context["code"] == "D005" and attribute:
-            hint = _nearest(str(text), dict.fromkeys(attribute.members))
+            hint = _nearest(str(given_value), dict.fromkeys(attribute.members))
         problems.append(Problem(context["code"], name, f"{name}: {context['reason']}", hint, allowed))
         lenient = context["lenient"]
         given[name] = lenient if lenient is not None else _neutral(attribute)
         return
-    message = f"{name}: {finding['msg'][0].lower()}{finding['msg'][1:]}, not {_shown(text)}"
-    negative = kind in ("greater_than", "greater_than_equal") and "-" in _shown(text)
-    code = "D007" if negative else "D005" if kind == "literal_error" else "D010"
+    message = f"{name}: {finding['msg'][0].lower()}{finding['msg'][1:]}, not {_shown(given_value)}"
+    negative = kind in ("greater_than", "greater_than_equal") and "-" in _shown(given_value)
+    code = "D007" if negative else "D005"
     if not any(p.code == code and p.attribute == name for p in problems):
         problems.append(Problem(code, name, message, allowed=allowed))
     given[name] = _neutral(attribute)

@@ -254,6 +254,8 @@ class Operator:
                 allowed = ", ".join(sorted(str(t) for t in port.elements.types))
                 found.append(Breach("O002", f"{name} is {actual}", port=name, found=str(actual), allowed=allowed))
                 continue
+            if port.elements.name is None:
+                continue
             first, other = bound.setdefault(port.elements.name, (actual, name))
             if first is not actual:
                 found.append(
@@ -306,7 +308,7 @@ def _resolve(elements: Elements | TypeFrom, bound: dict[str, ElementType], attri
         if isinstance(value, str):
             return ElementType.by_name.get(value, DYNAMIC)
         return value if isinstance(value, ElementType) else DYNAMIC
-    return bound.get(elements.name) or elements.fixed or DYNAMIC
+    return bound.get(elements.name or "") or elements.fixed or DYNAMIC
 
 
 def operator(

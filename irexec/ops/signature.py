@@ -20,11 +20,11 @@ Array = np.ndarray[Any, Any]
 
 
 class Elements:
-    """A type variable: ports that share it agree on an element type out of `types`."""
+    """A type variable: ports that share it agree on an element type out of `types`; without a name, they need not."""
 
     __slots__ = ("name", "types")
 
-    def __init__(self, name: str, types: frozenset[ElementType] | set[ElementType]) -> None:
+    def __init__(self, name: str | None, types: frozenset[ElementType] | set[ElementType]) -> None:
         self.name = name
         self.types = frozenset(types)
 

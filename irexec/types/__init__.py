@@ -41,6 +41,7 @@ from irexec.types.element import (
 )
 from irexec.types.shape import (
     ANY_DIMENSION,
+    ANY_SHAPE,
     MAX_LENGTH,
     Dimension,
     PartialShape,
@@ -54,6 +55,7 @@ from irexec.types.tensor import MAX_KNOWN, TensorType
 __all__ = [
     "ANY",
     "ANY_DIMENSION",
+    "ANY_SHAPE",
     "BF16",
     "BOOLEAN",
     "C64",

@@ -348,6 +348,7 @@ class PartialShape:
 
 
 _DYNAMIC = PartialShape(None)
+ANY_SHAPE = _DYNAMIC
 
 
 def element_count(shape: Iterable[int]) -> int:

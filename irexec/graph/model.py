@@ -1,0 +1,314 @@
+"""The model: operators bound to layers, values that connect them, and the model that holds them in order.
+
+Names follow OpenVINO's Python API (`Model.inputs`, `Output.any_name`, `Node.friendly_name`, ...).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from irexec.diagnostics import LayerRef
+from irexec.ir.document import Layer
+from irexec.ops.operator import Operator
+from irexec.types import ElementType, PartialShape, TensorType
+
+Array = np.ndarray[Any, Any]
+
+
+class Value:
+    """One output port of a node: the tensor that flows along its edges."""
+
+    __slots__ = ("declared", "index", "names", "node", "type")
+
+    def __init__(self, node: Node, index: int, type: TensorType) -> None:
+        self.node = node
+        self.index = index
+        self.type = type
+        self.declared: TensorType | None = None
+        self.names: set[str] = set()
+
+    @property
+    def element_type(self) -> ElementType:
+        return self.type.element_type
+
+    @property
+    def partial_shape(self) -> PartialShape:
+        return self.type.shape
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The static shape. Raises ValueError when a dimension, UnknownRank when the rank is dynamic."""
+        return self.type.shape.to_shape()
+
+    @property
+    def any_name(self) -> str:
+        """One of the tensor's names. Raises RuntimeError when it has none."""
+        if not self.names:
+            raise RuntimeError(f"output {self.index} of {self.node.friendly_name!r} has no name")
+        return min(self.names)
+
+    def get_any_name(self) -> str:
+        return self.any_name
+
+    def get_names(self) -> set[str]:
+        return self.names
+
+    def get_partial_shape(self) -> PartialShape:
+        return self.partial_shape
+
+    def get_shape(self) -> tuple[int, ...]:
+        return self.shape
+
+    def get_element_type(self) -> ElementType:
+        return self.element_type
+
+    def get_node(self) -> Node:
+        return self.node
+
+    def get_index(self) -> int:
+        return self.index
+
+    def __repr__(self) -> str:
+        names = ", ".join(sorted(self.names))
+        return f"<Output: names[{names}] shape{self.partial_shape} type: {self.element_type}>"
+
+
+@dataclass(slots=True)
+class BodyInput:
+    """How one Parameter of a body gets its value.
+
+    `external`: the outer input's position, None when it has none. `axis` not None: a slice per iteration.
+    `back`: the body Result that feeds it from the second iteration on. `iteration`: it is the iteration counter.
+    """
+
+    parameter: int
+    external: int | None = None
+    axis: int | None = None
+    start: int = 0
+    end: int = -1
+    stride: int = 1
+    part_size: int = 1
+    back: int | None = None
+    iteration: bool = False
+    at: int = -1
+
+
+@dataclass(slots=True)
+class BodyOutput:
+    """How an outer output gets its value from a body Result: the last one, or (`axis`) all of them concatenated."""
+
+    result: int
+    external: int | None = None
+    axis: int | None = None
+    start: int = 0
+    end: int = -1
+    stride: int = 1
+    part_size: int = 1
+    at: int = -1
+
+
+@dataclass(slots=True)
+class Body:
+    """A nested model with the maps that connect it. `condition`: the Result that says whether a Loop goes on."""
+
+    model: Model
+    inputs: list[BodyInput] = field(default_factory=list)
+    outputs: list[BodyOutput] = field(default_factory=list)
+    condition: int | None = None
+
+
+class Node:
+    """A layer with its operator: inputs are the values it takes, outputs the values it makes.
+
+    `operator` is None for a layer whose operator is unknown; such a node exists only while a file is being checked.
+    `constant` holds the value of a Const.
+    """
+
+    __slots__ = (
+        "attributes",
+        "bodies",
+        "constant",
+        "friendly_name",
+        "id",
+        "inputs",
+        "layer",
+        "operator",
+        "outputs",
+        "rt_info",
+        "type",
+        "version",
+    )
+
+    def __init__(
+        self,
+        operator: Operator | None,
+        inputs: Iterable[Value | None] = (),
+        attributes: dict[str, Any] | None = None,
+        *,
+        name: str = "",
+        id: str = "",
+        layer: Layer | None = None,
+        type: str | None = None,
+        version: str | None = None,
+    ) -> None:
+        self.operator = operator
+        self.type = type or (operator.type if operator else "")
+        self.version = version or (operator.opset if operator else "")
+        self.inputs: list[Value | None] = list(inputs)
+        self.attributes: dict[str, Any] = attributes or {}
+        self.outputs: list[Value] = []
+        self.friendly_name = name
+        self.id = id
+        self.layer = layer
+        self.bodies: list[Body] = []
+        self.constant: Array | None = None
+        self.rt_info: dict[str, Any] = {}
+
+    def set_outputs(self, types: Iterable[TensorType]) -> None:
+        """Give the outputs these types; makes the values that do not exist yet."""
+        for index, type in enumerate(types):
+            if index < len(self.outputs):
+                self.outputs[index].type = type
+            else:
+                self.outputs.append(Value(self, index, type))
+
+    @property
+    def ref(self) -> LayerRef:
+        """How findings name this node."""
+        return LayerRef(self.id, self.friendly_name, self.type, self.version)
+
+    def get_friendly_name(self) -> str:
+        return self.friendly_name
+
+    def set_friendly_name(self, name: str) -> None:
+        self.friendly_name = name
+
+    def get_type_name(self) -> str:
+        return self.type
+
+    def output(self, index: int = 0) -> Value:
+        return self.outputs[index]
+
+    def input_value(self, index: int) -> Value | None:
+        return self.inputs[index]
+
+    def get_attributes(self) -> dict[str, Any]:
+        return dict(self.attributes)
+
+    def __repr__(self) -> str:
+        return f"<{self.type}-{self.version.removeprefix('opset')}: {self.friendly_name!r}>"
+
+
+class Model:
+    """Nodes in an order in which every node follows its producers; `parameters` and `results` in file order."""
+
+    def __init__(
+        self,
+        results: Iterable[Node | Value],
+        parameters: Iterable[Node],
+        name: str = "",
+        sinks: Iterable[Node] = (),
+    ) -> None:
+        self.name = name
+        self.parameters = list(parameters)
+        self.results = [_as_result(r) for r in results]
+        self.sinks = list(sinks)
+        self.rt_info: dict[str, Any] = {}
+        self.file: str | None = None
+        self.version = 11
+        self.nodes: list[Node] = ordered([*self.parameters, *self.sinks, *self.results])
+
+    @property
+    def friendly_name(self) -> str:
+        return self.name
+
+    def get_friendly_name(self) -> str:
+        return self.name
+
+    @property
+    def inputs(self) -> list[Value]:
+        return [p.outputs[0] for p in self.parameters]
+
+    @property
+    def outputs(self) -> list[Value]:
+        return [r.outputs[0] for r in self.results]
+
+    def input(self, key: int | str = 0) -> Value:
+        """An input by position or tensor name. Raises KeyError or IndexError."""
+        return _port(self.inputs, key)
+
+    def output(self, key: int | str = 0) -> Value:
+        """An output by position or tensor name. Raises KeyError or IndexError."""
+        return _port(self.outputs, key)
+
+    def get_ops(self) -> list[Node]:
+        return list(self.nodes)
+
+    get_ordered_ops = get_ops
+
+    def get_parameters(self) -> list[Node]:
+        return list(self.parameters)
+
+    def get_results(self) -> list[Node]:
+        return list(self.results)
+
+    def walk(self) -> Iterator[Node]:
+        """All nodes, those of bodies included, each body after its node."""
+        for node in self.nodes:
+            yield node
+            for body in node.bodies:
+                yield from body.model.walk()
+
+    def __repr__(self) -> str:
+        ports = "\n".join(map(repr, [*self.inputs, *self.outputs]))
+        return f"<Model: {self.name!r}\n{ports}\n>"
+
+
+def _port(ports: list[Value], key: int | str) -> Value:
+    if isinstance(key, int):
+        return ports[key]
+    for port in ports:
+        if key in port.names:
+            return port
+    known = ", ".join(sorted(n for p in ports for n in p.names))
+    raise KeyError(f"no port is named {key!r}; there are {known or 'no names'}")
+
+
+def _as_result(node: Node | Value) -> Node:
+    if isinstance(node, Node) and node.type == "Result":
+        return node
+    from irexec.ops.contents import load
+
+    value = node.outputs[0] if isinstance(node, Node) else node
+    result = Node(load("Result", 1), [value], name=f"{value.node.friendly_name}/result")
+    result.set_outputs([value.type])
+    result.outputs[0].names = set(value.names)
+    return result
+
+
+def ordered(roots: Iterable[Node]) -> list[Node]:
+    """The roots and all they depend on, every node after its producers. Nodes on a cycle come in any order."""
+    order: list[Node] = []
+    seen: set[int] = set()
+    for root in roots:
+        stack: list[tuple[Node, int]] = [(root, 0)]
+        if id(root) in seen:
+            continue
+        seen.add(id(root))
+        while stack:
+            node, position = stack.pop()
+            while position < len(node.inputs):
+                value = node.inputs[position]
+                position += 1
+                if value is not None and id(value.node) not in seen:
+                    seen.add(id(value.node))
+                    stack.append((node, position))
+                    stack.append((value.node, 0))
+                    break
+            else:
+                order.append(node)
+    return order

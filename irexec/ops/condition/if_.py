@@ -1,0 +1,19 @@
+"""If: one of two bodies, as a condition says.
+
+Source: operation page If-8. Inference and execution of bodies are the validator's and engine's.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from irexec.ops.operator import Array, Elements, operator
+from irexec.types import ANY, BOOLEAN
+
+Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
+
+
+@operator("If", "opset8")
+def if_8(cond: Annotated[Array, Elements("T_CONDITION", {BOOLEAN})], /, *inputs: Each) -> list[Each]:
+    """`then_body` when `cond` (a scalar or one element) is true, otherwise `else_body`."""
+    raise TypeError("the engine runs bodies")

@@ -1,0 +1,71 @@
+"""ReadValue and Assign: a variable's value, and the value it has from then on.
+
+Source: operation pages ReadValue-3, ReadValue-6, Assign-3, Assign-6. The engine keeps the variables.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from irexec.ops.operator import ANY_ELEMENTS, Array, Check, operator
+from irexec.ops.rules import same_as
+from irexec.types import ANY_SHAPE, DYNAMIC, ElementType, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
+
+
+@operator("ReadValue", "opset3", shapes=same_as(), view="init_value")
+def read_value_3(init_value: T, /, *, variable_id: str) -> T:
+    """The variable's value, or `init_value` (which also decides type and shape) before the first Assign."""
+    return init_value
+
+
+@operator("ReadValue", "opset6", view="init_value")
+def read_value_6(
+    init_value: T | None = None,
+    /,
+    *,
+    variable_id: str,
+    variable_type: ElementType = DYNAMIC,
+    variable_shape: PartialShape = ANY_SHAPE,
+) -> T:
+    """The variable's value, or before the first Assign `init_value` (zeros of the variable's shape when not given).
+
+    C1: type and shape of `init_value` satisfy `variable_type` and `variable_shape`.
+    """
+    if init_value is None:
+        raise TypeError("the engine supplies the first value of a variable without init_value")
+    return init_value
+
+
+@read_value_6.shapes
+def _(
+    check: Check,
+    init_value: TensorType | None,
+    *,
+    variable_id: str,
+    variable_type: ElementType,
+    variable_shape: PartialShape,
+) -> TensorType:
+    if init_value is not None:
+        shape = init_value.shape
+        message = f"init_value has shape {shape}, the variable {variable_shape}"
+        check("C1", shape.compatible(variable_shape), message, port="init_value", allowed=str(variable_shape))
+        kinds = {init_value.element_type, variable_type} - {DYNAMIC}
+        message = f"init_value is {init_value.element_type}, the variable {variable_type}"
+        check("C1", len(kinds) < 2, message, port="init_value", allowed=str(variable_type))
+        if variable_type is DYNAMIC:
+            return TensorType(init_value.element_type, variable_shape)
+    return TensorType(variable_type, variable_shape)
+
+
+@operator("Assign", "opset3", shapes=same_as(), view="value")
+def assign_3(value: T, /, *, variable_id: str) -> T:
+    """The variable takes `value`; the output is `value`."""
+    return value
+
+
+@operator("Assign", "opset6", shapes=same_as(), view="value")
+def assign_6(value: T, /, *, variable_id: str) -> T:
+    """The variable takes `value`; the output is `value`."""
+    return value
