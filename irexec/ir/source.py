@@ -17,7 +17,7 @@ from irexec.diagnostics.findings import At, Findings
 from irexec.ir.encoding import EncodingProblem, decode
 from irexec.ir.positions import Comment, Positions, Span
 
-Remap = Callable[[int, int], tuple[int, int]]
+Remap = Callable[[Span], Span]
 
 _PROLOG = re.compile(r"\s*+(?:<\?.*?\?>\s*+|<!--.*?-->\s*+)*+", re.DOTALL)
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -66,6 +66,7 @@ class Source:
         self.root: etree._Element | None = None
         self._remap = remap
         self._display_text = text if display_text is None else display_text
+        self._display = Positions(self._display_text)
         self._positions = Positions(text)
         if self._screen(limits or Limits()):
             self._parse()
@@ -108,6 +109,7 @@ class Source:
     def _refused(cls, problem: Problem, file: str | None, text: str = "") -> Source:
         source = cls.__new__(cls)
         source.text = source._display_text = text
+        source._display = Positions(text)
         source.file, source.root, source.problems, source._remap = file, None, [problem], None
         source._positions = Positions(text)
         return source
@@ -128,9 +130,11 @@ class Source:
 
     def place(self, span: Span) -> Place:
         """The place of a stretch of the text, on its first line."""
-        line, column = self._positions.line_column(span.start)
-        if self._remap is not None:
-            line, column = self._remap(line, column)
+        return self.display_place(span if self._remap is None else self._remap(span))
+
+    def display_place(self, span: Span) -> Place:
+        """The place of a stretch of the original text, where this one was repaired; the same as `place` otherwise."""
+        line, column = self._display.line_column(span.start)
         written = self._display_lines[line - 1] if 0 < line <= len(self._display_lines) else ""
         length = max(1, min(span.length, len(written) - column + 1))
         return Place(file=self.file, line=line, column=column, length=length, source_line=written)
