@@ -135,6 +135,7 @@ _TABLE = [
     Code("B011", E, "a body Parameter that nothing feeds", "leaves the value undefined", lenient=True),
     Code("B012", E, "an unknown purpose in a port map", "silently ignores it", lenient=True),
     Code("B013", E, "an attribute of a port map or back edge is missing or not an integer", "refuses the file"),
+    Code("B014", E, "an output entry names no output port of the layer", "goes by the order of the ids", lenient=True),
     Code("V001", E, "a state operation without variable_id", "refuses the file"),
     Code("V002", E, "a variable is assigned and never read", "refuses the file with map::at"),
     Code("V003", E, "type or shape of a variable differ between its operations", "refuses the file"),

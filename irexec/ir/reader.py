@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -39,6 +40,8 @@ def read(source: Source, findings: Findings) -> Document | None:
         return None
     with _no_collection():
         document = Document(_Reader(findings).net(source.root), source)
+        if _MAYBE_STRAY.search(source.text):
+            _stray_text(source.root, findings)
         check_document(document, findings)
     return document
 
@@ -78,6 +81,31 @@ def _is_net(root: etree._Element, findings: Findings) -> bool:
     hint = "a single layer is a snippet, not a model" if lowered == "layer" else None
     findings.add("N001", f"the root element is <{root.tag}>, not <net>", at=At(0), hint=hint)
     return False
+
+
+# Something after a tag other than <dim> that is neither blank nor a tag: cheap, and rare in files that are right.
+_MAYBE_STRAY = re.compile(r"(?<!<dim)>\s*+[^<\s]")
+_TEXTS = etree.XPath("//*[not(self::dim)]/text()[normalize-space()]")
+_FREE_SECTIONS = ("rt_info", "meta_data", "quantization_parameters", "pre-process")
+
+
+def _stray_text(root: etree._Element, findings: Findings) -> None:
+    """Report text between elements, once for each element it stands in."""
+    texts = cast("list[etree._ElementUnicodeResult]", _TEXTS(root))
+    if not texts:
+        return
+    number = {element: at for at, element in enumerate(root.iter())}
+    for element, text in {_container(text): text for text in reversed(texts)}.items():
+        if not any(above.tag in _FREE_SECTIONS for above in (element, *element.iterancestors())):
+            at = At(number[element], "#text")
+            findings.add("N006", f"text in <{element.tag}>, which holds none", at=at, found=text.strip()[:40])
+
+
+def _container(text: etree._ElementUnicodeResult) -> etree._Element:
+    element = text.getparent()
+    assert element is not None
+    around = element.getparent() if text.is_tail else None
+    return element if around is None else around
 
 
 class _Reader:

@@ -1,0 +1,209 @@
+"""Checks of the operations with bodies: port maps and back edges name what is there, once, and in order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from irexec.diagnostics.findings import At
+from irexec.ir.checks.scope import Scope
+from irexec.ir.document import Layer, Net, PortMap
+from irexec.ir.text import whole
+
+_WITH_BODY = {
+    "TensorIterator": (("port_map", "body"),),
+    "Loop": (("port_map", "body"),),
+    "If": (("then_port_map", "then_body"), ("else_port_map", "else_body")),
+}
+_PURPOSES = {"input": "current_iteration", "output": "execution_condition"}
+_INNER_TYPE = {"input": "Parameter", "output": "Result"}
+
+
+def bodies_of(layer: Layer) -> Iterator[Net]:
+    """The bodies of a layer, in the order of the file."""
+    bodies = (layer.body, layer.then_body, layer.else_body)
+    yield from sorted((body for body in bodies if body is not None), key=lambda body: body.at)
+
+
+def check_bodies(layer: Layer, scope: Scope) -> None:
+    """Check a layer's port maps and back edges against its ports and its bodies; nothing for a layer without bodies."""
+    pairs = _WITH_BODY.get(layer.type or "", ())
+    if not pairs:
+        return
+    for map_field, body_field in pairs:
+        maps: tuple[PortMap, ...] | None = getattr(layer, map_field)
+        body: Net | None = getattr(layer, body_field)
+        for field, value in ((map_field, maps), (body_field, body)):
+            if value is None:
+                message = f"{layer.ref} has no <{field}>"
+                scope.findings.add("B001", message, at=At(layer.at), layer=layer.ref)
+        if body is not None:
+            _check_pair(layer, maps or (), body, scope)
+    if layer.type == "Loop" and layer.port_map is not None:
+        _check_condition(layer, layer.port_map, scope)
+    if layer.type == "If" and layer.then_port_map is not None and layer.else_port_map is not None:
+        _check_branches(layer, layer.then_port_map, layer.else_port_map, scope)
+
+
+def _check_pair(layer: Layer, maps: tuple[PortMap, ...], body: Net, scope: Scope) -> None:
+    inner = {number: item for item in reversed(body.layers) if (number := whole(item.id).value) is not None}
+    mapped: dict[str, set[int]] = {"input": set(), "output": set()}
+    for kind in ("input", "output"):
+        seen: dict[int, PortMap] = {}
+        for entry in maps:
+            if entry.kind == kind:
+                _check_external(entry, seen, layer, scope)
+                _check_slice(entry, layer, scope)
+                number = _inner(entry.internal_layer_id, At(entry.at, "internal_layer_id"), kind, inner, layer, scope)
+                if number is not None:
+                    mapped[kind].add(number)
+    fed = _check_back_edges(layer, inner, mapped["input"], scope)
+    for number, item in inner.items():
+        if item.type == "Parameter" and number not in mapped["input"]:
+            message = f"nothing feeds {item.ref} of the body of {layer.ref}"
+            scope.findings.add("B011", message, at=At(item.at), layer=item.ref)
+        elif item.type == "Result" and number not in mapped["output"] | fed:
+            message = f"nothing takes {item.ref} of the body of {layer.ref}"
+            hint = "a value that goes on to the next iteration needs an edge in <back_edges>"
+            scope.findings.add("B006", message, at=At(item.at), layer=item.ref, hint=hint)
+
+
+def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scope: Scope) -> None:
+    at = At(entry.at, "external_port_id")
+    number = scope.whole(
+        entry.external_port_id, entry.at, "external_port_id", "B013", "external_port_id", signed=True, layer=layer
+    )
+    if entry.purpose is not None and entry.purpose not in ("", _PURPOSES[entry.kind]):
+        scope.findings.add(
+            "B012",
+            f"{entry.purpose!r} is no purpose of an {entry.kind}",
+            at=At(entry.at, "purpose"),
+            layer=layer.ref,
+            attribute="purpose",
+            found=entry.purpose,
+            allowed=_PURPOSES[entry.kind],
+        )
+    if number is None:
+        return
+    first = seen.setdefault(number, entry)
+    if first is not entry:
+        scope.findings.add(
+            "B003",
+            f"two {entry.kind} entries have external_port_id {number}; the second is lost",
+            at=at,
+            layer=layer.ref,
+            attribute="external_port_id",
+            related=(("the first is here", At(first.at, "external_port_id")),),
+        )
+    if number == -1 and layer.type != "If":
+        return
+    if entry.kind == "input":
+        # An input is named by its position.
+        known: Collection[int] = range(len(layer.inputs))
+        code = "B004"
+    else:
+        # Of an output OpenVINO only takes the rank, and every writer gives the port's id.
+        known = scope.outputs(layer)
+        code = "B014"
+    if number not in known:
+        scope.findings.add(
+            code,
+            f"{layer.ref} has no {entry.kind} port {number}",
+            at=at,
+            layer=layer.ref,
+            attribute="external_port_id",
+            found=str(number),
+            allowed=", ".join(map(str, known)) or f"it has no {entry.kind} ports",
+        )
+
+
+def _inner(
+    text: str | None, at: At, kind: str, inner: dict[int, Layer], layer: Layer, scope: Scope, code: str = "B002"
+) -> int | None:
+    """The id of the body's Parameter or Result that `text` names."""
+    number = scope.whole(text, at.element, str(at.attribute), "B013", str(at.attribute), layer=layer)
+    if number is None:
+        return None
+    wanted, found = _INNER_TYPE[kind], inner.get(number)
+    if found is not None and found.type == wanted:
+        return number
+    what = f"is {found.ref}, not a {wanted}" if found is not None else "does not exist"
+    candidates = ", ".join(str(number) for number, item in sorted(inner.items()) if item.type == wanted)
+    scope.findings.add(
+        code,
+        f"layer {number} of the body {what}",
+        at=at,
+        layer=layer.ref,
+        attribute=at.attribute,
+        found=str(number),
+        allowed=candidates or f"the body has no {wanted}",
+    )
+    return None
+
+
+def _check_slice(entry: PortMap, layer: Layer, scope: Scope) -> None:
+    values: dict[str, int | None] = {}
+    for name in ("axis", "start", "end", "stride", "part_size"):
+        if (text := getattr(entry, name)) is not None:
+            values[name] = scope.whole(text, entry.at, name, "B013", name, signed=True, layer=layer)
+    for name, wrong in (("stride", values.get("stride") == 0), ("part_size", (values.get("part_size") or 1) < 1)):
+        if wrong or values.get(name) == 0:
+            message = f"{name} is {values[name]}: no iteration would ever advance"
+            scope.findings.add("B007", message, at=At(entry.at, name), layer=layer.ref, attribute=name)
+    axis, rank = values.get("axis"), _rank(entry, layer, scope)
+    if axis is None:
+        return
+    lowest = 0 if entry.kind == "input" else -rank if rank else None
+    if (lowest is not None and axis < lowest) or (rank and axis >= rank):
+        scope.findings.add(
+            "B008",
+            f"axis {axis} lies outside the port's rank" + (f" {rank}" if rank else ""),
+            at=At(entry.at, "axis"),
+            layer=layer.ref,
+            attribute="axis",
+            found=str(axis),
+            allowed=f"{lowest} to {rank - 1}" if rank else f"at least {lowest}",
+        )
+
+
+def _rank(entry: PortMap, layer: Layer, scope: Scope) -> int | None:
+    """The rank that the outer port declares; None where it says nothing."""
+    number = whole(entry.external_port_id, signed=True).value
+    if number is None or number < 0:
+        return None
+    if entry.kind == "output":
+        port = scope.outputs(layer).get(number)
+    else:
+        port = layer.inputs[number] if number < len(layer.inputs) else None
+    return len(port.dims) or None if port is not None else None
+
+
+def _check_back_edges(layer: Layer, inner: dict[int, Layer], entered: set[int], scope: Scope) -> set[int]:
+    """The body Results that go on to the next iteration."""
+    fed: set[int] = set()
+    for edge in layer.back_edges or ():
+        source = _inner(edge.from_layer, At(edge.at, "from-layer"), "output", inner, layer, scope, "B005")
+        target = _inner(edge.to_layer, At(edge.at, "to-layer"), "input", inner, layer, scope, "B005")
+        if source is not None:
+            fed.add(source)
+        if target is not None and target not in entered:
+            message = f"the back edge ends at {inner[target].ref}, which is in no entry of the port map"
+            at = At(edge.at, "to-layer")
+            scope.findings.add("B005", message, at=at, layer=layer.ref, attribute="to-layer")
+    return fed
+
+
+def _check_condition(layer: Layer, maps: tuple[PortMap, ...], scope: Scope) -> None:
+    if not any(entry.kind == "output" and entry.purpose == _PURPOSES["output"] for entry in maps):
+        hint = 'add <output external_port_id="-1" internal_layer_id="..." purpose="execution_condition"/>'
+        message = f"{layer.ref} does not say which body Result is the execution condition"
+        scope.findings.add("B009", message, at=At(layer.at), layer=layer.ref, hint=hint)
+
+
+def _check_branches(layer: Layer, then: tuple[PortMap, ...], other: tuple[PortMap, ...], scope: Scope) -> None:
+    def ports(maps: tuple[PortMap, ...]) -> list[int]:
+        numbers = {whole(entry.external_port_id, signed=True).value for entry in maps if entry.kind == "output"}
+        return sorted(number for number in numbers if number is not None)
+
+    if ports(then) != ports(other):
+        message = f"the branches of {layer.ref} give outputs {ports(then)} and {ports(other)}"
+        scope.findings.add("B010", message, at=At(layer.at), layer=layer.ref)

@@ -1,0 +1,61 @@
+"""The order of the checks: the model first, then every body in the same way."""
+
+from __future__ import annotations
+
+from irexec.diagnostics.findings import At, Findings
+from irexec.ir.checks.bodies import bodies_of, check_bodies
+from irexec.ir.checks.edges import check_edges
+from irexec.ir.checks.layers import check_layers
+from irexec.ir.checks.metadata import check_metadata, check_pre_process
+from irexec.ir.checks.scope import Scope
+from irexec.ir.checks.state import check_variables
+from irexec.ir.document import Document, Net
+
+VERSIONS = (10, 11)
+ROOT_TYPES = ("Result", "Assign")
+
+
+def check_document(document: Document, findings: Findings) -> None:
+    """Report every anomaly of a document, body by body.
+
+    Findings come in the order of the checks; `findings.report.sorted()` is the order of the file.
+    """
+    version = _version(document.net, findings)
+    nets = _check_net(document.net, version, findings)
+    check_variables(nets, findings)
+    check_pre_process(document.net, findings)
+
+
+def _version(net: Net, findings: Findings) -> int:
+    """The IR version, the newest one where the file does not say."""
+    at = At(net.at, "version")
+    allowed = " or ".join(map(str, VERSIONS))
+    version = Scope(net, findings).whole(net.version, net.at, "version", "N002", "the IR version")
+    if version is None:
+        return VERSIONS[-1]
+    if version not in VERSIONS:
+        message = f"IR version {version} is not supported"
+        findings.add("N002", message, at=at, attribute="version", found=str(version), allowed=allowed)
+    elif net.version != str(version) and net.version == (net.version or "").strip().lstrip("+"):
+        findings.add("N010", f"the IR version is written {net.version!r}", at=at, attribute="version", allowed=allowed)
+    return version
+
+
+def _check_net(net: Net, version: int, findings: Findings) -> list[Net]:
+    """Check one net and the bodies in it; all of them."""
+    scope = Scope(net, findings)
+    if not net.layers:
+        findings.add("N007", "there is no layer", at=At(net.at))
+    elif not any(layer.type in ROOT_TYPES for layer in net.layers):
+        findings.add(
+            "N008", "there is no Result: nothing is computed", at=At(net.at), hint="outputs are layers of type Result"
+        )
+    check_layers(scope, version)
+    check_edges(scope)
+    check_metadata(net, version, findings)
+    nets = [net]
+    for layer in net.layers:
+        check_bodies(layer, scope)
+        for body in bodies_of(layer):
+            nets += _check_net(body, version, findings)
+    return nets

@@ -1,0 +1,226 @@
+"""Checks of edges: what they join exists, every input has one producer, nothing feeds itself, all of it matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from irexec.diagnostics.findings import At
+from irexec.ir.checks.scope import Scope
+from irexec.ir.document import Edge, Layer, Port
+from irexec.types import ElementType
+
+_SOURCES = ("Parameter", "Const", "Constant")
+_ROOTS = ("Result", "Assign")
+
+
+class _End(NamedTuple):
+    layer: Layer
+    port: Port
+
+
+def check_edges(scope: Scope) -> None:
+    """Check the edges of a net; `scope.by_id` and `scope.extents` are filled."""
+    producers: dict[int, Edge] = {}
+    arcs: dict[int, list[tuple[int, Edge]]] = {}
+    for edge in scope.net.edges:
+        source, target = _ends(edge, scope)
+        if target is not None:
+            first = producers.setdefault(target.port.at, edge)
+            if first is not edge:
+                _second_producer(edge, first, target, scope)
+        if source is not None and target is not None:
+            arcs.setdefault(source.layer.at, []).append((target.layer.at, edge))
+            _declarations(edge, source, target, scope)
+    layers = {layer.at: layer for layer in scope.net.layers}
+    for layer in scope.net.layers:
+        for port in layer.inputs:
+            if port.at not in producers and not _is_lost(port, layer, scope):
+                message = f"input port {port.id} is not connected"
+                scope.findings.add("E004", message, at=At(port.at), layer=layer.ref, port=port.id)
+    for cycle in _cycles(layers, arcs):
+        _report_cycle(cycle, layers, arcs, scope)
+    _unused(layers, arcs, scope)
+
+
+def _is_lost(port: Port, layer: Layer, scope: Scope) -> bool:
+    """True when no edge can name the port, for a reason that is reported already."""
+    if layer.at in scope.broken or port.at in scope.broken:
+        return True
+    return all(known is not port for known in scope.inputs(layer).values())
+
+
+def _ends(edge: Edge, scope: Scope) -> tuple[_End | None, _End | None]:
+    def number(text: str | None, attribute: str) -> int | None:
+        return scope.whole(text, edge.at, attribute, "E010", f"the edge's {attribute}")
+
+    from_layer = number(edge.from_layer, "from-layer")
+    from_port = number(edge.from_port, "from-port")
+    to_layer = number(edge.to_layer, "to-layer")
+    to_port = number(edge.to_port, "to-port")
+    source = target = None
+    if from_layer is not None and (layer := scope.by_id.get(from_layer)) is None:
+        _unknown_layer("E001", "starts", from_layer, At(edge.at, "from-layer"), scope)
+    elif from_layer is not None and from_port is not None and layer is not None:
+        port = scope.outputs(layer).get(from_port)
+        if port is None:
+            _unknown_port("output", from_port, scope.outputs(layer), layer, At(edge.at, "from-port"), scope)
+        else:
+            source = _End(layer, port)
+    if to_layer is not None and (layer := scope.by_id.get(to_layer)) is None:
+        _unknown_layer("E009", "ends", to_layer, At(edge.at, "to-layer"), scope)
+    elif to_layer is not None and to_port is not None and layer is not None:
+        port = scope.inputs(layer).get(to_port)
+        if layer.type in _SOURCES:
+            message = f"{layer.ref} takes no input"
+            scope.findings.add("E006", message, at=At(edge.at, "to-layer"), layer=layer.ref, attribute="to-layer")
+        elif port is None:
+            _unknown_port("input", to_port, scope.inputs(layer), layer, At(edge.at, "to-port"), scope)
+        else:
+            target = _End(layer, port)
+    return source, target
+
+
+def _unknown_layer(code: str, what: str, number: int, at: At, scope: Scope) -> None:
+    if any(layer.id is None or layer.at in scope.broken for layer in scope.net.layers):
+        return
+    known = f"ids from {min(scope.by_id)} to {max(scope.by_id)}" if scope.by_id else "no layer"
+    message = f"the edge {what} at layer {number}, which does not exist"
+    scope.findings.add(code, message, at=at, attribute=at.attribute, found=str(number), allowed=f"there are {known}")
+
+
+def _unknown_port(kind: str, number: int, known: Iterable[int], layer: Layer, at: At, scope: Scope) -> None:
+    if scope.has_broken(layer.inputs if kind == "input" else layer.outputs):
+        return
+    scope.findings.add(
+        "E002",
+        f"{layer.ref} has no {kind} port {number}",
+        at=at,
+        layer=layer.ref,
+        attribute=at.attribute,
+        port=str(number),
+        found=str(number),
+        allowed=", ".join(map(str, known)) or f"it has no {kind} ports",
+    )
+
+
+def _second_producer(edge: Edge, first: Edge, target: _End, scope: Scope) -> None:
+    same = (edge.from_layer, edge.from_port) == (first.from_layer, first.from_port)
+    what = "is connected twice by the same edge" if same else "has two producers"
+    scope.findings.add(
+        "E003",
+        f"input port {target.port.id} of {target.layer.ref} {what}",
+        at=At(edge.at),
+        layer=target.layer.ref,
+        port=target.port.id,
+        related=(("the first edge", At(first.at)),),
+    )
+
+
+def _declarations(edge: Edge, source: _End, target: _End, scope: Scope) -> None:
+    """Compare what the two ends declare, as far as they do."""
+    given, taken = source.port, target.port
+    if given.precision != taken.precision and given.precision is not None and taken.precision is not None:
+        a, b = ElementType.from_port(given.precision), ElementType.from_port(taken.precision)
+        if a is not None and b is not None and a is not b and not (a.is_dynamic or b.is_dynamic):
+            scope.findings.add(
+                "E007",
+                f"{source.layer.ref} gives {a} and the port declares {b}",
+                at=At(taken.at, "precision"),
+                layer=target.layer.ref,
+                port=taken.id,
+                attribute="precision",
+                found=taken.precision,
+                allowed=given.precision,
+                related=(("the producer's port", At(given.at, "precision")), ("the edge", At(edge.at))),
+            )
+    a_dims, b_dims = scope.extents.get(given.at), scope.extents.get(taken.at)
+    # A port without dims may be a scalar, of dynamic rank, or just not have been written: it says nothing.
+    if not a_dims or not b_dims or a_dims == b_dims:
+        return
+    if len(a_dims) != len(b_dims) or any(x != y and -1 not in (x, y) for x, y in zip(a_dims, b_dims, strict=True)):
+        scope.findings.add(
+            "E008",
+            f"{source.layer.ref} gives {list(a_dims)} and the port declares {list(b_dims)}",
+            at=At(taken.at),
+            layer=target.layer.ref,
+            port=taken.id,
+            found=str(list(b_dims)),
+            allowed=str(list(a_dims)),
+            related=(("the producer's port", At(given.at)), ("the edge", At(edge.at))),
+        )
+
+
+def _cycles(layers: Iterable[int], arcs: dict[int, list[tuple[int, Edge]]]) -> list[set[int]]:
+    """The sets of layers that reach each other (Tarjan's algorithm, with its own stack)."""
+    order: dict[int, int] = {}
+    low: dict[int, int] = {}
+    path: list[int] = []
+    on_path: set[int] = set()
+    found: list[set[int]] = []
+    for root in layers:
+        if root in order:
+            continue
+        work = [(root, iter(arcs.get(root, ())))]
+        order[root] = low[root] = len(order)
+        path.append(root)
+        on_path.add(root)
+        while work:
+            node, following = work[-1]
+            for target, _ in following:
+                if target not in order:
+                    order[target] = low[target] = len(order)
+                    path.append(target)
+                    on_path.add(target)
+                    work.append((target, iter(arcs.get(target, ()))))
+                    break
+                if target in on_path:
+                    low[node] = min(low[node], order[target])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == order[node]:
+                    members = set()
+                    while True:
+                        members.add(last := path.pop())
+                        on_path.discard(last)
+                        if last == node:
+                            break
+                    if len(members) > 1 or any(target == node for target, _ in arcs.get(node, ())):
+                        found.append(members)
+    return found
+
+
+def _report_cycle(
+    cycle: set[int], layers: dict[int, Layer], arcs: dict[int, list[tuple[int, Edge]]], scope: Scope
+) -> None:
+    inside = [(node, target, edge) for node in sorted(cycle) for target, edge in arcs.get(node, ()) if target in cycle]
+    # The edge that goes back in the file is the one that a reader would call wrong.
+    node, target, edge = next((arc for arc in inside if arc[1] <= arc[0]), inside[0])
+    names = ", ".join(str(layers[at].ref) for at in sorted(cycle)[:5]) + (", ..." if len(cycle) > 5 else "")
+    message = f"{layers[node].ref} feeds itself" if len(cycle) == 1 else f"{len(cycle)} layers form a cycle: {names}"
+    scope.findings.add(
+        "E005", message, at=At(edge.at), layer=layers[target].ref, related=(("the edge ends here", At(target)),)
+    )
+
+
+def _unused(layers: dict[int, Layer], arcs: dict[int, list[tuple[int, Edge]]], scope: Scope) -> None:
+    """Report layers that no Result and no Assign depends on. A Parameter stays an input of the model in any case."""
+    feeds: dict[int, list[int]] = {}
+    for source, targets in arcs.items():
+        for target, _ in targets:
+            feeds.setdefault(target, []).append(source)
+    reached = {at for at, layer in layers.items() if layer.type in _ROOTS}
+    if not reached:
+        return
+    work = list(reached)
+    while work:
+        for source in feeds.get(work.pop(), ()):
+            if source not in reached:
+                reached.add(source)
+                work.append(source)
+    for at, layer in layers.items():
+        if at not in reached and layer.type != "Parameter":
+            message = f"no Result and no Assign depends on {layer.ref}"
+            scope.findings.add("L008", message, at=At(at), layer=layer.ref)

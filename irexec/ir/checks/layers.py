@@ -1,0 +1,205 @@
+"""Checks of layers and their ports: identity, names, precisions, dims."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+
+from irexec.diagnostics.findings import At
+from irexec.ir.checks.scope import Scope
+from irexec.ir.document import Layer, Port
+from irexec.ir.text import INT64_MAX, dim, name_list
+from irexec.types import ElementType
+
+_FIRST_OUTPUT_NAMES = 11
+_EMPTY_NAME = re.compile(r"^,|(?<!\\),(?:,|$)")
+
+
+def check_layers(scope: Scope, version: int) -> None:
+    """Check every layer of a net by itself and its ports; fills `scope.by_id` and `scope.extents`."""
+    names: dict[str, Layer] = {}
+    tensor_names: dict[str, Port] = {}
+    for layer in scope.net.layers:
+        _identity(layer, scope)
+        if layer.name:
+            first = names.setdefault(layer.name, layer)
+            # A Result was always free to repeat a name: models name it after what it returns.
+            if first is not layer and "Result" not in (layer.type, first.type):
+                scope.findings.add(
+                    "L003",
+                    f"the name {layer.name!r} is also that of layer {first.id}",
+                    at=At(layer.at, "name"),
+                    layer=layer.ref,
+                    attribute="name",
+                    related=(("the other layer", At(first.at, "name")),),
+                )
+        if layer.output_names is not None:
+            _output_names(layer, version, scope)
+        for port in layer.inputs:
+            _port(port, layer, scope, is_output=False)
+        for port in layer.outputs:
+            _port(port, layer, scope, is_output=True)
+            if port.names is not None:
+                _names(port, layer, tensor_names, scope)
+        _port_ids(layer.inputs, layer, scope)
+        _port_ids(layer.outputs, layer, scope)
+
+
+def _identity(layer: Layer, scope: Scope) -> None:
+    for name in ("name", "type", "version"):
+        value = getattr(layer, name)
+        if value is None or (value == "" and name != "name"):
+            what = "has no" if value is None else "has an empty"
+            scope.findings.add(
+                "L001", f"the layer {what} {name}", at=At(layer.at, name), layer=layer.ref, attribute=name
+            )
+    if layer.id is None:
+        scope.findings.add("L001", "the layer has no id", at=At(layer.at), layer=layer.ref, attribute="id")
+        scope.broken.add(layer.at)
+        return
+    number = scope.whole(layer.id, layer.at, "id", "L010", "the layer's id", layer=layer)
+    if number is None:
+        return
+    first = scope.by_id.setdefault(number, layer)
+    if first is not layer:
+        scope.findings.add(
+            "L002",
+            f"the id {number} is also that of {first.ref}",
+            at=At(layer.at, "id"),
+            layer=layer.ref,
+            attribute="id",
+            related=(("the other layer", At(first.at, "id")),),
+        )
+
+
+def _output_names(layer: Layer, version: int, scope: Scope) -> None:
+    at = At(layer.at, "output_names")
+    if layer.type != "Result":
+        message = f"output_names means something on a Result only, not on {layer.type}"
+        scope.findings.add("L011", message, at=at, layer=layer.ref, attribute="output_names")
+    elif version < _FIRST_OUTPUT_NAMES:
+        message = f"output_names is read from IR version {_FIRST_OUTPUT_NAMES} on"
+        scope.findings.add("L011", message, at=at, layer=layer.ref, attribute="output_names")
+    _name_list(layer.output_names or "", at, layer, scope)
+
+
+def _port(port: Port, layer: Layer, scope: Scope, *, is_output: bool) -> None:
+    at = At(port.at, "precision")
+    element_type = None if port.precision is None else ElementType.from_port(port.precision)
+    if port.precision is None:
+        if is_output:
+            scope.findings.add("P003", "the output port has no precision", at=at, layer=layer.ref, port=port.id)
+    elif element_type is None:
+        lowered = ElementType.from_attribute(port.precision.strip())
+        scope.findings.add(
+            "P003" if is_output else "P010",
+            f"{port.precision!r} is not a precision",
+            at=at,
+            layer=layer.ref,
+            port=port.id,
+            attribute="precision",
+            found=port.precision,
+            hint=f"did you mean {lowered.port_name}?" if lowered else None,
+        )
+    extents = scope.extents[port.at] = _extents(port, layer, scope)
+    if extents and max(extents) > 1 and 0 not in extents:
+        bits = element_type.bitwidth if element_type is not None and element_type.bitwidth else 8
+        nbytes = prod(extent for extent in extents if extent > 0) * bits // 8
+        if nbytes > INT64_MAX > max(extents):
+            message = f"the port's tensor would take {nbytes} bytes"
+            found = str(list(extents))
+            scope.findings.add("P011", message, at=At(port.at), layer=layer.ref, port=port.id, found=found)
+
+
+def _extents(port: Port, layer: Layer, scope: Scope) -> tuple[int, ...] | None:
+    """The extents of a port; None where one cannot be read."""
+    texts = tuple([item.text for item in port.dims])
+    known = scope.clean_dims.get(texts)
+    if known is None:
+        extents = [_extent(item.text, At(item.at, "#text"), port, layer, scope) for item in port.dims]
+        readable = tuple(extent for extent in extents if extent is not None)
+        if len(readable) < len(extents):
+            return None
+        if all(dim(text).strict is not None for text in texts):
+            scope.clean_dims[texts] = readable
+        known = readable
+    return known
+
+
+def _extent(text: str, at: At, port: Port, layer: Layer, scope: Scope) -> int | None:
+    """The extent that a dim's text gives, also where it is not written cleanly; None where it gives none."""
+    reading = dim(text)
+    if reading.strict is None:
+        readable = reading.openvino is not None
+        scope.findings.add(
+            "P006" if readable else "P009",
+            f"{text.strip()!r} is not an extent" + (f"; OpenVINO reads {reading.openvino}" if readable else ""),
+            at=at,
+            layer=layer.ref,
+            port=port.id,
+            found=text.strip(),
+            allowed="-1 or an integer from 0 to 2^63-2",
+            hint="write -1 for an extent that is not known" if text.strip() in ("?", "", "-2") else None,
+        )
+    return reading.value
+
+
+def _port_ids(ports: tuple[Port, ...], layer: Layer, scope: Scope) -> None:
+    seen: dict[int, Port] = {}
+    last, ascending = -1, True
+    for port in ports:
+        number = scope.whole(port.id, port.at, "id", "P001", "the port's id", layer=layer)
+        if number is None:
+            continue
+        if number in seen:
+            scope.findings.add(
+                "P013",
+                f"the port id {number} is there twice",
+                at=At(port.at, "id"),
+                layer=layer.ref,
+                port=port.id,
+                related=(("the first is here", At(seen[number].at, "id")),),
+            )
+        elif number < last and ascending:
+            ascending = False
+            scope.findings.add(
+                "P002",
+                f"port {number} comes after port {last}; the operator takes ports in the order of the file",
+                at=At(port.at, "id"),
+                layer=layer.ref,
+                port=port.id,
+            )
+        seen.setdefault(number, port)
+        last = max(last, number)
+
+
+def _names(port: Port, layer: Layer, tensor_names: dict[str, Port], scope: Scope) -> None:
+    at = At(port.at, "names")
+    for name in _name_list(port.names or "", at, layer, scope, port.id):
+        first = tensor_names.setdefault(name, port)
+        if first is not port:
+            scope.findings.add(
+                "P012",
+                f"the tensor name {name!r} stands on another port too",
+                at=at,
+                layer=layer.ref,
+                port=port.id,
+                attribute="names",
+                related=(("the other port", At(first.at, "names")),),
+            )
+
+
+def _name_list(text: str, at: At, layer: Layer, scope: Scope, port: str | None = None) -> list[str]:
+    """The names of a list; says what is odd about it."""
+    names = name_list(text)
+    odd = []
+    if _EMPTY_NAME.search(text):
+        odd.append("an empty name")
+    if len(set(names)) != len(names):
+        odd.append("a name twice")
+    if any(name != name.strip() for name in names):
+        odd.append("blanks around a name, which belong to it")
+    if odd:
+        message = f"the list of names has {' and '.join(odd)}"
+        scope.findings.add("P008", message, at=at, layer=layer.ref, port=port, attribute=at.attribute, found=text)
+    return list(dict.fromkeys(names))

@@ -1,0 +1,147 @@
+"""Checks of what is said about a model besides its graph: rt_info, legacy metadata, pre-process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from irexec.diagnostics.diagnostic import LayerRef
+from irexec.diagnostics.findings import At, Findings
+from irexec.ir.document import Element, Layer, Net
+from irexec.ir.text import float64, int64_list, whole
+from irexec.types import ElementType
+
+_FIRST_RT_INFO = 11
+
+
+def _is_layout(text: str) -> bool:
+    return re.fullmatch(r"\[?[\w.?,\s*]*\]?", text) is not None
+
+
+def _is_order(text: str) -> bool:
+    return int64_list(text).strict is not None
+
+
+# The names that OpenVINO gives a meaning, with the attribute that must be there and what it must hold.
+_KNOWN: dict[str, tuple[str, Callable[[str], bool]] | None] = {
+    "fused_names": ("value", lambda text: True),
+    "primitives_priority": ("value", lambda text: True),
+    "disable_fp16_compression": None,
+    "decompression": None,
+    "DisablePrecisionConversion": None,
+    "nms_selected_indices": None,
+    "old_api_map_order": ("value", _is_order),
+    "old_api_map_element_type": ("value", lambda text: ElementType.from_attribute(text) is not None),
+    "layout": ("layout", _is_layout),
+    "memory_type": ("value", lambda text: True),
+    "strides_propagation": None,
+    "preprocessing": None,
+    "DisableConstantFolding": None,
+}
+_USER_DATA = ("user_data", "custom")
+
+
+def check_metadata(net: Net, version: int, findings: Findings) -> None:
+    """Check the rt_info of a net, of its layers and of their ports, and the legacy sections."""
+    if net.rt_info is not None:
+        _check_model_entries(net.rt_info, findings)
+        for legacy in (net.meta_data, net.quantization_parameters):
+            if legacy is not None:
+                findings.add("R004", f"<{legacy.tag}> has no effect: there is an <rt_info>", at=At(legacy.at))
+    elif net.meta_data is not None:
+        for child in net.meta_data.children:
+            if "value" not in child.attributes and child.tag != "cli_parameters":
+                findings.add("R005", f"<{child.tag}> in <meta_data> has no value", at=At(child.at))
+    for layer, element in _item_rt_info(net):
+        if version < _FIRST_RT_INFO:
+            message = f"rt_info of layers and ports is read from IR version {_FIRST_RT_INFO} on"
+            findings.add("R007", message, at=At(element.at), layer=layer.ref)
+            return
+        _check_item_entries(element, layer.ref, findings)
+
+
+def _item_rt_info(net: Net) -> Iterator[tuple[Layer, Element]]:
+    for layer in net.layers:
+        if layer.rt_info is not None:
+            yield layer, layer.rt_info
+        for ports in (layer.inputs, layer.outputs):
+            for port in ports:
+                if port.rt_info is not None:
+                    yield layer, port.rt_info
+
+
+def _check_model_entries(element: Element, findings: Findings) -> None:
+    work = [element]
+    while work:
+        entry = work.pop()
+        if entry.text and entry.text.strip():
+            hint = 'write it as value="..."'
+            findings.add("R001", f"text inside <{entry.tag}> says nothing", at=At(entry.at, "#text"), hint=hint)
+        work += reversed(entry.children)
+
+
+def _check_item_entries(element: Element, layer: LayerRef, findings: Findings) -> None:
+    seen: dict[str, Element] = {}
+    for entry in element.children:
+        name = entry.attributes.get("name")
+        if entry.tag in _USER_DATA and name:
+            continue
+        if entry.tag != "attribute" or not name or "version" not in entry.attributes:
+            message = f"<{entry.tag}> is no rt_info entry with a name and a version"
+            findings.add("R001", message, at=At(entry.at), layer=layer)
+        elif name not in _KNOWN:
+            message = f"rt_info attribute {name!r} is not one of OpenVINO's"
+            findings.add("R002", message, at=At(entry.at, "name"), layer=layer)
+        elif seen.setdefault(name, entry) is not entry:
+            related = (("the first is here", At(seen[name].at)),)
+            findings.add(
+                "R003", f"rt_info attribute {name!r} is there twice", at=At(entry.at), layer=layer, related=related
+            )
+        else:
+            _check_payload(name, entry, layer, findings)
+
+
+def _check_payload(name: str, entry: Element, layer: LayerRef, findings: Findings) -> None:
+    payload = _KNOWN[name]
+    if payload is None:
+        return
+    attribute, holds = payload
+    text = entry.attributes.get(attribute)
+    if text is None or not holds(text):
+        what = "is missing" if text is None else f"{text!r} cannot be read"
+        at = At(entry.at, attribute)
+        findings.add(
+            "R006", f"{attribute} of rt_info attribute {name!r} {what}", at=at, layer=layer, attribute=attribute
+        )
+
+
+def check_pre_process(net: Net, findings: Findings) -> None:
+    """Check the legacy mean subtraction: the input it names, and one mean for each channel."""
+    section = net.pre_process
+    if section is None:
+        return
+
+    def refuse(message: str, element: Element, attribute: str | None = None) -> None:
+        findings.add("R008", message, at=At(element.at, attribute), attribute=attribute)
+
+    name = section.attributes.get("reference-layer-name", "").strip()
+    inputs = [layer.name for layer in net.layers if layer.type == "Parameter"]
+    if name and name not in inputs:
+        refuse(f"there is no Parameter {name!r}", section, "reference-layer-name")
+    forms = set()
+    for channel in section.children:
+        if channel.tag != "channel":
+            refuse(f"<{channel.tag}> is not a channel", channel)
+            continue
+        if "id" in channel.attributes and whole(channel.attributes["id"]).value is None:
+            refuse("the channel's id is not an unsigned integer", channel, "id")
+        for mean in channel.children:
+            if mean.tag == "mean":
+                forms.add(form := "value" if "value" in mean.attributes else "offset")
+                if form == "value" and float64(mean.attributes["value"]).strict is None:
+                    refuse("the mean is not a number", mean, "value")
+                for attribute in ("offset", "size") if form == "offset" else ():
+                    if whole(mean.attributes.get(attribute)).value is None:
+                        refuse(f"the mean has neither a value nor a readable {attribute}", mean, attribute)
+    if len(forms) > 1:
+        refuse("means are given partly as values and partly as images", section)

@@ -1,0 +1,86 @@
+"""One net under examination: its layers by id, and integers read with the right finding when they are not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.diagnostics.findings import At, Findings
+from irexec.ir.document import Layer, Net, Port
+from irexec.ir.text import whole
+
+
+class Scope:
+    """A net (a model or a body), the place where ids have their meaning."""
+
+    def __init__(self, net: Net, findings: Findings) -> None:
+        self.net = net
+        self.findings = findings
+        self.by_id: dict[int, Layer] = {}
+        # The extents of a port by the port's number, -1 for an open one; None where a dim cannot be read.
+        self.extents: dict[int, tuple[int, ...] | None] = {}
+        # Shapes that were read without a finding, by the texts of their dims: models repeat few shapes many times.
+        self.clean_dims: dict[tuple[str, ...], tuple[int, ...]] = {}
+        # Elements with an id that cannot be read: that nothing finds them is not reported again.
+        self.broken: set[int] = set()
+        self._ports_of: dict[tuple[int, bool], dict[int, Port]] = {}
+        self._read: dict[str, int] = {}
+
+    def whole(
+        self,
+        text: str | None,
+        element: int,
+        attribute: str,
+        code: str,
+        what: str,
+        *,
+        signed: bool = False,
+        layer: Layer | None = None,
+        **details: Any,
+    ) -> int | None:
+        """An integer that says which or where. Adds `code` when there is none, N010 when it is not written plainly."""
+        value = None if text is None else self._read.get(text)
+        if value is not None:
+            return value
+        reading = whole(text, signed=signed)
+        value = reading.value
+        if text is not None and reading.strict is not None:
+            # An unsigned integer may stand wherever a signed one may.
+            if reading.strict >= 0:
+                self._read[text] = reading.strict
+            return value
+        details |= {"at": At(element, attribute), "layer": None if layer is None else layer.ref, "attribute": attribute}
+        if text is None:
+            self.findings.add(code, f"{what} is missing", **details)
+        elif value is not None:
+            self.findings.add("N010", f"{what} is written {text!r}", found=text, **{"allowed": str(value)} | details)
+        else:
+            kind = "an integer" if signed else "an unsigned integer"
+            details = {"allowed": f"{kind} of at most 63 bits"} | details
+            self.findings.add(code, f"{what} is {text!r}, not {kind}", found=text, **details)
+        if value is None:
+            self.broken.add(element)
+        return value
+
+    def inputs(self, layer: Layer) -> dict[int, Port]:
+        """A layer's input ports by id, the first where an id repeats."""
+        return self._ports(layer.at, False, layer.inputs)
+
+    def outputs(self, layer: Layer) -> dict[int, Port]:
+        """A layer's output ports by id, the first where an id repeats."""
+        return self._ports(layer.at, True, layer.outputs)
+
+    def has_broken(self, ports: tuple[Port, ...]) -> bool:
+        """True when one of the ports has an id that cannot be read."""
+        return bool(self.broken) and any(port.at in self.broken for port in ports)
+
+    def _ports(self, layer: int, is_output: bool, ports: tuple[Port, ...]) -> dict[int, Port]:
+        found = self._ports_of.get((layer, is_output))
+        if found is None:
+            found = self._ports_of[layer, is_output] = {}
+            for port in ports:
+                number = self._read.get(port.id or "")
+                if number is None:
+                    number = whole(port.id).value
+                if number is not None:
+                    found.setdefault(number, port)
+        return found

@@ -1,0 +1,39 @@
+"""Checks of the state operations: variables are named by text and belong to the whole model, bodies included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from irexec.diagnostics.findings import At, Findings
+from irexec.ir.document import Layer, Net
+
+
+def check_variables(nets: Iterable[Net], findings: Findings) -> None:
+    """Check that every ReadValue and Assign names a variable, and that what is assigned is also read."""
+    assigned: list[Layer] = []
+    read: set[str] = set()
+    for net in nets:
+        for layer in net.layers:
+            if layer.type not in ("ReadValue", "Assign"):
+                continue
+            variable = layer.data.get("variable_id")
+            if not variable:
+                at = At(layer.data_at if layer.data_at >= 0 else layer.at, "variable_id")
+                message = f"{layer.ref} names no variable"
+                findings.add("V001", message, at=at, layer=layer.ref, attribute="variable_id")
+            elif layer.type == "Assign":
+                assigned.append(layer)
+            else:
+                read.add(variable)
+    for layer in assigned:
+        variable = layer.data["variable_id"]
+        if variable not in read:
+            findings.add(
+                "V002",
+                f"the variable {variable!r} is assigned and never read",
+                at=At(layer.data_at, "variable_id"),
+                layer=layer.ref,
+                attribute="variable_id",
+                found=variable,
+                allowed=", ".join(sorted(read)) or "there is no ReadValue",
+            )
