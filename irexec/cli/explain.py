@@ -27,17 +27,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def page(code: str) -> str:
-    """The Markdown page of a known code, without its front matter; only its title when the page is missing."""
+    """The Markdown page of a known code; only its title when the page is missing."""
     for folder in _FOLDERS:
         path = folder / f"{code}.md"
         if path.is_file():
-            return without_front_matter(path.read_text(encoding="utf-8"))
+            return path.read_text(encoding="utf-8")
     return f"# {code}: {CODES[code].title}\n"
-
-
-def without_front_matter(text: str) -> str:
-    """`text` without the `---` block at its start, which says how a test exercises the page."""
-    return text.split("\n---\n", 1)[1].lstrip("\n") if text.startswith("---\n") else text
 
 
 def _explain(code: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import linecache
+import os
 import sys
 import traceback
 from pathlib import Path
@@ -67,12 +68,13 @@ def _similar(path: str) -> str | None:
 
 def _place_of(error: BaseException, path: str) -> Place:
     """The last line of the file at `path` that took part in the error."""
-    if isinstance(error, SyntaxError) and error.filename == path and error.lineno:
-        text = (error.text or "").rstrip("\n")
-        return Place(path, error.lineno, min(error.offset or 1, len(text) + 1), source_line=text)
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-    if not lines:
+    full = os.path.abspath(path)
+    if isinstance(error, SyntaxError) and error.filename == full:
+        lines, columns = [error.lineno], error.offset
+    else:
+        lines, columns = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == full], None
+    if not lines or not lines[-1]:
         return Place(path)
-    text = linecache.getline(path, lines[-1] or 0).rstrip("\n")
-    start = len(text) - len(text.lstrip())
-    return Place(path, lines[-1], start + 1, len(text) - start, text)
+    text = linecache.getline(full, lines[-1]).rstrip("\n")
+    start = columns - 1 if columns else len(text) - len(text.lstrip())
+    return Place(path, lines[-1], start + 1, 1 if columns else len(text) - start, text)

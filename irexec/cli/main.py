@@ -67,7 +67,8 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from irexec import __version__
 
-        parser.exit(message=f"irexec {__version__}\n")
+        print(f"irexec {__version__}")
+        parser.exit()
 
 
 def _failed(error: Exception) -> int:

@@ -158,8 +158,19 @@ def test_a_span_never_leaves_its_line() -> None:
 
 @pytest.mark.parametrize(
     ("char", "shown"),
-    [("a", "a"), ("\t", "    "), ("\x1b", "\\x1b"), ("\x9b", "\\x9b"), ("\u202e", "\\u202e"), ("\u200b", "\\u200b")]
-    + [("\udcff", "\\udcff"), ("\u2028", "\\u2028"), ("é", "é"), ("漢", "漢"), ("\U000e0001", "\\U000e0001")],
+    [
+        ("a", "a"),
+        ("\t", "    "),
+        ("\x1b", "\\x1b"),
+        ("\x9b", "\\x9b"),
+        ("\u202e", "\\u202e"),
+        ("\u200b", "\\u200b"),
+        ("\udcff", "\\udcff"),
+        ("\u2028", "\\u2028"),
+        ("\U000e0001", "\\U000e0001"),
+        ("é", "é"),
+        ("漢", "漢"),
+    ],
 )
 def test_what_a_terminal_would_act_on_is_escaped(char: str, shown: str) -> None:
     assert visible(char) == shown

@@ -1,0 +1,136 @@
+"""The dispatcher: help, version, exit codes, and what happens when a command fails."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import irexec
+from irexec.cli import main as dispatcher
+from irexec.cli.main import COMMANDS, main
+from irexec.diagnostics import Diagnostic, IRError, Severity
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], int]], None]:
+    """Puts a function in the place of the command `explain`."""
+
+    def install(run: Callable[[Any], int]) -> None:
+        module = types.ModuleType("irexec.cli.explain")
+        module.__dict__.update(run=run, add_arguments=lambda parser: None)
+        monkeypatch.setitem(sys.modules, "irexec.cli.explain", module)
+
+    return install
+
+
+def raising(error: BaseException) -> Callable[[Any], int]:
+    def run(args: Any) -> int:
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_its_module(name: str) -> None:
+    module = importlib.import_module(f"irexec.cli.{name}")
+    assert callable(module.add_arguments)
+    assert callable(module.run)
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["--help"], 0), (["--version"], 0), ([], 2), (["nonsense"], 2)])
+def test_usage(arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(arguments)
+    assert leaving.value.code == code
+    captured = capsys.readouterr()
+    assert bool(captured.out) is (code == 0)
+    assert bool(captured.err) is (code != 0)
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"irexec {irexec.__version__}\n"
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in COMMANDS)
+
+
+@pytest.mark.parametrize("code", [0, 1, 2])
+def test_the_exit_code_is_the_commands(code: int, command: Callable[..., None]) -> None:
+    command(lambda args: code)
+    assert main(["explain"]) == code
+
+
+def test_an_internal_error_is_one_line(command: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    command(raising(KeyError("a\nb\x1b")))
+    assert main(["explain"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("irexec: internal error: KeyError: ")
+    assert "report" in line and "IREXEC_TRACEBACK=1" in line
+    assert "\x1b" not in line
+
+
+def test_the_traceback_on_request(command: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    command(raising(KeyError("why")))
+    monkeypatch.setenv("IREXEC_TRACEBACK", "1")
+    with pytest.raises(KeyError, match="why"):
+        main(["explain"])
+
+
+def test_an_irerror_shows_its_findings(command: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    command(raising(IRError(Diagnostic("O001", Severity.ERROR, "no good"))))
+    assert main(["explain"]) == 2
+    assert "error[O001]: no good" in capsys.readouterr().err
+
+
+def test_interruption_is_quiet(command: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
+    command(raising(KeyboardInterrupt()))
+    assert main(["explain"]) == dispatcher.INTERRUPTED == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_nobody_reads_the_output() -> None:
+    """The reader is gone before the command writes: no traceback, and a code that is not one of the three."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        done = subprocess.run(
+            [sys.executable, "-m", "irexec", "explain"], stdout=pipe, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == dispatcher.NO_READER
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="signals as on POSIX")
+def test_ctrl_c_from_outside() -> None:
+    code = "import time\nfrom irexec.cli import explain, main\n"
+    code += "explain.run = lambda args: (print('up', flush=True), time.sleep(60))\n"
+    code += "raise SystemExit(main.main(['explain']))"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == "up\n"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert errors == ""
+
+
+def test_text_that_the_terminal_cannot_show_is_escaped() -> None:
+    code = "import sys\nfrom irexec.cli import explain, main\nexplain.run = lambda args: print('漢\\udcff') or 0\n"
+    code += "raise SystemExit(main.main(['explain']))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"PYTHONIOENCODING": "ascii"}, capture_output=True, check=False
+    )
+    assert done.returncode == 0
+    assert done.stdout.strip() == b"\\u6f22\\udcff"
