@@ -188,6 +188,14 @@ def test_hostile_text_reaches_the_terminal_escaped_everywhere() -> None:
     assert "\\x1b]0;owned" in shown
 
 
+def test_the_output_stays_short_whatever_the_file_holds() -> None:
+    name = "x" * 1_000_000
+    marks = '<layer name="' + "\u0301" * 1_000_000
+    place = Place("m.xml", 1, 14, 1_000_000, marks)
+    finding = Diagnostic("O001", Severity.ERROR, name, place, LayerRef("0", name, "Relu"), found=name)
+    assert len(render(Report([finding]))) < 5000
+
+
 def test_a_message_stays_on_its_line() -> None:
     first = render(Report([Diagnostic("O001", Severity.ERROR, "one\ntwo")])).splitlines()[0]
     assert first == "error[O001]: one two"

@@ -12,6 +12,8 @@ from irexec.diagnostics.render.notes import notes
 
 SOURCE_CELLS = 100
 """How much of a source line is shown; a fixed width, so that the same report always looks the same."""
+NOTE_CHARACTERS = 1000
+"""How much of a message or of one line of a note is shown: a file may hold names of any length."""
 
 _STYLES = {
     Severity.ERROR: "bold red",
@@ -43,11 +45,11 @@ def _finding(diagnostic: Diagnostic) -> Iterator[_Line]:
     gutter = max((len(str(place.line)) for place in places if place.line is not None), default=1)
     yield [
         _Piece(f"{diagnostic.severity}[{diagnostic.code}]", diagnostic.severity),
-        _Piece(f": {_one_line(diagnostic.message)}", "strong"),
+        _Piece(f": {_shown(diagnostic.message)}", "strong"),
     ]
     yield from _snippet(diagnostic.place, gutter, "-->", "^", diagnostic.severity, "")
     for related in diagnostic.related:
-        yield from _snippet(related.place, gutter, ":::", "-", "frame", _one_line(related.message))
+        yield from _snippet(related.place, gutter, ":::", "-", "frame", _shown(related.message))
     labelled = list(notes(diagnostic))
     if labelled and any(place.source_line is not None for place in places):
         yield [_Piece(" " * (gutter + 1) + "|", "frame")]
@@ -56,10 +58,10 @@ def _finding(diagnostic: Diagnostic) -> Iterator[_Line]:
         yield [
             _Piece(" " * (gutter + 1) + "= ", "frame"),
             _Piece(f"{label}:", "strong"),
-            _Piece(f" {visible_text(first)}"),
+            _Piece(f" {_shown(first)}"),
         ]
         for line in rest:
-            yield [_Piece(" " * (gutter + len(label) + 5) + visible_text(line))]
+            yield [_Piece(" " * (gutter + len(label) + 5) + _shown(line))]
 
 
 def _snippet(place: Place, gutter: int, arrow: str, mark: str, style: str, label: str) -> Iterator[_Line]:
@@ -103,15 +105,20 @@ def _window(line: str, start: int) -> tuple[int, int]:
 
 
 def _backward(line: str, index: int, room: int) -> tuple[int, int]:
-    while index > 0 and (cost := cells(line[index - 1])) <= room:
+    while index > 0 and (cost := _cost(line[index - 1])) <= room:
         index, room = index - 1, room - cost
     return index, room
 
 
 def _forward(line: str, index: int, room: int) -> tuple[int, int]:
-    while index < len(line) and (cost := cells(line[index])) <= room:
+    while index < len(line) and (cost := _cost(line[index])) <= room:
         index, room = index + 1, room - cost
     return index, room
+
+
+def _cost(char: str) -> int:
+    """The room that a character takes; not nothing, or a line of combining marks would never end."""
+    return max(cells(char), 1)
 
 
 def _summary(report: Report) -> Iterator[_Line]:
@@ -129,8 +136,10 @@ def _summary(report: Report) -> Iterator[_Line]:
     yield [_Piece(f"more: irexec explain {' '.join(sorted({diagnostic.code for diagnostic in report}))}")]
 
 
-def _one_line(text: str) -> str:
-    return visible_text(" ".join(text.split("\n")))
+def _shown(text: str) -> str:
+    """`text` on one line of bounded length."""
+    short = text if len(text) <= NOTE_CHARACTERS else f"{text[:NOTE_CHARACTERS]}..."
+    return visible_text(short.replace("\n", " "))
 
 
 def _printed(lines: Iterable[_Line], color: bool) -> str:
