@@ -21,7 +21,7 @@ def check_document(document: Document, findings: Findings) -> None:
     Findings come in the order of the checks; `findings.report.sorted()` is the order of the file.
     """
     version = _version(document.net, findings)
-    nets = _check_net(document.net, version, findings)
+    nets = check_net(document.net, version, findings)
     check_variables(nets, findings)
     check_pre_process(document.net, findings)
 
@@ -41,8 +41,8 @@ def _version(net: Net, findings: Findings) -> int:
     return version
 
 
-def _check_net(net: Net, version: int, findings: Findings) -> list[Net]:
-    """Check one net and the bodies in it; all of them."""
+def check_net(net: Net, version: int, findings: Findings) -> list[Net]:
+    """Check one net, the model or a body, and the bodies in it; the nets that were checked."""
     scope = Scope(net, findings)
     if not net.layers:
         findings.add("N007", "there is no layer", at=At(net.at))
@@ -57,5 +57,5 @@ def _check_net(net: Net, version: int, findings: Findings) -> list[Net]:
     for layer in net.layers:
         check_bodies(layer, scope)
         for body in bodies_of(layer):
-            nets += _check_net(body, version, findings)
+            nets += check_net(body, version, findings)
     return nets
