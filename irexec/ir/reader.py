@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -40,8 +39,7 @@ def read(source: Source, findings: Findings) -> Document | None:
         return None
     with _no_collection():
         document = Document(_Reader(findings).net(source.root), source)
-        if _MAYBE_STRAY.search(source.text):
-            _stray_text(source.root, findings)
+        _stray_text(source.root, findings)
         check_document(document, findings)
     return document
 
@@ -83,9 +81,7 @@ def _is_net(root: etree._Element, findings: Findings) -> bool:
     return False
 
 
-# Something after a tag other than <dim> that is neither blank nor a tag: cheap, and rare in files that are right.
-_MAYBE_STRAY = re.compile(r"(?<!<dim)>\s*+[^<\s]")
-_TEXTS = etree.XPath("//*[not(self::dim)]/text()[normalize-space()]")
+_TEXTS = etree.XPath("//text()[not(parent::dim)][normalize-space()]")
 _FREE_SECTIONS = ("rt_info", "meta_data", "quantization_parameters", "pre-process")
 
 

@@ -40,7 +40,8 @@ def check_edges(scope: Scope) -> None:
                 scope.findings.add("E004", message, at=At(port.at), layer=layer.ref, port=port.id)
     for cycle in _cycles(layers, arcs):
         _report_cycle(cycle, layers, arcs, scope)
-    _unused(layers, arcs, scope)
+    if not scope.broken:
+        _unused(layers, arcs, scope)
 
 
 def _is_lost(port: Port, layer: Layer, scope: Scope) -> bool:

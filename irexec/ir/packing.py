@@ -1,0 +1,87 @@
+"""How elements narrower than a byte share bytes in a `.bin`.
+
+u2, u4, i4, nf4 and f4e2m1 start at the low end of a byte, u1 at the high end. u3 and u6 come in groups of three bytes:
+the first two hold the low bits of the elements, the third their high bits, all from the high end. A group is always
+whole. (Established by writing constants with OpenVINO 2026.4; its specification does not say.)
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from irexec.types import ElementType
+
+Codes = npt.NDArray[np.uint8]
+
+
+class _Field(NamedTuple):
+    """Some bits of each element: how many, and how far from the low end of the byte they lie."""
+
+    bits: int
+    shifts: tuple[int, ...]
+
+
+_WHOLE = {
+    1: _Field(1, (7, 6, 5, 4, 3, 2, 1, 0)),
+    2: _Field(2, (0, 2, 4, 6)),
+    4: _Field(4, (0, 4)),
+}
+_SPLIT = {
+    3: (_Field(2, (6, 4, 2, 0)), _Field(1, (7, 6, 5, 4, 3, 2, 1, 0))),
+    6: (_Field(4, (4, 0)), _Field(2, (6, 4, 2, 0))),
+}
+
+
+def unpack(data: Codes, element_type: ElementType, count: int) -> Codes:
+    """The bit patterns of `count` elements, one in each byte; `data` is 1-D and long enough for them."""
+    used = data[: element_type.nbytes(count)]
+    width = element_type.bitwidth
+    if width in _WHOLE:
+        codes = _spread(used[:, None], _WHOLE[width])
+    else:
+        low, high = _SPLIT[width]
+        groups = used.reshape(-1, 3)
+        codes = _spread(groups[:, :2], low) | (_spread(groups[:, 2:], high) << np.uint8(low.bits))
+    return codes.reshape(-1)[:count]
+
+
+def pack(codes: Codes, element_type: ElementType) -> Codes:
+    """The bytes that `unpack` reads as `codes`; bits that no element uses are 0."""
+    width = element_type.bitwidth
+    low, high = _SPLIT.get(width, (_WHOLE.get(width), None))
+    assert low is not None
+    per_group = len(low.shifts) if high is None else 2 * len(low.shifts)
+    padded = np.zeros(-(-codes.size // per_group) * per_group, np.uint8)
+    padded[: codes.size] = codes.reshape(-1)
+    groups = padded.reshape(-1, per_group)
+    if high is None:
+        return _gather(groups, low).reshape(-1)
+    return np.concatenate([_gather(groups, low), _gather(groups >> np.uint8(low.bits), high)], axis=1).reshape(-1)
+
+
+def to_array(codes: Codes, element_type: ElementType, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """The array, in the element type's dtype, whose bit patterns are `codes`."""
+    assert element_type.dtype is not None
+    return codes.view(element_type.dtype).reshape(shape)
+
+
+def to_codes(array: npt.NDArray[Any], element_type: ElementType) -> Codes:
+    """The bit patterns of a packed type's array, one in each byte, 1-D."""
+    mask = np.uint8((1 << element_type.bitwidth) - 1)
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8) & mask
+
+
+def _spread(data: Codes, field: _Field) -> Codes:
+    shifts = np.array(field.shifts, np.uint8)
+    fields = (data[:, :, None] >> shifts) & np.uint8((1 << field.bits) - 1)
+    return fields.reshape(len(data), -1)
+
+
+def _gather(codes: Codes, field: _Field) -> Codes:
+    shifts = np.array(field.shifts, np.uint8)
+    fields = (codes & np.uint8((1 << field.bits) - 1)).reshape(len(codes), -1, len(shifts)) << shifts
+    gathered: Codes = np.bitwise_or.reduce(fields, axis=2)
+    return gathered
