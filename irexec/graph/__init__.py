@@ -1,1 +1,5 @@
-"""graph"""
+"""The model: operators bound, values connected, nodes in order; and the way to it from a document."""
+
+from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node, Value
+
+__all__ = ["Body", "BodyInput", "BodyOutput", "Model", "Node", "Value"]

@@ -204,7 +204,10 @@ class Node:
 
 
 class Model:
-    """Nodes in an order in which every node follows its producers; `parameters` and `results` in file order."""
+    """Nodes in an order in which every node follows its producers; `parameters` and `results` in file order.
+
+    `unreachable` are layers of the file that contribute to no result: checked, never run.
+    """
 
     def __init__(
         self,
@@ -220,6 +223,7 @@ class Model:
         self.rt_info: dict[str, Any] = {}
         self.file: str | None = None
         self.version = 11
+        self.unreachable: list[Node] = []
         self.nodes: list[Node] = ordered([*self.parameters, *self.sinks, *self.results])
 
     @property

@@ -180,7 +180,8 @@ class _Reader:
             if child.tag == "dim":
                 self._number += 1
                 dims.append(construct(Dim, at=self._number, text=child.text or ""))
-                self._no_children(child)
+                if len(child):
+                    self._no_children(child)
             elif child.tag != "rt_info":
                 self._unknown_element(child, "port", ("dim", "rt_info"))
             elif rt_info is None:
@@ -268,9 +269,8 @@ class _Reader:
         )
 
     def _no_children(self, element: etree._Element) -> None:
-        if len(element):
-            for child in element:
-                self._unknown_element(child, element.tag, ())
+        for child in element:
+            self._unknown_element(child, element.tag, ())
 
     def _unknown_element(self, element: etree._Element, parent: object, known: Iterable[str]) -> None:
         tag, at = str(element.tag), At(self._skip(element))
@@ -311,7 +311,9 @@ class _Sections:
 
     def __init__(self, model: type[Item], children: dict[str, _Section]) -> None:
         self.children = children
-        self.defaults = {section.field: model.model_fields[section.field].default for section in children.values()}
+        fields = model.model_fields
+        # `data` has a default factory; its place is filled by the reader of layers.
+        self.defaults = {s.field: None if s.field == "data" else fields[s.field].default for s in children.values()}
 
 
 _GRAPH = {

@@ -211,6 +211,11 @@ class Attribute:
         return self.default is inspect.Parameter.empty
 
     @property
+    def differs(self) -> bool:
+        """True when OpenVINO's reader takes another default than the page's."""
+        return self.reader_default is not inspect.Parameter.empty
+
+    @property
     def members(self) -> tuple[str, ...]:
         """The allowed texts of an enumeration; empty for other types."""
         base = _base(self.annotation)

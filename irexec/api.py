@@ -1,0 +1,99 @@
+"""The public functions: read, validate, compile, save; and `Core`, so that programs for OpenVINO's API run."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from irexec.diagnostics import IRError, Report
+from irexec.diagnostics.findings import Findings, Mode
+from irexec.engine import CompiledModel
+from irexec.graph.build import build
+from irexec.graph.model import Model
+from irexec.ir.reader import read
+from irexec.ir.source import Source
+from irexec.ir.weights import Weights
+from irexec.validate import infer_model
+
+PathLike = str | os.PathLike[str]
+
+
+def read_model(model: PathLike | bytes, weights: PathLike | bytes | None = None, *, mode: Mode = "strict") -> Model:
+    """Read a model from an `.xml` file (or its bytes) and its weights, and check all of it.
+
+    `weights` defaults to the `.bin` beside the file. `mode="openvino"` accepts what OpenVINO accepts.
+    An `.onnx` file is converted (extra `onnx`).
+
+    Raises IRError, whose `report` holds every finding, when the file has an error.
+    """
+    if not isinstance(model, bytes) and os.fspath(model).lower().endswith(".onnx"):
+        from irexec.frontends.onnx import read_onnx
+
+        return read_onnx(model)
+    found, report = _read(model, weights, mode)
+    if found is None or not report.ok:
+        raise IRError(report)
+    return found
+
+
+def validate(
+    source: PathLike | bytes | Model,
+    *,
+    weights: PathLike | bytes | None = None,
+    mode: Mode = "strict",
+    strict: bool = False,
+) -> Report:
+    """Every finding about a model or snippet, in file order. Never raises for a bad file.
+
+    `strict`: a snippet's repairs count as errors.
+    """
+    if isinstance(source, Model):
+        findings = Findings(file=source.file, mode=mode)
+        infer_model(source, findings)
+        return findings.report
+    return _read(source, weights, mode, strict)[1]
+
+
+def _read(
+    model: PathLike | bytes, weights: PathLike | bytes | None, mode: Mode, strict: bool = False
+) -> tuple[Model | None, Report]:
+    source = Source.from_bytes(model) if isinstance(model, bytes) else Source.from_path(model)
+    findings = Findings(source.locate, file=source.file, mode=mode)
+    document = read(source, findings)
+    if document is None:
+        return None, findings.report.sorted()
+    path = None if isinstance(model, bytes) else os.fspath(model)
+    built = build(document, findings, Weights.find(path, weights))
+    infer_model(built, findings)
+    return built, findings.report.sorted()
+
+
+def compile_model(model: Model | PathLike | bytes, device_name: str | None = None, config: Any = None) -> CompiledModel:
+    """Make a model ready to run. `device_name` and `config` are accepted for OpenVINO's sake; there is one device.
+
+    Raises IRError like `read_model`.
+    """
+    return CompiledModel(model if isinstance(model, Model) else read_model(model))
+
+
+def save_model(model: Model, path: PathLike) -> None:
+    """Write a model as IR v11: `path` and the `.bin` beside it. OpenVINO reads it back to an equal model."""
+    from irexec.ir.writer import write_model
+
+    write_model(model, path)
+
+
+class Core:
+    """OpenVINO's entry point, so that `import irexec as ov` runs simple programs."""
+
+    def read_model(self, model: PathLike | bytes, weights: PathLike | bytes | None = None) -> Model:
+        return read_model(model, weights)
+
+    def compile_model(
+        self, model: Model | PathLike | bytes, device_name: str | None = None, config: Any = None
+    ) -> CompiledModel:
+        return compile_model(model, device_name, config)
+
+    @property
+    def available_devices(self) -> list[str]:
+        return ["CPU"]

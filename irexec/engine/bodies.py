@@ -1,0 +1,155 @@
+"""Steps with bodies: If, Loop and TensorIterator run the plans of their bodies.
+
+Source: operation pages If-8, Loop-5, TensorIterator-1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irexec.graph.model import Body, BodyInput, BodyOutput, Node
+from irexec.ops.operator import ConstraintError
+from irexec.validate.bodies import slice_count
+
+if TYPE_CHECKING:
+    from irexec.engine.request import Runner
+
+Array = np.ndarray[Any, Any]
+
+
+def body_step(node: Node, runners: Sequence[Runner]) -> Callable[..., list[Array]]:
+    """The callable of a node with bodies: outer inputs in, outer outputs out."""
+    if node.type == "If":
+        return lambda *inputs: _run_if(node, runners, inputs)
+    if node.type == "Loop":
+        return lambda *inputs: _run_loop(node, runners[0], inputs)
+    return lambda *inputs: _run_tensor_iterator(node, runners[0], inputs)
+
+
+def _run_if(node: Node, runners: Sequence[Runner], inputs: Sequence[Array]) -> list[Array]:
+    condition = inputs[0]
+    if condition.size != 1:
+        raise ConstraintError("cond", f"cond has {condition.size} elements, expected one", port="cond")
+    branch = 0 if bool(condition.reshape(-1)[0]) else 1
+    body, runner = node.bodies[branch], runners[branch]
+    given: list[Any] = [None] * len(body.model.parameters)
+    for entry in body.inputs:
+        if entry.external is not None:
+            given[entry.parameter] = inputs[entry.external]
+    results = runner.run(given)
+    return _outer(body, {o.external: results[o.result] for o in body.outputs})
+
+
+def _run_tensor_iterator(node: Node, runner: Runner, inputs: Sequence[Array]) -> list[Array]:
+    body = node.bodies[0]
+    counts = {slice_count(_extent(inputs, entry), entry) for entry in body.inputs if entry.axis is not None}
+    if len(counts) > 1:
+        raise ConstraintError("slices", f"sliced inputs make {sorted(counts)} iterations: they must agree")
+    return _iterate(body, runner, inputs, counts.pop() if counts else 1, lambda results: True)
+
+
+def _run_loop(node: Node, runner: Runner, inputs: Sequence[Array]) -> list[Array]:
+    body = node.bodies[0]
+    trips = int(inputs[0].reshape(-1)[0]) if inputs[0] is not None else -1
+    go = bool(inputs[1].reshape(-1)[0]) if inputs[1] is not None else True
+
+    def goes_on(results: list[Array]) -> bool:
+        return body.condition is None or bool(results[body.condition].reshape(-1)[0])
+
+    return _iterate(body, runner, inputs, 0 if not go else None if trips < 0 else trips, goes_on)
+
+
+def _iterate(
+    body: Body, runner: Runner, inputs: Sequence[Array], count: int | None, goes_on: Callable[[list[Array]], bool]
+) -> list[Array]:
+    """Run the body `count` times (None: until `goes_on` says no); the outer outputs."""
+    given: list[Any] = [None] * len(body.model.parameters)
+    for entry in body.inputs:
+        if entry.external is not None and entry.axis is None:
+            given[entry.parameter] = inputs[entry.external]
+    gathered: dict[int, list[Array]] = {o.result: [] for o in body.outputs if o.axis is not None}
+    results: list[Array] = []
+    number = 0
+    while count is None or number < count:
+        for entry in body.inputs:
+            if entry.axis is not None and entry.external is not None:
+                given[entry.parameter] = _part(inputs[entry.external], entry, number)
+            elif entry.iteration:
+                given[entry.parameter] = _counter(body, entry, number)
+            elif number and entry.back is not None:
+                given[entry.parameter] = results[entry.back]
+        results = runner.run(given)
+        runner.variables.commit()
+        for result, parts in gathered.items():
+            parts.append(results[result])
+        number += 1
+        if not goes_on(results):
+            break
+    outer: dict[int | None, Array] = {}
+    for output in body.outputs:
+        if output.axis is not None:
+            outer[output.external] = _joined(body, output, gathered[output.result])
+        else:
+            outer[output.external] = results[output.result] if results else _untouched(body, output, given)
+    return _outer(body, outer)
+
+
+def _extent(inputs: Sequence[Array], entry: BodyInput) -> int:
+    assert entry.external is not None and entry.axis is not None
+    return int(inputs[entry.external].shape[entry.axis])
+
+
+def _part(array: Array, entry: BodyInput, number: int) -> Array:
+    """The slice of one iteration. A negative stride walks from `start` backwards."""
+    assert entry.axis is not None
+    extent = array.shape[entry.axis]
+    begin = entry.start if entry.start >= 0 else extent + 1 + entry.start
+    stop = entry.end if entry.end >= 0 else extent + 1 + entry.end
+    size = abs(entry.part_size)
+    step = max(size, abs(entry.stride) if entry.part_size == 1 else size)
+    low = begin + number * step if (entry.stride > 0 and begin <= stop) else begin - (number + 1) * step
+    index: list[Any] = [slice(None)] * array.ndim
+    index[entry.axis] = slice(low, low + size)
+    return array[tuple(index)]
+
+
+def _counter(body: Body, entry: BodyInput, number: int) -> Array:
+    value = body.model.parameters[entry.parameter].outputs[0]
+    shape = value.partial_shape
+    dtype = value.element_type.dtype or np.dtype(np.int64)
+    return np.full((1,) if shape.rank == 1 else (), number, dtype)
+
+
+def _joined(body: Body, output: BodyOutput, parts: list[Array]) -> Array:
+    assert output.axis is not None
+    if parts:
+        if output.stride < 0:
+            parts = parts[::-1]
+        return np.concatenate([np.atleast_1d(p) for p in parts], axis=output.axis)
+    # No iteration: the extent along the axis is 0, the others are what is known of them.
+    value = body.model.results[output.result].outputs[0]
+    shape = value.partial_shape
+    extents = [] if shape.rank is None else [d.min for d in shape]
+    if extents:
+        extents[output.axis] = 0
+    return np.zeros(extents or (0,), value.element_type.dtype)
+
+
+def _untouched(body: Body, output: BodyOutput, given: list[Any]) -> Array:
+    """The last value where there was no iteration: what the back edge would have carried in first."""
+    for entry in body.inputs:
+        if entry.back == output.result and given[entry.parameter] is not None:
+            value: Array = given[entry.parameter]
+            return value
+    result = body.model.results[output.result].outputs[0]
+    if output.result == body.condition:
+        return np.zeros((), np.bool_)
+    shape = result.partial_shape
+    return np.zeros([] if shape.rank is None else [d.min for d in shape], result.element_type.dtype)
+
+
+def _outer(body: Body, outer: dict[int | None, Array]) -> list[Array]:
+    return [outer[port] for port in sorted(p for p in outer if p is not None)]

@@ -1,0 +1,117 @@
+"""Binding: which operator a layer means, and what its attributes are worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.diagnostics.findings import At, Findings
+from irexec.ir.document import Layer
+from irexec.ops import contents
+from irexec.ops.operator import REGISTRY, Operator
+from irexec.types import ElementType
+
+# Hints for OpenVINO's own plugins, that any layer may carry.
+_PLUGIN_HINTS = frozenset({"PrimitivesPriority", "alt_width"})
+# OpenVINO marks where a weightless cache finds the constant that this layer was folded from.
+_WEIGHTLESS = frozenset({"offset", "size", "element_type"})
+
+
+def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
+    """The operator of a layer; None, with a finding, when there is none."""
+    if layer.type is None or layer.version is None:
+        return None
+    if (layer.type, layer.version) in REGISTRY:
+        return REGISTRY[layer.type, layer.version]
+    type_at = At(layer.at, "type")
+    canonical = contents.canonical_type(layer.type)
+    if canonical is None:
+        return _unknown_type(layer, findings)
+    if layer.type != canonical and layer.type not in contents.RENAMED:
+        message = f"the type is spelt {layer.type!r}; the operator is {canonical!r}"
+        findings.add("L009", message, at=type_at, layer=layer.ref, attribute="type", hint=f"write {canonical!r}")
+    found = contents.find(canonical, layer.version)
+    if found is not None:
+        _note_newer(layer, canonical, found, findings)
+        return found
+    number = _opset_number(layer.version)
+    if number is None:
+        allowed = f"opset1 to opset{contents.NEWEST}"
+        message = f"{layer.version!r} names no opset that has {canonical}"
+        findings.add("L005", message, at=At(layer.at, "version"), layer=layer.ref, attribute="version", allowed=allowed)
+        return None
+    since = contents.introduced(canonical, number)
+    if since is None:
+        having = contents.opsets_with(canonical)
+        message = f"opset{number} has no {canonical}; {_opsets(having)} have"
+        hint = f'version="opset{having[0] if having[0] > number else having[-1]}"'
+        findings.add("L006", message, at=At(layer.at, "version"), layer=layer.ref, attribute="version", hint=hint)
+        return None
+    message = f"{canonical}-{since} is not implemented yet"
+    findings.add("O004", message, at=type_at, layer=layer.ref, hint="an extension can supply it: irexec.operator")
+    return None
+
+
+def _opset_number(version: str) -> int | None:
+    digits = version.removeprefix("opset")
+    if digits == version or not digits.isdecimal() or digits != str(int(digits)):
+        return None
+    return int(digits) if 1 <= int(digits) <= contents.NEWEST else None
+
+
+def _opsets(numbers: list[int]) -> str:
+    return f"opset{numbers[0]}" if len(numbers) == 1 else f"opset{numbers[0]} to opset{numbers[-1]}"
+
+
+def _unknown_type(layer: Layer, findings: Findings) -> Operator | None:
+    type_text, version = layer.type or "", layer.version or ""
+    foreign = contents.find(type_text, version)
+    if foreign is not None:
+        return foreign
+    near = contents.nearest_types(type_text)
+    hint = f"did you mean {' or '.join(near)}?" if near else "a user's own operator comes by --extension"
+    message = f"no opset has an operator {type_text!r}"
+    findings.add("L004", message, at=At(layer.at, "type"), layer=layer.ref, attribute="type", hint=hint)
+    return None
+
+
+def _note_newer(layer: Layer, canonical: str, found: Operator, findings: Findings) -> None:
+    if layer.version != found.opset and canonical in contents.CONTENTS:
+        message = f"{canonical} in {layer.version} is the operator of {found.opset}"
+        findings.add("L007", message, at=At(layer.at, "version"), layer=layer.ref, attribute="version")
+
+
+def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dict[str, Any]:
+    """The layer's attributes by Python name; every problem becomes a finding at the attribute's value."""
+    given: dict[str, str] = dict(layer.data)
+    own = {a.file_name for a in operator.attributes}
+    for name in [n for n in given if n in _PLUGIN_HINTS and n not in own]:
+        del given[name]
+    if given.keys() >= _WEIGHTLESS and not own & {"offset", "size"}:
+        for name in _WEIGHTLESS - own:
+            del given[name]
+    values, problems = operator.parse_attributes(given)
+    where = layer.data_at if layer.data_at >= 0 else layer.at
+    for problem in problems:
+        at = At(where, problem.attribute if problem.attribute in layer.data else None)
+        code = "C001" if problem.code == "D002" and operator.type == "Const" else problem.code
+        findings.add(
+            code,
+            problem.message,
+            at=at,
+            layer=layer.ref,
+            attribute=problem.attribute,
+            hint=problem.hint,
+            allowed=problem.allowed,
+            found=layer.data.get(problem.attribute),
+        )
+    for attribute in operator.attributes:
+        if attribute.file_name in layer.data or not attribute.differs:
+            continue
+        message = f"{attribute.file_name} is left out: the page's default is {_text(attribute.default)}"
+        openvino = f"takes {_text(attribute.reader_default)}"
+        findings.add("D011", message, at=At(where), layer=layer.ref, attribute=attribute.file_name, openvino=openvino)
+    return values
+
+
+def _text(value: Any) -> str:
+    return str(value) if not isinstance(value, (str, ElementType)) else repr(str(value))

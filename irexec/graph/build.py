@@ -1,0 +1,158 @@
+"""From the document to the model: operators bound, values connected, constants found, nodes in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from irexec.diagnostics.findings import At, Findings
+from irexec.graph.bind import bind_attributes, bind_operator
+from irexec.graph.bodies import build_bodies
+from irexec.graph.model import Model, Node, Value, ordered
+from irexec.ir.document import Document, Layer, Net, Port
+from irexec.ir.text import dim as read_dim
+from irexec.ir.text import name_list, whole
+from irexec.ir.weights import Weights
+from irexec.types import DYNAMIC, Dimension, ElementType, PartialShape, TensorType
+
+
+def build(document: Document, findings: Findings, weights: Weights) -> Model:
+    """The model of a document that was read. It can be run only when `findings` holds no error."""
+    model = _Builder(document.net, findings, weights, whole(document.net.version).value or 11).model()
+    model.file = document.source.file
+    return model
+
+
+class _Builder:
+    """Builds one net; bodies are built by builders of their own."""
+
+    def __init__(self, net: Net, findings: Findings, weights: Weights, version: int) -> None:
+        self.net, self.findings, self.weights, self.version = net, findings, weights, version
+        self.by_id: dict[str, tuple[Layer, Node]] = {}
+        self.by_port: dict[tuple[str, str], Value] = {}
+        self.in_ports: dict[tuple[str, str], tuple[Node, int]] = {}
+
+    def model(self) -> Model:
+        nodes = [self._node(layer) for layer in self.net.layers]
+        self._connect()
+        for node in nodes:
+            self._check_arity(node)
+        results = [n for n in nodes if n.type == "Result"]
+        model = Model(
+            results,
+            [n for n in nodes if n.type == "Parameter"],
+            self.net.name or "",
+            [n for n in nodes if n.type == "Assign"],
+        )
+        model.version = self.version
+        # Layers that reach no Result are no part of the model, but they are checked like the others.
+        model.unreachable = [n for n in ordered(nodes) if n not in set(model.nodes)]
+        for node in nodes:
+            self._bodies(node)
+        for result in results:
+            self._name_result(result)
+        return model
+
+    def _node(self, layer: Layer) -> Node:
+        operator = bind_operator(layer, self.findings)
+        attributes = bind_attributes(layer, operator, self.findings) if operator else {}
+        node = Node(
+            operator,
+            [None] * len(layer.inputs),
+            attributes,
+            name=layer.name or "",
+            id=layer.id or "",
+            layer=layer,
+            type=operator.type if operator else layer.type or "",
+            version=operator.opset if operator else layer.version or "",
+        )
+        declared = [declared_type(port) for port in layer.outputs]
+        if node.type == "Result":
+            declared = declared or [TensorType()]
+        node.set_outputs(TensorType() for _ in declared)
+        for value, type, port in zip(node.outputs, declared, layer.outputs, strict=False):
+            value.declared = type
+            value.names = set(name_list(port.names)) if port.names else set()
+            self.by_port.setdefault((_key(layer.id), _key(port.id)), value)
+        if self.version < 11 and node.type == "Parameter" and node.friendly_name and node.outputs:
+            node.outputs[0].names.add(node.friendly_name)
+        for position, port in enumerate(layer.inputs):
+            self.in_ports.setdefault((_key(layer.id), _key(port.id)), (node, position))
+        if node.type == "Const" and operator is not None and attributes:
+            self._constant(node, layer)
+        return node
+
+    def _constant(self, node: Node, layer: Layer) -> None:
+        wanted = ("element_type", "shape", "offset", "size")
+        if not all(name in layer.data for name in wanted):
+            return
+        kind, shape, offset, size = (node.attributes[name] for name in wanted)
+        if kind is DYNAMIC:
+            return
+        node.constant = self.weights.constant(kind, shape, offset, size, self.findings, At(layer.data_at), layer.ref)
+
+    def _connect(self) -> None:
+        for edge in self.net.edges:
+            value = self.by_port.get((_key(edge.from_layer), _key(edge.from_port)))
+            end = self.in_ports.get((_key(edge.to_layer), _key(edge.to_port)))
+            if value is not None and end is not None:
+                node, position = end
+                if node.inputs[position] is None:
+                    node.inputs[position] = value
+
+    def _check_arity(self, node: Node) -> None:
+        operator, layer = node.operator, node.layer
+        if operator is None or layer is None:
+            return
+        signature, count = operator.signature, len(layer.inputs)
+        if operator.type == "Pad" and count > signature.min_inputs:
+            while node.inputs and node.inputs[-1] is None and len(node.inputs) > signature.min_inputs:
+                node.inputs.pop()
+        low, high = signature.min_inputs, signature.max_inputs
+        if signature.is_variadic and low == 0:
+            low = 1
+        if operator.type in ("TensorIterator", "If", "Loop"):
+            low = min(low, 1)
+        if count < low or (high is not None and count > high):
+            names = ", ".join(i.name for i in signature.inputs)
+            allowed = str(low) if low == high else f"{low} to {high}" if high is not None else f"at least {low}"
+            message = f"{operator} has {count} input ports, takes {allowed} ({names})"
+            where = At(layer.inputs[high].at) if high is not None and count > high else At(layer.at)
+            self.findings.add("P007", message, at=where, layer=layer.ref, found=str(count), allowed=allowed)
+        outputs = operator.outputs
+        declared = len(layer.outputs)
+        if outputs and not outputs[0].variadic and declared > len(outputs) and node.type != "Result":
+            message = f"{operator} has {declared} output ports, makes {len(outputs)}"
+            self.findings.add("P007", message, at=At(layer.outputs[len(outputs)].at), layer=layer.ref)
+
+    def _bodies(self, node: Node) -> None:
+        if node.layer is not None and node.type in ("If", "Loop", "TensorIterator"):
+            build = lambda net: _Builder(net, self.findings, self.weights, self.version).model()  # noqa: E731
+            node.bodies = build_bodies(node, node.layer, build, self.findings)
+
+    def _name_result(self, result: Node) -> None:
+        source = result.inputs[0] if result.inputs else None
+        names = result.outputs[0].names
+        layer = result.layer
+        if layer is not None and layer.output_names and self.version >= 11:
+            names |= set(name_list(layer.output_names))
+        elif source is not None:
+            names |= source.names
+            if self.version < 11 and source.node.friendly_name:
+                names.add(source.node.friendly_name)
+
+
+def _key(text: str | None) -> str:
+    """An id as the number it is, so that `01` and `1` meet as they do for OpenVINO."""
+    number = whole(text).value
+    return text or "" if number is None else str(number)
+
+
+def declared_type(port: Port) -> TensorType:
+    """What a port of the file says of its tensor. A port without dims says nothing of the shape."""
+    kind = ElementType.from_port(port.precision) if port.precision else None
+    dims: Sequence[int | None] = [read_dim(d.text).value for d in port.dims]
+    if not dims:
+        shape = PartialShape.dynamic()
+    else:
+        shape = PartialShape(Dimension(-1) if d is None or d < 0 else d for d in dims)
+    return TensorType(kind or DYNAMIC, shape)

@@ -1,0 +1,176 @@
+"""Inference of If, Loop and TensorIterator: types go into the bodies and come out through their maps.
+
+Source: operation pages If-8, Loop-5, TensorIterator-1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from irexec.diagnostics.findings import At, Findings
+from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node
+from irexec.types import BOOLEAN, DYNAMIC, Dimension, PartialShape, TensorType, UnknownRank
+
+InferModel = Callable[[Model, Findings, list[TensorType] | None], None]
+Inputs = Sequence[TensorType | None]
+
+
+def infer_if(node: Node, inputs: Inputs, findings: Findings, infer: InferModel) -> list[TensorType]:
+    """Both branches are inferred; an output is the union of what they make, or the branch that a known cond takes."""
+    condition = inputs[0]
+    if condition is not None and condition.element_type not in (BOOLEAN, DYNAMIC):
+        message = f"cond is {condition.element_type}, not boolean"
+        findings.add("O002", message, at=At(_at(node)), layer=node.ref, port="cond")
+    branches = []
+    for body in node.bodies:
+        infer(body.model, findings, _parameters(body, inputs, None))
+        branches.append({o.external: body.model.results[o.result].outputs[0].type for o in body.outputs})
+    known = condition.scalar if condition is not None else None
+    if known is not None:
+        return _as_list(branches[0 if known else 1], node)
+    merged = {
+        port: _union(branches[0][port], branches[1][port], node, findings)
+        for port in branches[0]
+        if port in branches[1]
+    }
+    return _as_list(merged, node)
+
+
+def infer_tensor_iterator(node: Node, inputs: Inputs, findings: Findings, infer: InferModel) -> list[TensorType]:
+    """One iteration is inferred; the number of iterations follows from the sliced inputs."""
+    body = node.bodies[0]
+    for entry in body.inputs:
+        _check_slice(node, entry, inputs, findings)
+    return _infer_body(node, body, inputs, _iterations(body, inputs), findings, infer)
+
+
+def infer_loop(node: Node, inputs: Inputs, findings: Findings, infer: InferModel) -> list[TensorType]:
+    """One iteration is inferred; the number of iterations is at most a known trip count."""
+    body = node.bodies[0]
+    trips = inputs[0].scalar if inputs and inputs[0] is not None else None
+    ends_early = body.condition is None or body.model.results[body.condition].inputs[0] is None
+    count = Dimension(0, None if trips is None or trips < 0 else trips)
+    if trips is not None and trips >= 0 and not ends_early and _always_true(body, inputs):
+        count = Dimension(trips)
+    return _infer_body(node, body, inputs, count, findings, infer)
+
+
+def _always_true(body: Body, inputs: Inputs) -> bool:
+    """True when a Loop can end only by its trip count: both conditions are the constant true."""
+    initial = inputs[1].scalar if len(inputs) > 1 and inputs[1] is not None else None
+    assert body.condition is not None
+    source = body.model.results[body.condition].inputs[0]
+    constant = source.node.constant if source is not None else None
+    return bool(initial) and constant is not None and constant.size == 1 and bool(constant.reshape(-1)[0])
+
+
+def _infer_body(
+    node: Node, body: Body, inputs: Inputs, count: Dimension, findings: Findings, infer: InferModel
+) -> list[TensorType]:
+    parameters = _parameters(body, inputs, count)
+    # What comes back from an iteration may be less known than what went in: widen until both agree.
+    for _ in range(8):
+        trial = Findings(mode=findings.mode)
+        infer(body.model, trial, parameters)
+        widened = list(parameters)
+        for entry in body.inputs:
+            if entry.back is not None:
+                returned = body.model.results[entry.back].outputs[0].type
+                widened[entry.parameter] = TensorType(
+                    parameters[entry.parameter].element_type,
+                    parameters[entry.parameter].shape.union(returned.shape),
+                )
+        same = all(a.shape == b.shape for a, b in zip(parameters, widened, strict=True))
+        parameters = widened
+        if same:
+            break
+    infer(body.model, findings, parameters)
+    outer: dict[int | None, TensorType] = {}
+    for output in body.outputs:
+        type = body.model.results[output.result].outputs[0].type.without_value()
+        outer[output.external] = _concatenated(node, type, output, count, findings) if output.axis is not None else type
+    return _as_list(outer, node)
+
+
+def _parameters(body: Body, inputs: Inputs, count: Dimension | None) -> list[TensorType]:
+    """What the body's Parameters carry: outer types, sliced where the map says so."""
+    types = [p.outputs[0].declared or TensorType() for p in body.model.parameters]
+    for index, parameter in enumerate(body.model.parameters):
+        declared = parameter.attributes.get("element_type"), parameter.attributes.get("shape")
+        types[index] = TensorType(
+            declared[0] or DYNAMIC, declared[1] if declared[1] is not None else types[index].shape
+        )
+    for entry in body.inputs:
+        if entry.external is None or entry.external >= len(inputs) or inputs[entry.external] is None:
+            continue
+        outer = inputs[entry.external]
+        assert outer is not None
+        if entry.axis is not None:
+            size = Dimension(abs(entry.part_size))
+            try:
+                outer = TensorType(outer.element_type, outer.shape.with_dim(entry.axis, size))
+            except (UnknownRank, IndexError):
+                outer = TensorType(outer.element_type)
+        elif entry.back is not None:
+            outer = outer.without_value()
+        types[entry.parameter] = outer
+    return types
+
+
+def _iterations(body: Body, inputs: Inputs) -> Dimension:
+    for entry in body.inputs:
+        outer = inputs[entry.external] if entry.external is not None and entry.external < len(inputs) else None
+        if entry.axis is None or outer is None:
+            continue
+        try:
+            extent = outer.shape[entry.axis]
+        except (UnknownRank, IndexError):
+            continue
+        if extent.is_static:
+            return Dimension(slice_count(extent.value, entry))
+    return Dimension(-1)
+
+
+def slice_count(extent: int, entry: BodyInput | BodyOutput) -> int:
+    """How many parts a dimension is cut into; start and end count from the back when negative."""
+    begin = entry.start if entry.start >= 0 else extent + 1 + entry.start
+    stop = entry.end if entry.end >= 0 else extent + 1 + entry.end
+    part = max(1, abs(entry.part_size), abs(entry.stride) if entry.part_size == 1 else 1)
+    return max(0, abs(stop - begin) // part)
+
+
+def _concatenated(node: Node, type: TensorType, output: BodyOutput, count: Dimension, findings: Findings) -> TensorType:
+    assert output.axis is not None
+    if type.rank is None:
+        return TensorType(type.element_type)
+    if type.rank == 0:
+        return TensorType(type.element_type, PartialShape([count]))
+    if not -type.rank <= output.axis < type.rank:
+        message = f"axis {output.axis} of the output map is outside the rank {type.rank} of the body's result"
+        findings.add("B008", message, at=At(output.at, "axis"), layer=node.ref)
+        return TensorType(type.element_type)
+    return TensorType(type.element_type, type.shape.with_dim(output.axis, type.shape[output.axis] * count))
+
+
+def _check_slice(node: Node, entry: BodyInput, inputs: Inputs, findings: Findings) -> None:
+    outer = inputs[entry.external] if entry.external is not None and entry.external < len(inputs) else None
+    if entry.axis is not None and outer is not None and outer.rank is not None and entry.axis >= outer.rank:
+        message = f"axis {entry.axis} of the input map is outside the rank {outer.rank} of input {entry.external}"
+        findings.add("B008", message, at=At(entry.at, "axis"), layer=node.ref)
+
+
+def _union(a: TensorType, b: TensorType, node: Node, findings: Findings) -> TensorType:
+    if DYNAMIC not in (a.element_type, b.element_type) and a.element_type is not b.element_type:
+        message = f"then_body makes {a.element_type} where else_body makes {b.element_type}"
+        findings.add("B010", message, at=At(_at(node)), layer=node.ref)
+    kind = a.element_type if a.element_type is not DYNAMIC else b.element_type
+    return TensorType(kind, a.shape.union(b.shape))
+
+
+def _as_list(outer: dict[int | None, TensorType], node: Node) -> list[TensorType]:
+    count = max([len(node.outputs), *(1 + port for port in outer if port is not None)])
+    return [outer.get(index, TensorType()) for index in range(count)]
+
+
+def _at(node: Node) -> int:
+    return node.layer.at if node.layer is not None else -1
