@@ -160,6 +160,11 @@ def test_sarif_has_what_the_standard_requires() -> None:
     assert third["locations"] == []
 
 
+def test_sarif_text_holds_no_placeholder() -> None:
+    log = json.loads(render(Report([Diagnostic("O001", Severity.ERROR, "found {0}")]), "sarif"))
+    assert log["runs"][0]["results"][0]["message"]["text"] == "found {{0}}"
+
+
 def test_sarif_of_no_findings_says_that_there_are_none() -> None:
     log = json.loads(render(Report(), "sarif"))
     check_sarif(log)

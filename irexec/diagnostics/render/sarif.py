@@ -40,8 +40,8 @@ def _rule(code: str) -> dict[str, Any]:
     openvino = f" OpenVINO: {info.openvino}." if info.openvino else ""
     return {
         "id": code,
-        "shortDescription": {"text": info.title},
-        "help": {"text": f"{info.title}.{openvino} `irexec explain {code}` tells more, with an example."},
+        "shortDescription": _text(info.title),
+        "help": _text(f"{info.title}.{openvino} `irexec explain {code}` tells more, with an example."),
         "defaultConfiguration": {"level": str(info.severity)},
     }
 
@@ -55,12 +55,12 @@ def _result(diagnostic: Diagnostic, rule_index: int) -> dict[str, Any]:
         "ruleId": diagnostic.code,
         "ruleIndex": rule_index,
         "level": str(diagnostic.severity),
-        "message": {"text": "\n".join(lines)},
+        "message": _text("\n".join(lines)),
         "locations": [location] if location else [],
     }
     if diagnostic.related:
         result["relatedLocations"] = [
-            {"id": index, "message": {"text": related.message}, **_location(related.place)}
+            {"id": index, "message": _text(related.message), **_location(related.place)}
             for index, related in enumerate(diagnostic.related)
         ]
     return result
@@ -76,6 +76,11 @@ def _location(place: Place) -> dict[str, Any]:
             region |= {"startColumn": place.column, "endColumn": place.column + max(place.length, 1)}
         physical["region"] = region
     return {"physicalLocation": physical}
+
+
+def _text(text: str) -> dict[str, str]:
+    """A message; braces are doubled (section 3.11.5), because a single one starts a placeholder."""
+    return {"text": text.replace("{", "{{").replace("}", "}}")}
 
 
 def _uri(file: str) -> str:
