@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ import pytest
 import irexec
 from irexec.cli.main import main
 from irexec.diagnostics.codes import CODES
+from irexec.ops.operator import REGISTRY
 
 PAGES = Path(__file__).parents[2] / "docs" / "codes"
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -47,6 +49,14 @@ class Block:
     def write(self, folder: Path) -> None:
         data = bytes.fromhex(self.text) if self.language == "hex" else self.text.encode()
         (folder / (self.name or "model.xml")).write_bytes(data)
+
+
+@pytest.fixture(autouse=True)
+def own_operators_forgotten() -> Iterator[None]:
+    """A page that declares an operator does so in an opset called `mine`."""
+    yield
+    for key in [key for key in REGISTRY if key[1] == "mine"]:
+        del REGISTRY[key]
 
 
 def blocks(code: str) -> list[Block]:
