@@ -113,7 +113,8 @@ def _part(array: Array, entry: BodyInput, number: int) -> Array:
     low = begin + number * step if (entry.stride > 0 and begin <= stop) else begin - (number + 1) * step
     index: list[Any] = [slice(None)] * array.ndim
     index[entry.axis] = slice(low, low + size)
-    return array[tuple(index)]
+    part: Array = array[tuple(index)]
+    return part
 
 
 def _counter(body: Body, entry: BodyInput, number: int) -> Array:

@@ -235,11 +235,11 @@ def _label(port: Value) -> str:
     return repr(min(port.names) if port.names else port.node.friendly_name)
 
 
-def _fitting(array: Any, port: Value) -> Array:
+def _fitting(given: Any, port: Value) -> Array:
     """The array with the port's dtype and a shape it allows. A safe or same-kind cast is made, any other refused."""
     kind: ElementType = port.element_type
     layer = port.node.ref
-    array = np.asarray(array)
+    array: Array = np.asarray(given)
     if kind is not DYNAMIC and array.dtype != kind.dtype:
         found = str(array.dtype)
         if (array.dtype.kind in "UTO" and kind.name == "string") or _castable(array, kind):

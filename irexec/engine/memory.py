@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +32,7 @@ class MemoryPlan:
             step = steps[number]
             dtype, shape = step.dtypes[0], step.shapes[0]
             assert dtype is not None and isinstance(shape, tuple)
-            count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-            outs[number] = buffers[buffer][:count].view(dtype).reshape(shape)
+            outs[number] = buffers[buffer][: math.prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
         return outs
 
 
@@ -103,7 +103,9 @@ def _planned_bytes(step: Step) -> int | None:
     dtype = step.dtypes[0] if step.dtypes else None
     if not _writes_own(step) or dtype is None or dtype.kind == "T":
         return None
-    need = int(np.prod(step.shapes[0], dtype=np.int64)) * dtype.itemsize
+    shape = step.shapes[0]
+    assert isinstance(shape, tuple)
+    need = math.prod(shape) * dtype.itemsize
     return need if need >= _MIN_BYTES else None
 
 
