@@ -21,7 +21,12 @@ class Item(BaseModel):
 
 
 M = TypeVar("M", bound=Item)
-_new, _set = object.__new__, object.__setattr__
+_new = object.__new__
+# The slots of every pydantic model; BaseModel's own __setattr__ is what makes filling them slow.
+_set_values, _set_fields, _set_extra, _set_private = (
+    BaseModel.__dict__[slot].__set__
+    for slot in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
+)
 
 
 @cache
@@ -37,10 +42,10 @@ def construct(model: type[M], **values: Any) -> M:
     thousand of these.
     """
     item = _new(model)
-    _set(item, "__dict__", values)
-    _set(item, "__pydantic_fields_set__", _all_fields(model))
-    _set(item, "__pydantic_extra__", None)
-    _set(item, "__pydantic_private__", None)
+    _set_values(item, values)
+    _set_fields(item, _all_fields(model))
+    _set_extra(item, None)
+    _set_private(item, None)
     return item
 
 

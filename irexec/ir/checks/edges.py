@@ -22,12 +22,14 @@ class _End(NamedTuple):
 def check_edges(scope: Scope) -> None:
     """Check the edges of a net; `scope.by_id` and `scope.extents` are filled."""
     producers: dict[int, Edge] = {}
+    complete = True
     arcs: dict[int, list[tuple[int, Edge]]] = {}
     for edge in scope.net.edges:
         source, target = _ends(edge, scope)
+        complete = complete and source is not None and target is not None
         if target is not None:
             first = producers.setdefault(target.port.at, edge)
-            if first is not edge:
+            if first is not edge and target.layer.at not in scope.broken:
                 _second_producer(edge, first, target, scope)
         if source is not None and target is not None:
             arcs.setdefault(source.layer.at, []).append((target.layer.at, edge))
@@ -40,7 +42,7 @@ def check_edges(scope: Scope) -> None:
                 scope.findings.add("E004", message, at=At(port.at), layer=layer.ref, port=port.id)
     for cycle in _cycles(layers, arcs):
         _report_cycle(cycle, layers, arcs, scope)
-    if not scope.broken:
+    if complete:
         _unused(layers, arcs, scope)
 
 
@@ -52,13 +54,14 @@ def _is_lost(port: Port, layer: Layer, scope: Scope) -> bool:
 
 
 def _ends(edge: Edge, scope: Scope) -> tuple[_End | None, _End | None]:
-    def number(text: str | None, attribute: str) -> int | None:
-        return scope.whole(text, edge.at, attribute, "E010", f"the edge's {attribute}")
-
-    from_layer = number(edge.from_layer, "from-layer")
-    from_port = number(edge.from_port, "from-port")
-    to_layer = number(edge.to_layer, "to-layer")
-    to_port = number(edge.to_port, "to-port")
+    texts = (
+        ("from-layer", edge.from_layer),
+        ("from-port", edge.from_port),
+        ("to-layer", edge.to_layer),
+        ("to-port", edge.to_port),
+    )
+    numbers = [scope.whole(text, edge.at, name, "E010", name) for name, text in texts]
+    from_layer, from_port, to_layer, to_port = numbers
     source = target = None
     if from_layer is not None and (layer := scope.by_id.get(from_layer)) is None:
         _unknown_layer("E001", "starts", from_layer, At(edge.at, "from-layer"), scope)
@@ -72,7 +75,7 @@ def _ends(edge: Edge, scope: Scope) -> tuple[_End | None, _End | None]:
         _unknown_layer("E009", "ends", to_layer, At(edge.at, "to-layer"), scope)
     elif to_layer is not None and to_port is not None and layer is not None:
         port = scope.inputs(layer).get(to_port)
-        if layer.type in _SOURCES:
+        if layer.type in _SOURCES and layer.at not in scope.broken:
             message = f"{layer.ref} takes no input"
             scope.findings.add("E006", message, at=At(edge.at, "to-layer"), layer=layer.ref, attribute="to-layer")
         elif port is None:
@@ -91,7 +94,7 @@ def _unknown_layer(code: str, what: str, number: int, at: At, scope: Scope) -> N
 
 
 def _unknown_port(kind: str, number: int, known: Iterable[int], layer: Layer, at: At, scope: Scope) -> None:
-    if scope.has_broken(layer.inputs if kind == "input" else layer.outputs):
+    if layer.at in scope.broken or scope.has_broken(layer.inputs if kind == "input" else layer.outputs):
         return
     scope.findings.add(
         "E002",

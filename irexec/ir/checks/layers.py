@@ -12,6 +12,8 @@ from irexec.ir.text import INT64_MAX, dim, name_list
 from irexec.types import ElementType
 
 _FIRST_OUTPUT_NAMES = 11
+_SAFE_BITS = 56
+_UNUSUAL_IN_NAMES = re.compile(r"[,\\\s]")
 _EMPTY_NAME = re.compile(r"^,|(?<!\\),(?:,|$)")
 
 
@@ -62,6 +64,7 @@ def _identity(layer: Layer, scope: Scope) -> None:
         return
     first = scope.by_id.setdefault(number, layer)
     if first is not layer:
+        scope.broken |= {first.at, layer.at}
         scope.findings.add(
             "L002",
             f"the id {number} is also that of {first.ref}",
@@ -84,50 +87,55 @@ def _output_names(layer: Layer, version: int, scope: Scope) -> None:
 
 
 def _port(port: Port, layer: Layer, scope: Scope, *, is_output: bool) -> None:
-    at = At(port.at, "precision")
     element_type = None if port.precision is None else ElementType.from_port(port.precision)
-    if port.precision is None:
-        if is_output:
-            scope.findings.add("P003", "the output port has no precision", at=at, layer=layer.ref, port=port.id)
-    elif element_type is None:
-        lowered = ElementType.from_attribute(port.precision.strip())
-        scope.findings.add(
-            "P003" if is_output else "P010",
-            f"{port.precision!r} is not a precision",
-            at=at,
-            layer=layer.ref,
-            port=port.id,
-            attribute="precision",
-            found=port.precision,
-            hint=f"did you mean {lowered.port_name}?" if lowered else None,
-        )
+    if element_type is None:
+        _no_precision(port, layer, scope, is_output=is_output)
     extents = scope.extents[port.at] = _extents(port, layer, scope)
-    if extents and max(extents) > 1 and 0 not in extents:
+    # Few bits in the largest extent, few extents: the product cannot overflow.
+    if extents and len(extents) * max(extents).bit_length() > _SAFE_BITS and 0 not in extents:
         bits = element_type.bitwidth if element_type is not None and element_type.bitwidth else 8
         nbytes = prod(extent for extent in extents if extent > 0) * bits // 8
-        if nbytes > INT64_MAX > max(extents):
+        if nbytes > INT64_MAX:
             message = f"the port's tensor would take {nbytes} bytes"
             found = str(list(extents))
             scope.findings.add("P011", message, at=At(port.at), layer=layer.ref, port=port.id, found=found)
 
 
+def _no_precision(port: Port, layer: Layer, scope: Scope, *, is_output: bool) -> None:
+    """Report a precision that is missing or names no element type; an input port may do without."""
+    at = At(port.at, "precision")
+    if port.precision is None:
+        if is_output:
+            scope.findings.add("P003", "the output port has no precision", at=at, layer=layer.ref, port=port.id)
+        return
+    meant = ElementType.from_attribute(port.precision.strip())
+    scope.findings.add(
+        "P003" if is_output else "P010",
+        f"{port.precision!r} is not a precision",
+        at=at,
+        layer=layer.ref,
+        port=port.id,
+        attribute="precision",
+        found=port.precision,
+        hint=f"did you mean {meant.port_name}?" if meant else None,
+    )
+
+
 def _extents(port: Port, layer: Layer, scope: Scope) -> tuple[int, ...] | None:
-    """The extents of a port; None where one cannot be read."""
+    """The extents of a port; None where one is not written as it should be."""
     texts = tuple([item.text for item in port.dims])
     known = scope.clean_dims.get(texts)
     if known is None:
         extents = [_extent(item.text, At(item.at, "#text"), port, layer, scope) for item in port.dims]
-        readable = tuple(extent for extent in extents if extent is not None)
-        if len(readable) < len(extents):
+        known = tuple(extent for extent in extents if extent is not None)
+        if len(known) < len(extents):
             return None
-        if all(dim(text).strict is not None for text in texts):
-            scope.clean_dims[texts] = readable
-        known = readable
+        scope.clean_dims[texts] = known
     return known
 
 
 def _extent(text: str, at: At, port: Port, layer: Layer, scope: Scope) -> int | None:
-    """The extent that a dim's text gives, also where it is not written cleanly; None where it gives none."""
+    """The extent that a dim's text gives; None, with a finding, where a strict reading gives none."""
     reading = dim(text)
     if reading.strict is None:
         readable = reading.openvino is not None
@@ -141,7 +149,7 @@ def _extent(text: str, at: At, port: Port, layer: Layer, scope: Scope) -> int | 
             allowed="-1 or an integer from 0 to 2^63-2",
             hint="write -1 for an extent that is not known" if text.strip() in ("?", "", "-2") else None,
         )
-    return reading.value
+    return reading.strict
 
 
 def _port_ids(ports: tuple[Port, ...], layer: Layer, scope: Scope) -> None:
@@ -191,6 +199,8 @@ def _names(port: Port, layer: Layer, tensor_names: dict[str, Port], scope: Scope
 
 def _name_list(text: str, at: At, layer: Layer, scope: Scope, port: str | None = None) -> list[str]:
     """The names of a list; says what is odd about it."""
+    if text and not _UNUSUAL_IN_NAMES.search(text):
+        return [text]
     names = name_list(text)
     odd = []
     if _EMPTY_NAME.search(text):
