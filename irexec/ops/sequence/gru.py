@@ -1,0 +1,198 @@
+"""GRUCell and GRUSequence: gated recurrent units, one step or all steps of a sequence.
+
+Source: operation pages GRUCell-3, GRUSequence-5. Gates are ordered z, r, h.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from irexec.ops.attributes import Positive
+from irexec.ops.extents import Extents
+from irexec.ops.operator import Array, Check, operator, rounded
+from irexec.ops.precision import narrow, widen
+from irexec.ops.sequence.recurrent import (
+    T1,
+    T2,
+    Activation,
+    Direction,
+    InPlace,
+    Step,
+    T,
+    activations_of,
+    check_attributes,
+    clipped,
+    draw_lengths,
+    run_sequence,
+    sequence_extents,
+    state_shapes,
+)
+from irexec.types import PartialShape, TensorType
+
+DEFAULTS: tuple[Activation, ...] = ("sigmoid", "tanh")
+
+
+def gru_step(r: Array, b: Array, batch: int, functions: list[InPlace], clip: float, linear_before_reset: bool) -> Step:
+    """The step of one direction; it works in buffers of its own and on the state [h] in place."""
+    f, g = functions
+    size = r.shape[1]
+    update_reset = np.empty((batch, 2 * size), r.dtype)
+    update, reset = update_reset[:, :size], update_reset[:, size:]
+    candidate, mixed = np.empty((batch, size), r.dtype), np.empty((batch, size), r.dtype)
+    gates_t, candidate_t = r[: 2 * size].T, r[2 * size :].T
+    recurrent_bias = b[3 * size :]
+
+    def step(projected: Array, states: list[Array]) -> None:
+        (hidden,) = states
+        np.matmul(hidden, gates_t, out=update_reset)
+        np.add(update_reset, projected[:, : 2 * size], out=update_reset)
+        clipped(update_reset, clip)
+        f(update_reset)
+        if linear_before_reset:
+            np.matmul(hidden, candidate_t, out=candidate)
+            np.add(candidate, recurrent_bias, out=candidate)
+            np.multiply(candidate, reset, out=candidate)
+        else:
+            np.multiply(hidden, reset, out=mixed)
+            np.matmul(mixed, candidate_t, out=candidate)
+        np.add(candidate, projected[:, 2 * size :], out=candidate)
+        clipped(candidate, clip)
+        g(candidate)
+        np.subtract(1, update, out=mixed)
+        np.multiply(mixed, candidate, out=mixed)
+        hidden *= update
+        hidden += mixed
+
+    return step
+
+
+@operator("GRUCell", "opset3", tolerance=rounded(16))
+def gru_cell_3(
+    x: T,
+    initial_hidden_state: T,
+    w: T,
+    r: T,
+    b: T | None = None,
+    /,
+    *,
+    hidden_size: Positive,
+    activations: tuple[Activation, ...] = DEFAULTS,
+    activations_alpha: tuple[float, ...] = (),
+    activations_beta: tuple[float, ...] = (),
+    clip: float = math.inf,
+    linear_before_reset: bool = False,
+) -> T:
+    """One step: Ho [batch, hidden] from X [batch, input], the state, W, R and the biases B.
+
+    relu, sigmoid and tanh have no parameters, so that activations_alpha and activations_beta change nothing.
+
+    C1: two activations. C2: clip is positive (0: none). C3: X is [batch_size, input_size]. C4: the state is
+    [batch_size, hidden_size]. C5: W is [3 * hidden_size, input_size]. C6: R is [3 * hidden_size, hidden_size].
+    C7: B is [3 * hidden_size], with linear_before_reset [4 * hidden_size].
+    """
+    size = r.shape[1]
+    bias = np.zeros(4 * size, widen(x).dtype) if b is None else widen(b)
+    hidden = widen(initial_hidden_state).copy()
+    projected = np.matmul(widen(x), widen(w).T)
+    projected += bias[: 3 * size]
+    functions = activations_of(activations, DEFAULTS)
+    with np.errstate(over="ignore"):
+        gru_step(widen(r), bias, len(x), functions, clip, linear_before_reset)(projected, [hidden])
+    return narrow(hidden, x.dtype)
+
+
+@gru_cell_3.shapes
+def _(
+    check: Check,
+    x: TensorType,
+    initial_hidden_state: TensorType,
+    w: TensorType,
+    r: TensorType,
+    b: TensorType | None,
+    *,
+    hidden_size: int,
+    activations: tuple[str, ...],
+    clip: float,
+    linear_before_reset: bool,
+    **attributes: object,
+) -> PartialShape:
+    check_attributes(check, activations, 2, clip)
+    extents = Extents(check, hidden_size=hidden_size)
+    extents.match("C3", "x", x, "batch_size", "input_size")
+    extents.match("C4", "initial_hidden_state", initial_hidden_state, "batch_size", "hidden_size")
+    extents.match("C5", "w", w, 3 * hidden_size, "input_size")
+    extents.match("C6", "r", r, 3 * hidden_size, "hidden_size")
+    extents.match("C7", "b", b, (4 if linear_before_reset else 3) * hidden_size)
+    return extents.shape("batch_size", "hidden_size")
+
+
+@operator("GRUSequence", "opset5", tolerance=rounded(16))
+def gru_sequence_5(
+    x: T1,
+    initial_hidden_state: T1,
+    sequence_lengths: T2,
+    w: T1,
+    r: T1,
+    b: T1,
+    /,
+    *,
+    hidden_size: Positive,
+    direction: Direction,
+    activations: tuple[Activation, ...] = DEFAULTS,
+    activations_alpha: tuple[float, ...] = (),
+    activations_beta: tuple[float, ...] = (),
+    clip: float = math.inf,
+    linear_before_reset: bool = False,
+) -> tuple[T1, T1]:
+    """All steps of X [batch, time, input]: Y [batch, directions, time, hidden] and Ho [batch, directions, hidden].
+
+    C1: two activations. C2: clip is positive (0: none). C3: X is [batch_size, seq_length, input_size].
+    C4: sequence_lengths is [batch_size], each in [0, seq_length]. C5: the state is
+    [batch_size, num_directions, hidden_size]. C6: W is [num_directions, 3 * hidden_size, input_size].
+    C7: R is [num_directions, 3 * hidden_size, hidden_size]. C8: B is [num_directions, 3 * hidden_size], with
+    linear_before_reset [num_directions, 4 * hidden_size].
+    """
+    functions = activations_of(activations, DEFAULTS)
+    y, hidden = run_sequence(
+        widen(x),
+        [widen(initial_hidden_state)],
+        sequence_lengths,
+        widen(w),
+        widen(r),
+        widen(b),
+        lambda b: b[: 3 * hidden_size],
+        lambda r, b, batch: gru_step(r, b, batch, functions, clip, linear_before_reset),
+        direction,
+    )
+    return narrow(y, x.dtype), narrow(hidden, x.dtype)
+
+
+@gru_sequence_5.shapes
+def _(
+    check: Check,
+    x: TensorType,
+    initial_hidden_state: TensorType,
+    sequence_lengths: TensorType,
+    w: TensorType,
+    r: TensorType,
+    b: TensorType,
+    *,
+    hidden_size: int,
+    direction: str,
+    activations: tuple[str, ...],
+    clip: float,
+    linear_before_reset: bool,
+    **attributes: object,
+) -> tuple[PartialShape, ...]:
+    check_attributes(check, activations, 2, clip)
+    extents, directions = sequence_extents(check, hidden_size, direction, x, sequence_lengths)
+    extents.match("C5", "initial_hidden_state", initial_hidden_state, "batch_size", directions, "hidden_size")
+    extents.match("C6", "w", w, directions, 3 * hidden_size, "input_size")
+    extents.match("C7", "r", r, directions, 3 * hidden_size, "hidden_size")
+    extents.match("C8", "b", b, directions, (4 if linear_before_reset else 3) * hidden_size)
+    return state_shapes(extents, directions, 1)
+
+
+gru_sequence_5.draw("sequence_lengths")(draw_lengths)

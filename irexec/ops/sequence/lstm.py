@@ -1,0 +1,264 @@
+"""LSTMCell and LSTMSequence: long short-term memory, one step or all steps of a sequence.
+
+Source: operation pages LSTMCell-1, LSTMSequence-1 and -5. Gates are ordered f, i, c, o.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from irexec.ops.attributes import Positive
+from irexec.ops.extents import Extents
+from irexec.ops.operator import Array, Check, operator, rounded
+from irexec.ops.precision import narrow, widen
+from irexec.ops.sequence.recurrent import (
+    T1,
+    T2,
+    Activation,
+    Direction,
+    InPlace,
+    Step,
+    T,
+    activations_of,
+    check_attributes,
+    clipped,
+    draw_lengths,
+    run_sequence,
+    sequence_extents,
+    state_shapes,
+)
+from irexec.types import PartialShape, TensorType
+
+DEFAULTS: tuple[Activation, ...] = ("sigmoid", "tanh", "tanh")
+WeightsFormat = Literal["fico", "icof", "ifco", "ifoc", "iofc"]
+
+
+def lstm_step(r: Array, batch: int, functions: list[InPlace], clip: float) -> Step:
+    """The step of one direction; it works in a buffer of its own and on the states [h, c] in place."""
+    f, g, h = functions
+    size = r.shape[1]
+    gates = np.empty((batch, 4 * size), r.dtype)
+    forget_input, forget, input_ = gates[:, : 2 * size], gates[:, :size], gates[:, size : 2 * size]
+    candidate, output = gates[:, 2 * size : 3 * size], gates[:, 3 * size :]
+    transposed = r.T
+
+    def step(projected: Array, states: list[Array]) -> None:
+        hidden, cell = states
+        np.matmul(hidden, transposed, out=gates)
+        np.add(gates, projected, out=gates)
+        clipped(gates, clip)
+        f(forget_input)
+        g(candidate)
+        f(output)
+        cell *= forget
+        candidate[...] *= input_
+        cell += candidate
+        hidden[...] = cell
+        h(hidden)
+        hidden *= output
+
+    return step
+
+
+@operator("LSTMCell", "opset4", tolerance=rounded(16))
+def lstm_cell_4(
+    x: T,
+    initial_hidden_state: T,
+    initial_cell_state: T,
+    w: T,
+    r: T,
+    b: T | None = None,
+    /,
+    *,
+    hidden_size: Positive,
+    activations: tuple[Activation, ...] = DEFAULTS,
+    activations_alpha: tuple[float, ...] = (),
+    activations_beta: tuple[float, ...] = (),
+    clip: float = math.inf,
+) -> tuple[T, T]:
+    """One step: Ho and Co [batch, hidden] from X [batch, input], the states, W, R and the sum of biases B.
+
+    relu, sigmoid and tanh have no parameters, so that activations_alpha and activations_beta change nothing.
+
+    C1: three activations. C2: clip is positive (0: none). C3: X is [batch_size, input_size]. C4, C5: the states are
+    [batch_size, hidden_size]. C6: W is [4 * hidden_size, input_size]. C7: R is [4 * hidden_size, hidden_size].
+    C8: B is [4 * hidden_size].
+    """
+    hidden = widen(initial_hidden_state).copy()
+    cell = widen(initial_cell_state).copy()
+    projected = np.matmul(widen(x), widen(w).T)
+    if b is not None:
+        projected += widen(b)
+    with np.errstate(over="ignore"):
+        lstm_step(widen(r), len(x), activations_of(activations, DEFAULTS), clip)(projected, [hidden, cell])
+    return narrow(hidden, x.dtype), narrow(cell, x.dtype)
+
+
+@lstm_cell_4.shapes
+def _cell_shapes(
+    check: Check,
+    x: TensorType,
+    initial_hidden_state: TensorType,
+    initial_cell_state: TensorType,
+    w: TensorType,
+    r: TensorType,
+    b: TensorType | None,
+    *,
+    hidden_size: int,
+    activations: tuple[str, ...],
+    clip: float,
+    **attributes: object,
+) -> tuple[PartialShape, PartialShape]:
+    check_attributes(check, activations, 3, clip)
+    extents = Extents(check, hidden_size=hidden_size)
+    extents.match("C3", "x", x, "batch_size", "input_size")
+    extents.match("C4", "initial_hidden_state", initial_hidden_state, "batch_size", "hidden_size")
+    extents.match("C5", "initial_cell_state", initial_cell_state, "batch_size", "hidden_size")
+    extents.match("C6", "w", w, 4 * hidden_size, "input_size")
+    extents.match("C7", "r", r, 4 * hidden_size, "hidden_size")
+    extents.match("C8", "b", b, 4 * hidden_size)
+    shape = extents.shape("batch_size", "hidden_size")
+    return shape, shape
+
+
+@operator("LSTMCell", "opset1", tolerance=rounded(16))
+def lstm_cell_1(
+    x: T,
+    initial_hidden_state: T,
+    initial_cell_state: T,
+    w: T,
+    r: T,
+    b: T | None = None,
+    p: T | None = None,
+    /,
+    *,
+    hidden_size: Positive,
+    activations: tuple[Activation, ...] = DEFAULTS,
+    activations_alpha: tuple[float, ...] = (),
+    activations_beta: tuple[float, ...] = (),
+    clip: float = math.inf,
+    input_forget: bool = False,
+    weights_format: WeightsFormat = "fico",
+) -> tuple[T, T]:
+    """As LSTMCell-4, with the peepholes P [3 * hidden] (gates f, i, o) and `input_forget` (i = 1 - f) of opset 1.
+
+    Both are OpenVINO's and not on the page. So is `weights_format`; the page fixes the order of the gates to f, i, c,
+    o, and OpenVINO computes in that order whatever the attribute says (it writes "ifco" by default), so that it
+    changes nothing here either.
+
+    C1 to C8 as LSTMCell-4. C9: P is [3 * hidden_size].
+    """
+    plain = (x, initial_hidden_state, initial_cell_state, w, r, b)
+    if (p is None or not p.any()) and not input_forget:
+        result: tuple[Array, Array] = lstm_cell_4(*plain, hidden_size=hidden_size, activations=activations, clip=clip)
+        return result
+    f, g, h = activations_of(activations, DEFAULTS)
+    gates = np.matmul(widen(x), widen(w).T) + np.matmul(widen(initial_hidden_state), widen(r).T)
+    if b is not None:
+        gates += widen(b)
+    forget, input_, candidate, output = np.split(gates, 4, axis=1)
+    before = widen(initial_cell_state)
+    peephole_f, peephole_i, peephole_o = np.split(widen(p) if p is not None else np.zeros(3 * hidden_size), 3)
+    with np.errstate(over="ignore"):
+        for gate, function, addend in (
+            (forget, f, peephole_f * before),
+            (input_, f, peephole_i * before),
+            (candidate, g, 0),
+        ):
+            gate += addend
+            clipped(gate, clip)
+            function(gate)
+        if input_forget:
+            np.subtract(1, forget, out=input_)
+        cell = forget * before + input_ * candidate
+        output += peephole_o * cell
+        clipped(output, clip)
+        f(output)
+        hidden = cell.copy()
+        h(hidden)
+        hidden *= output
+    return narrow(hidden, x.dtype), narrow(cell, x.dtype)
+
+
+@lstm_cell_1.shapes
+def _(
+    check: Check, *inputs: TensorType, hidden_size: int, activations: tuple[str, ...], clip: float, **attributes: object
+) -> tuple[PartialShape, PartialShape]:
+    *plain, p = inputs
+    shapes = _cell_shapes(check, *plain, hidden_size=hidden_size, activations=activations, clip=clip)
+    Extents(check).match("C9", "p", p, 3 * hidden_size)
+    result: tuple[PartialShape, PartialShape] = shapes
+    return result
+
+
+@operator("LSTMSequence", "opset5", tolerance=rounded(16))
+def lstm_sequence_5(
+    x: T1,
+    initial_hidden_state: T1,
+    initial_cell_state: T1,
+    sequence_lengths: T2,
+    w: T1,
+    r: T1,
+    b: T1,
+    /,
+    *,
+    hidden_size: Positive,
+    direction: Direction,
+    activations: tuple[Activation, ...] = DEFAULTS,
+    activations_alpha: tuple[float, ...] = (),
+    activations_beta: tuple[float, ...] = (),
+    clip: float = math.inf,
+) -> tuple[T1, T1, T1]:
+    """All steps of X [batch, time, input]: Y [batch, directions, time, hidden], Ho and Co [batch, directions, hidden].
+
+    C1: three activations. C2: clip is positive (0: none). C3: X is [batch_size, seq_length, input_size].
+    C4: sequence_lengths is [batch_size], each in [0, seq_length]. C5, C6: the states are
+    [batch_size, num_directions, hidden_size]. C7: W is [num_directions, 4 * hidden_size, input_size].
+    C8: R is [num_directions, 4 * hidden_size, hidden_size]. C9: B is [num_directions, 4 * hidden_size].
+    """
+    functions = activations_of(activations, DEFAULTS)
+    y, hidden, cell = run_sequence(
+        widen(x),
+        [widen(initial_hidden_state), widen(initial_cell_state)],
+        sequence_lengths,
+        widen(w),
+        widen(r),
+        widen(b),
+        lambda b: b,
+        lambda r, b, batch: lstm_step(r, batch, functions, clip),
+        direction,
+    )
+    return narrow(y, x.dtype), narrow(hidden, x.dtype), narrow(cell, x.dtype)
+
+
+@lstm_sequence_5.shapes
+def _(
+    check: Check,
+    x: TensorType,
+    initial_hidden_state: TensorType,
+    initial_cell_state: TensorType,
+    sequence_lengths: TensorType,
+    w: TensorType,
+    r: TensorType,
+    b: TensorType,
+    *,
+    hidden_size: int,
+    direction: str,
+    activations: tuple[str, ...],
+    clip: float,
+    **attributes: object,
+) -> tuple[PartialShape, ...]:
+    check_attributes(check, activations, 3, clip)
+    extents, directions = sequence_extents(check, hidden_size, direction, x, sequence_lengths)
+    extents.match("C5", "initial_hidden_state", initial_hidden_state, "batch_size", directions, "hidden_size")
+    extents.match("C6", "initial_cell_state", initial_cell_state, "batch_size", directions, "hidden_size")
+    extents.match("C7", "w", w, directions, 4 * hidden_size, "input_size")
+    extents.match("C8", "r", r, directions, 4 * hidden_size, "hidden_size")
+    extents.match("C9", "b", b, directions, 4 * hidden_size)
+    return state_shapes(extents, directions, 2)
+
+
+lstm_sequence_5.draw("sequence_lengths")(draw_lengths)

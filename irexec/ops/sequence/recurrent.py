@@ -1,0 +1,154 @@
+"""What the recurrent operators share: activations, the input projection of all time steps, the walk over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.extents import Extents
+from irexec.ops.operator import Array, Check, Elements, require
+from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T1: TypeAlias = Annotated[Array, Elements("T1", FLOATS)]
+T2: TypeAlias = Annotated[Array, Elements("T2", INTEGERS)]
+Activation = Literal["relu", "sigmoid", "tanh"]
+Direction = Literal["forward", "reverse", "bidirectional"]
+
+InPlace = Callable[[Array], object]
+# Updates the states in place, given one time step of the projected input [batch, gates * hidden].
+Step = Callable[[Array, list[Array]], None]
+# Makes the step of one direction: recurrence weights, biases (as the page lays them out), batch.
+MakeStep = Callable[[Array, Array, int], Step]
+
+
+def _sigmoid(x: Array) -> None:
+    """In place. exp may overflow to inf, whose reciprocal is the right 0."""
+    np.multiply(x, -1, out=x)  # np.negative in place is wrong for strided views in NumPy 2.4
+    np.exp(x, out=x)
+    x += 1
+    np.reciprocal(x, out=x)
+
+
+def _relu(x: Array) -> None:
+    np.maximum(x, 0, out=x)
+
+
+def _tanh(x: Array) -> None:
+    np.tanh(x, out=x)
+
+
+_ACTIVATIONS: dict[str, InPlace] = {"relu": _relu, "sigmoid": _sigmoid, "tanh": _tanh}
+
+
+def activations_of(names: Sequence[str], defaults: Sequence[str]) -> list[InPlace]:
+    """The functions, each working in place; `defaults` stands for an empty list."""
+    return [_ACTIVATIONS[name] for name in (names or defaults)]
+
+
+def clipped(gates: Array, clip: float) -> None:
+    """Bound the gates to [-clip, clip] in place; 0 and infinity stand for no bound."""
+    if 0 < clip < np.inf:
+        np.clip(gates, -clip, clip, out=gates)
+
+
+def check_attributes(check: Check, activations: Sequence[str], count: int, clip: float) -> None:
+    """C1: as many activations as the cell has; C2: a clip that is no negative number."""
+    what = f"{len(activations)} activations are given, the cell takes {count}"
+    check("C1", len(activations) in (0, count), what, attribute="activations", allowed=str(count))
+    check("C2", clip >= 0, f"clip is {clip}: it has to be a positive number", attribute="clip", allowed="> 0")
+
+
+def sequence_extents(
+    check: Check, hidden_size: int, direction: str, x: TensorType, sequence_lengths: TensorType
+) -> tuple[Extents, int]:
+    """Match the inputs that every sequence has (C3: X, C4: sequence_lengths); the extents, and num_directions."""
+    extents = Extents(check, hidden_size=hidden_size)
+    extents.match("C3", "x", x, "batch_size", "seq_length", "input_size")
+    extents.match("C4", "sequence_lengths", sequence_lengths, "batch_size")
+    lengths, longest = sequence_lengths.ints, extents["seq_length"].max
+    if lengths:
+        message = f"sequence_lengths holds {min(lengths)}..{max(lengths)}, allowed is 0..{longest}"
+        fits = min(lengths) >= 0 and (longest is None or max(lengths) <= longest)
+        check("C4", fits, message, port="sequence_lengths")
+    return extents, 2 if direction == "bidirectional" else 1
+
+
+def draw_lengths(
+    rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]
+) -> Array:
+    """Lengths between 1 and the extent of the time axis."""
+    kind, steps = types[port], types["x"].shape[1].value
+    return rng.integers(min(1, steps), steps + 1, kind.shape.to_shape()).astype(kind.element_type.dtype)
+
+
+def run_sequence(
+    x: Array,
+    states: list[Array],
+    sequence_lengths: Array,
+    w: Array,
+    r: Array,
+    b: Array,
+    projected_bias: Callable[[Array], Array],
+    make_step: MakeStep,
+    direction: str,
+) -> tuple[Array, ...]:
+    """Walk the sequence in each direction: Y [batch, directions, time, hidden] and the last states.
+
+    All arrays are in compute precision; `states` are [batch, directions, hidden] each. Steps beyond a batch element's
+    length leave its states alone and give zeros in Y; length 0 gives zero states (OpenVINO's reference).
+    """
+    batch, steps, _ = x.shape
+    lengths = sequence_lengths.astype(np.int64)
+    message = f"sequence_lengths holds values outside 0..{steps}: {lengths.tolist()}"
+    require("C4", not np.any((lengths < 0) | (lengths > steps)), message, port="sequence_lengths")
+    y = np.empty((batch, w.shape[0], steps, r.shape[2]), x.dtype)
+    ends = [np.empty(s.shape, x.dtype) for s in states]
+    with np.errstate(over="ignore"):
+        for d in range(w.shape[0]):
+            reverse = direction == "reverse" or d == 1
+            ordered = _reversed(x, lengths) if reverse else x
+            projected = np.matmul(ordered.reshape(batch * steps, -1), w[d].T)
+            projected += projected_bias(b[d])
+            now = [s[:, d].copy() for s in states]
+            target = np.empty((batch, steps, r.shape[2]), x.dtype) if reverse else y[:, d]
+            _walk(make_step(r[d], b[d], batch), projected.reshape(batch, steps, -1), now, lengths, target)
+            if reverse:
+                y[:, d] = _reversed(target, lengths)
+            for end, state in zip(ends, now, strict=True):
+                end[:, d] = np.where(lengths[:, None] > 0, state, 0) if steps else state
+    return y, *ends
+
+
+def _walk(step: Step, projected: Array, states: list[Array], lengths: Array, y: Array) -> None:
+    """All time steps of one direction: updates the states, fills y [batch, time, hidden]."""
+    shortest = int(lengths.min(initial=projected.shape[1]))
+    for t in range(projected.shape[1]):
+        if t < shortest:
+            step(projected[:, t], states)
+            y[:, t] = states[0]
+            continue
+        before = [s.copy() for s in states]
+        step(projected[:, t], states)
+        over = (lengths <= t)[:, None]
+        for state, old in zip(states, before, strict=True):
+            np.copyto(state, old, where=over)
+        np.copyto(y[:, t], np.where(over, 0, states[0]))
+
+
+def _reversed(x: Array, lengths: Array) -> Array:
+    """[batch, time, ...] with the first `length` steps of each batch element in reverse order."""
+    steps = x.shape[1]
+    if np.all(lengths == steps):
+        return x[:, ::-1]
+    time = np.arange(steps)
+    index = np.where(time < lengths[:, None], lengths[:, None] - 1 - time, time)
+    return np.take_along_axis(x, index[..., None], axis=1)
+
+
+def state_shapes(extents: Extents, directions: int, states: int) -> tuple[PartialShape, ...]:
+    """The shapes of Y and of the last states."""
+    state = extents.shape("batch_size", directions, "hidden_size")
+    return extents.shape("batch_size", directions, "seq_length", "hidden_size"), *[state] * states

@@ -1,0 +1,173 @@
+"""RNNCell and RNNSequence: the simple recurrent cell, one step or all steps of a sequence.
+
+Source: operation pages RNNCell-3 (OpenVINO's tables have it from opset 1), RNNSequence-5.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from irexec.ops.attributes import Positive
+from irexec.ops.extents import Extents
+from irexec.ops.operator import Array, Check, operator, rounded
+from irexec.ops.precision import narrow, widen
+from irexec.ops.sequence.recurrent import (
+    T1,
+    T2,
+    Activation,
+    Direction,
+    InPlace,
+    Step,
+    T,
+    activations_of,
+    check_attributes,
+    clipped,
+    draw_lengths,
+    run_sequence,
+    sequence_extents,
+    state_shapes,
+)
+from irexec.types import PartialShape, TensorType
+
+DEFAULTS: tuple[Activation, ...] = ("tanh",)
+
+
+def rnn_step(r: Array, batch: int, function: InPlace, clip: float) -> Step:
+    """The step of one direction; it works in a buffer of its own and on the state [h] in place."""
+    gate = np.empty((batch, r.shape[1]), r.dtype)
+    transposed = r.T
+
+    def step(projected: Array, states: list[Array]) -> None:
+        np.matmul(states[0], transposed, out=gate)
+        np.add(gate, projected, out=gate)
+        clipped(gate, clip)
+        function(gate)
+        states[0][...] = gate
+
+    return step
+
+
+@operator("RNNCell", "opset1", tolerance=rounded(16))
+def rnn_cell_1(
+    x: T,
+    h: T,
+    w: T,
+    r: T,
+    b: T | None = None,
+    /,
+    *,
+    hidden_size: Positive,
+    activations: tuple[Activation, ...] = DEFAULTS,
+    activations_alpha: tuple[float, ...] = (),
+    activations_beta: tuple[float, ...] = (),
+    clip: float = math.inf,
+) -> T:
+    """One step: Ho [batch, hidden] from X [batch, input], the state H, W, R and the sum of biases B.
+
+    The page requires B; OpenVINO takes zeros when it is left out, and so is done here. relu, sigmoid and tanh have no
+    parameters, so that activations_alpha and activations_beta change nothing.
+
+    C1: one activation. C2: clip is positive (0: none). C3: X is [batch_size, input_size]. C4: H is
+    [batch_size, hidden_size]. C5: W is [hidden_size, input_size]. C6: R is [hidden_size, hidden_size].
+    C7: B is [hidden_size].
+    """
+    hidden = widen(h).copy()
+    projected = np.matmul(widen(x), widen(w).T)
+    if b is not None:
+        projected += widen(b)
+    with np.errstate(over="ignore"):
+        rnn_step(widen(r), len(x), activations_of(activations, DEFAULTS)[0], clip)(projected, [hidden])
+    return narrow(hidden, x.dtype)
+
+
+@rnn_cell_1.shapes
+def _(
+    check: Check,
+    x: TensorType,
+    h: TensorType,
+    w: TensorType,
+    r: TensorType,
+    b: TensorType | None,
+    *,
+    hidden_size: int,
+    activations: tuple[str, ...],
+    clip: float,
+    **attributes: object,
+) -> PartialShape:
+    check_attributes(check, activations, 1, clip)
+    extents = Extents(check, hidden_size=hidden_size)
+    extents.match("C3", "x", x, "batch_size", "input_size")
+    extents.match("C4", "h", h, "batch_size", "hidden_size")
+    extents.match("C5", "w", w, hidden_size, "input_size")
+    extents.match("C6", "r", r, hidden_size, "hidden_size")
+    extents.match("C7", "b", b, hidden_size)
+    return extents.shape("batch_size", "hidden_size")
+
+
+@operator("RNNSequence", "opset5", tolerance=rounded(16))
+def rnn_sequence_5(
+    x: T1,
+    h: T1,
+    sequence_lengths: T2,
+    w: T1,
+    r: T1,
+    b: T1,
+    /,
+    *,
+    hidden_size: Positive,
+    direction: Direction,
+    activations: tuple[Activation, ...] = DEFAULTS,
+    activations_alpha: tuple[float, ...] = (),
+    activations_beta: tuple[float, ...] = (),
+    clip: float = math.inf,
+) -> tuple[T1, T1]:
+    """All steps of X [batch, time, input]: Y [batch, directions, time, hidden] and Ho [batch, directions, hidden].
+
+    C1: one activation. C2: clip is positive (0: none). C3: X is [batch_size, seq_length, input_size].
+    C4: sequence_lengths is [batch_size], each in [0, seq_length]. C5: H is [batch_size, num_directions, hidden_size].
+    C6: W is [num_directions, hidden_size, input_size]. C7: R is [num_directions, hidden_size, hidden_size].
+    C8: B is [num_directions, hidden_size].
+    """
+    (function,) = activations_of(activations, DEFAULTS)
+    y, hidden = run_sequence(
+        widen(x),
+        [widen(h)],
+        sequence_lengths,
+        widen(w),
+        widen(r),
+        widen(b),
+        lambda b: b,
+        lambda r, b, batch: rnn_step(r, batch, function, clip),
+        direction,
+    )
+    return narrow(y, x.dtype), narrow(hidden, x.dtype)
+
+
+@rnn_sequence_5.shapes
+def _(
+    check: Check,
+    x: TensorType,
+    h: TensorType,
+    sequence_lengths: TensorType,
+    w: TensorType,
+    r: TensorType,
+    b: TensorType,
+    *,
+    hidden_size: int,
+    direction: str,
+    activations: tuple[str, ...],
+    clip: float,
+    **attributes: object,
+) -> tuple[PartialShape, ...]:
+    check_attributes(check, activations, 1, clip)
+    extents, directions = sequence_extents(check, hidden_size, direction, x, sequence_lengths)
+    extents.match("C5", "h", h, "batch_size", directions, "hidden_size")
+    extents.match("C6", "w", w, directions, hidden_size, "input_size")
+    extents.match("C7", "r", r, directions, hidden_size, "hidden_size")
+    extents.match("C8", "b", b, directions, hidden_size)
+    return state_shapes(extents, directions, 1)
+
+
+rnn_sequence_5.draw("sequence_lengths")(draw_lengths)
