@@ -1,0 +1,191 @@
+"""Gather: slices of a tensor along one axis, picked by indices.
+
+Source: operation pages Gather-1, Gather-7, Gather-8. The pages of -1 and -7 allow no negative index; OpenVINO counts
+them from the end as Gather-8 does, and so does irexec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import axis_of, drawn_below, filled, integers, into, known_axis, one_element
+from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
+from irexec.types import ANY, INTEGERS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
+
+
+@operator("Gather", "opset1", values="kernel")
+def gather_1(data: T, indices: T_IND, axis: T_AXIS, /, *, out: Array | None = None) -> T:
+    """Slices of `data` along `axis` (a scalar or one element), in the order of `indices` (any rank).
+
+    Raises ConstraintError C1 for an index outside [-n, n - 1] where n is data.shape[axis], C2 for an axis outside
+    [-rank, rank - 1]. Shape rule: C3 `axis` is a scalar or has one element.
+    """
+    result: Array = gather_7(data, indices, axis, batch_dims=0, out=out)
+    return result
+
+
+@operator("Gather", "opset7", values="kernel")
+def gather_7(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, out: Array | None = None) -> T:
+    """As Gather-1, the first `batch_dims` dimensions of `data` and `indices` (equal) being walked together.
+
+    Constraints beyond those of Gather-1: C4 batch_dims in [-r, r] with r the smaller rank, C5 batch_dims <= axis,
+    C6 equal batch dimensions.
+    """
+    at, batch = _where(data.ndim, indices.ndim, axis, batch_dims)
+    count, index = data.shape[at], _as_index(indices)
+    valid = index.size == 0 or (index.min() >= -count and index.max() < count)
+    require("C1", valid, f"an index is outside [{-count}, {count - 1}], data.shape[{at}] being {count}", port="indices")
+    return _take(data, index, at, batch, out)
+
+
+@operator("Gather", "opset8", values="kernel")
+def gather_8(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, out: Array | None = None) -> T:
+    """As Gather-7; where an index is outside [-n, n - 1], the result is filled with zeros.
+
+    Constraints: those of Gather-7 without C1.
+    """
+    at, batch = _where(data.ndim, indices.ndim, axis, batch_dims)
+    count, index = data.shape[at], _as_index(indices)
+    if index.size == 0 or (index.min() >= -count and index.max() < count):
+        return _take(data, index, at, batch, out)
+    outside = (index < -count) | (index >= count)
+    if data.size == 0:
+        result: Array = np.zeros(data.shape[:at] + indices.shape[batch:] + data.shape[at + 1 :], data.dtype)
+    else:
+        result = _take(data, np.where(outside, 0, index), at, batch, None)
+    # The axes before `at` and beyond the indices see the same mask.
+    mask = outside.reshape(outside.shape[:batch] + (1,) * (at - batch) + outside.shape[batch:])
+    mask = mask.reshape(mask.shape + (1,) * (data.ndim - at - 1))
+    return into(np.where(mask, np.zeros((), data.dtype), result), out)
+
+
+def _where(rank: int, index_rank: int, axis: Array, batch_dims: int) -> tuple[int, int]:
+    """`axis` and `batch_dims` counted from the front."""
+    at = axis_of("C2", integers(axis)[0], rank, "axis")
+    batch = batch_dims + index_rank if batch_dims < 0 else batch_dims
+    require("C4", 0 <= batch <= min(rank, index_rank), f"batch_dims {batch_dims} is outside the ranks")
+    require("C5", batch <= at, f"batch_dims {batch} is greater than axis {at}")
+    return at, batch
+
+
+def _as_index(indices: Array) -> Array:
+    """Indices in NumPy's own index type; what does not fit it is out of range for every tensor."""
+    if indices.dtype == np.uint64:
+        indices = np.minimum(indices, np.uint64(np.iinfo(np.intp).max))
+    return indices.astype(np.intp, copy=False)
+
+
+def _take(data: Array, index: Array, at: int, batch: int, out: Array | None) -> Array:
+    """np.take with batch dimensions; every index is in range."""
+    if batch:
+        return _take_batched(data, index, at, batch, out)
+    if index.ndim == 0:
+        # Basic indexing keeps an array (of strings, too) where np.take would give a scalar.
+        picked = data[(slice(None),) * at + (int(index), ...)]
+        return into(picked, out)
+    # "wrap" counts negative indices from the end and, unlike "raise", writes to `out` without a buffer.
+    result: Array = np.take(data, index, at, out, "wrap" if data.shape[at] else "raise")
+    return result
+
+
+def _take_batched(data: Array, index: Array, at: int, batch: int, out: Array | None) -> Array:
+    """`data` as rows [lead * middle * count, *tail], of which each batch picks its own."""
+    lead, middle, count, tail = data.shape[:batch], data.shape[batch:at], data.shape[at], data.shape[at + 1 :]
+    require("C6", lead == index.shape[:batch], f"batch dimensions {lead} and {index.shape[:batch]} differ")
+    rows = data.reshape(prod(data.shape[: at + 1]), *tail)
+    first = np.arange(prod(lead) * prod(middle), dtype=np.intp).reshape(prod(lead), prod(middle), 1) * count
+    picks = np.where(index < 0, index + count, index).reshape(prod(lead), 1, prod(index.shape[batch:]))
+    result: Array = np.take(rows, first + picks, 0)
+    return into(result.reshape(lead + middle + index.shape[batch:] + tail), out)
+
+
+def _specialize(node: NodeTypes) -> Callable[..., Any] | None:
+    """Constant indices are checked and counted from the front once."""
+    data, (_, indices, axis) = node.inputs[0], node.constants
+    if data is None or indices is None or axis is None or data.rank is None or not indices.ndim:
+        return None
+    at, batch = _where(data.rank, indices.ndim, axis, node.attributes.get("batch_dims", 0))
+    if batch or not data.shape[at].is_static:
+        return None
+    count, index = data.shape[at].value, _as_index(indices)
+    if not count or (index.size and not (index.min() >= -count and index.max() < count)):
+        return None
+    index = np.where(index < 0, index + count, index)
+
+    def gather(data: Array, indices: Array, axis: Array, /, *, out: Array | None = None, **_: Any) -> Array:
+        result: Array = np.take(data, index, at, out, "wrap")
+        return result
+
+    return gather
+
+
+def _rule(
+    check: Check, data: TensorType, indices: TensorType, axis: TensorType, *, batch_dims: int = 0
+) -> PartialShape:
+    one_element(check, "C3", axis, "axis")
+    rank, index_rank = data.rank, indices.rank
+    batch: int | None = batch_dims
+    if batch_dims < 0:
+        batch = None if index_rank is None else batch_dims + index_rank
+    ranks = [r for r in (rank, index_rank) if r is not None]
+    if batch is not None and ranks:
+        low, high = -min(ranks), min(ranks)
+        message = f"batch_dims is {batch_dims}, outside [{low}, {high}]"
+        if not check("C4", 0 <= batch <= high, message, attribute="batch_dims", allowed=f"[{low}, {high}]"):
+            return PartialShape.dynamic()
+    at = known_axis(check, "C2", axis, rank, "axis")
+    if at is not None and batch is not None:
+        message = f"batch_dims {batch} is greater than axis {at}"
+        if not check("C5", batch <= at, message, attribute="batch_dims", allowed=f"at most {at}"):
+            return PartialShape.dynamic()
+    if rank is None or index_rank is None or batch is None:
+        return PartialShape.dynamic()
+    if at is None:
+        return PartialShape.dynamic(rank + index_rank - 1 - batch)
+    lead = []
+    for number in range(batch):
+        merged = data.shape[number].merge(indices.shape[number])
+        message = f"dimension {number} is {data.shape[number]} in data, {indices.shape[number]} in indices"
+        check("C6", merged is not None, message, port="indices")
+        lead.append(data.shape[number] if merged is None else merged)
+    return PartialShape([*lead, *data.shape[batch:at], *indices.shape[batch:], *data.shape[at + 1 :]])
+
+
+def _in_range(
+    check: Check, data: TensorType, indices: TensorType, axis: TensorType, *, batch_dims: int = 0
+) -> PartialShape:
+    at = known_axis(lambda *_, **__: False, "C2", axis, data.rank, "axis")
+    if at is not None and indices.value is not None and indices.value.size and data.shape[at].is_static:
+        count = data.shape[at].value
+        low, high = int(indices.value.min()), int(indices.value.max())
+        found = low if low < -count else high
+        message = f"the index {found} is outside [{-count}, {count - 1}], data.shape[{at}] being {count}"
+        allowed = f"[{-count}, {count - 1}]"
+        check("C1", -count <= low and high < count, message, port="indices", found=str(found), allowed=allowed)
+    return _rule(check, data, indices, axis, batch_dims=batch_dims)
+
+
+def _draw(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    shape = types["data"].shape.to_shape()
+    if port == "axis":
+        batch = attributes.get("batch_dims", 0)
+        at = batch + len(types["indices"].shape) if batch < 0 else batch
+        return filled(types, port, at)
+    axis = types["axis"].scalar
+    return drawn_below(rng, types, port, min(shape) if axis is None else shape[int(axis)])
+
+
+gather_1.shapes(_in_range)
+gather_7.shapes(_in_range)
+gather_8.shapes(_rule)
+for _gather in (gather_1, gather_7, gather_8):
+    _gather.specialize(_specialize)
+    _gather.draw("axis", "indices")(_draw)

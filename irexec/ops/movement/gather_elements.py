@@ -1,0 +1,67 @@
+"""GatherElements: one element per index, along one axis.
+
+Source: operation page GatherElements-6. The page has indices in [0, n - 1]; OpenVINO counts negative ones from the end,
+and so does irexec.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import axis_of, drawn_below, into
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules import axis_in
+from irexec.types import ANY, INTEGERS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+
+
+@operator("GatherElements", "opset6", values="kernel")
+def gather_elements_6(data: T, indices: T_IND, /, *, axis: int, out: Array | None = None) -> T:
+    """For each position of `indices`, the element of `data` there, moved along `axis` to the index.
+
+    Raises ConstraintError C1 for ranks that differ or are 0, C2 for shapes that differ off the axis, C3 for an axis
+    outside [-rank, rank - 1], C4 for an index outside [-n, n - 1] where n is data.shape[axis].
+    """
+    require("C1", data.ndim == indices.ndim > 0, f"data has rank {data.ndim}, indices {indices.ndim}", port="indices")
+    at = axis_of("C3", axis, data.ndim)
+    off_axis = [(a, b) for number, (a, b) in enumerate(zip(data.shape, indices.shape, strict=True)) if number != at]
+    same = all(a == b for a, b in off_axis)
+    require("C2", same, f"{data.shape} and {indices.shape} differ off axis {at}", port="indices")
+    count = data.shape[at]
+    valid = indices.size == 0 or (indices.min() >= -count and indices.max() < count)
+    require("C4", valid, f"an index is outside [{-count}, {count - 1}], data.shape[{at}] being {count}", port="indices")
+    return into(np.take_along_axis(data, indices.astype(np.intp, copy=False), at), out)
+
+
+@gather_elements_6.shapes
+def _(check: Check, data: TensorType, indices: TensorType, *, axis: int) -> PartialShape:
+    if data.rank is not None:
+        check("C1", data.rank > 0, "data is a scalar, expected rank 1 or more", port="data")
+    if data.rank is None or indices.rank is None:
+        axis_in(check, "C3", axis, data.rank if indices.rank is None else indices.rank, attribute="axis")
+        return indices.shape if data.rank is None else PartialShape.dynamic(data.rank)
+    message = f"indices has rank {indices.rank}, data has {data.rank}: both ranks are the same"
+    at = axis_in(check, "C3", axis, data.rank, attribute="axis")
+    if not check("C1", data.rank == indices.rank, message, port="indices") or at is None:
+        return indices.shape
+    dims = list(indices.shape)
+    for number, (a, b) in enumerate(zip(data.shape, indices.shape, strict=True)):
+        if number != at:
+            merged = a.merge(b)
+            message = f"dimension {number} is {b} in indices, {a} in data: only dimension {at} may differ"
+            check("C2", merged is not None, message, port="indices", found=str(b), allowed=str(a))
+            dims[number] = b if merged is None else merged
+    if indices.value is not None and indices.value.size and data.shape[at].is_static:
+        count, low, high = data.shape[at].value, int(indices.value.min()), int(indices.value.max())
+        message = f"the index {low if low < -count else high} is outside [{-count}, {count - 1}]"
+        check("C4", -count <= low and high < count, message, port="indices", allowed=f"[{-count}, {count - 1}]")
+    return PartialShape(dims)
+
+
+@gather_elements_6.draw("indices")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    return drawn_below(rng, types, port, types["data"].shape[attributes["axis"]].value)

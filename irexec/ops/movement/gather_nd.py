@@ -1,0 +1,126 @@
+"""GatherND: slices of a tensor, picked by tuples of indices.
+
+Source: operation pages GatherND-5, GatherND-8. The page of -5 allows no negative index; OpenVINO counts them from the
+end as GatherND-8 does, and so does irexec.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import NonNegative
+from irexec.ops.axes import into, product_of
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+
+
+@operator("GatherND", "opset8", values="kernel")
+def gather_nd_8(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out: Array | None = None) -> T:
+    """Each tuple along the last dimension of `indices` picks a slice of `data`, after `batch_dims` common dimensions.
+
+    Result: batch + indices.shape[batch_dims:-1] + data.shape[batch_dims + indices.shape[-1]:].
+    Raises ConstraintError C1 when a tuple is longer than the rank that `batch_dims` leaves of `data`, C2 for
+    batch_dims outside [0, smaller rank - 1], C3 when the batch dimensions do not broadcast, C4 for a scalar,
+    C5 for an index outside [-n, n - 1] where n is the dimension that it applies to.
+    """
+    require("C4", data.ndim > 0 and indices.ndim > 0, f"ranks are {data.ndim} and {indices.ndim}, expected 1 or more")
+    within = batch_dims < min(data.ndim, indices.ndim)
+    require("C2", within, f"batch_dims {batch_dims} is not below both ranks, {data.ndim} and {indices.ndim}")
+    length = indices.shape[-1]
+    fits = length <= data.ndim - batch_dims
+    require("C1", fits, f"tuples of {length} indices for the {data.ndim - batch_dims} dimensions", port="indices")
+    batch = _batch(data.shape[:batch_dims], indices.shape[:batch_dims])
+    extents = data.shape[batch_dims : batch_dims + length]
+    index = indices.astype(np.intp, copy=False)
+    if index.size:
+        limit = np.array(extents, np.intp)
+        outside = (index < -limit) | (index >= limit)
+        message = f"an index is outside its dimension of {list(extents)}"
+        require("C5", not outside.any(), message, port="indices")
+        index = np.where(index < 0, index + limit, index)
+    middle, tail = indices.shape[batch_dims:-1], data.shape[batch_dims + length :]
+    picks = tuple(np.moveaxis(index, -1, 0))
+    if batch_dims == 0:
+        result = data[picks] if length else np.broadcast_to(data, middle + tail).copy()
+        return into(np.asarray(result, data.dtype), out)
+    # One more index per batch dimension: the position itself, or 0 where data is broadcast along it.
+    own = [
+        (np.arange(n) * (d > 1)).reshape((-1,) + (1,) * (batch_dims - i - 1 + len(middle)))
+        for i, (n, d) in enumerate(zip(batch, data.shape, strict=False))
+    ]
+    places: Any = tuple(np.broadcast_arrays(*own, *picks))
+    return into(np.asarray(data[places], data.dtype).reshape(batch + middle + tail), out)
+
+
+@operator("GatherND", "opset5", values="kernel")
+def gather_nd_5(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out: Array | None = None) -> T:
+    """As GatherND-8, with the batch dimensions of the result flattened into one. Constraints C1 to C5 likewise."""
+    result: Array = gather_nd_8(data, indices, batch_dims=batch_dims)
+    if batch_dims > 1:
+        result = result.reshape(prod(result.shape[:batch_dims]), *result.shape[batch_dims:])
+    return into(result, out)
+
+
+def _batch(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    fits = all(x == y or 1 in (x, y) for x, y in zip(a, b, strict=True))
+    require("C3", fits, f"batch dimensions {a} and {b} do not broadcast", port="indices")
+    return tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
+
+
+@gather_nd_8.shapes
+def _rule(check: Check, data: TensorType, indices: TensorType, *, batch_dims: int = 0) -> PartialShape:
+    check("C4", data.rank != 0, "data is a scalar, expected rank 1 or more", port="data")
+    check("C4", indices.rank != 0, "indices is a scalar, expected rank 1 or more", port="indices")
+    rank, index_rank = data.rank, indices.rank
+    limit = min(r for r in (rank, index_rank, 1 << 30) if r is not None)
+    message = f"batch_dims is {batch_dims}, expected less than {limit}"
+    if not check("C2", batch_dims < max(limit, 1), message, attribute="batch_dims") or not rank or not index_rank:
+        return PartialShape.dynamic()
+    batch = []
+    for number, (a, b) in enumerate(zip(data.shape[:batch_dims], indices.shape[:batch_dims], strict=True)):
+        common = a.broadcast(b)
+        message = f"batch dimension {number} is {a} in data, {b} in indices"
+        check("C3", common is not None, message, port="indices")
+        batch.append(common if common is not None else ANY_DIMENSION)
+    length = indices.shape[-1]
+    left = rank - batch_dims
+    message = f"tuples of {length} indices for the {left} dimensions of data after {batch_dims} batch dimensions"
+    if not check("C1", length.min <= left, message, port="indices", allowed=f"at most {left}") or length.is_dynamic:
+        return PartialShape.dynamic()
+    _known_in_range(check, data.shape[batch_dims : batch_dims + length.value], indices)
+    return PartialShape([*batch, *indices.shape[batch_dims:-1], *data.shape[batch_dims + length.value :]])
+
+
+def _known_in_range(check: Check, extents: PartialShape, indices: TensorType) -> None:
+    if indices.value is None or not indices.value.size:
+        return
+    for place, extent in enumerate(extents):
+        if extent.is_static:
+            column, count = indices.value[..., place], extent.value
+            low, high = int(column.min()), int(column.max())
+            message = f"the index {low if low < -count else high} is outside [{-count}, {count - 1}]"
+            check("C5", -count <= low and high < count, message, port="indices", allowed=f"[{-count}, {count - 1}]")
+
+
+@gather_nd_5.shapes
+def _(check: Check, data: TensorType, indices: TensorType, *, batch_dims: int = 0) -> PartialShape:
+    shape: PartialShape = _rule(check, data, indices, batch_dims=batch_dims)
+    if shape.rank is None or batch_dims < 2:
+        return shape
+    flat: Dimension = product_of(shape[:batch_dims].dims)
+    return PartialShape([flat, *shape[batch_dims:]])
+
+
+@gather_nd_5.draw("indices")
+@gather_nd_8.draw("indices")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    wanted, first = types[port], attributes["batch_dims"]
+    shape = wanted.shape.to_shape()
+    extents = [max(d, 1) for d in types["data"].shape.to_shape()[first : first + shape[-1]]]
+    return rng.integers(0, extents, shape).astype(wanted.element_type.dtype)

@@ -1,0 +1,91 @@
+"""Slice: a region of a tensor, by Python's slicing rules.
+
+Source: operation page Slice-8. Where a backward slice starts before the first element, OpenVINO takes that element; the
+page's Python rules, and irexec, take nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import axes_of, filled, integers, known_axes, length_of
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules import has_rank
+from irexec.ops.slicing import slice_of, sliced
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
+
+
+@operator("Slice", "opset8", view="data", values="kernel")
+def slice_8(data: T, start: T_IND, stop: T_IND, step: T_IND, axes: T_AXIS | None = None, /) -> T:
+    """`data[start:stop:step]` along each of `axes` (the first ones when absent); the other axes stay whole.
+
+    Constraints: C1 data is no scalar, C2 start, stop and step are 1D, C3 no step is 0, C4 axes are in
+    [-rank, rank - 1], C5 axes are unique, C6 as many values in start, stop, step and axes, and no more than axes.
+    """
+    require("C1", data.ndim > 0, "data is a scalar, expected rank 1 or more", port="data")
+    require("C2", start.ndim == stop.ndim == step.ndim == 1, "start, stop and step are to be 1D", port="start")
+    count = range(start.size) if axes is None else axes_of("C4", axes, data.ndim, "axes")
+    require("C5", len(set(count)) == len(count), f"axes {list(count)} repeat one", port="axes")
+    same = start.size == stop.size == step.size == len(count) <= data.ndim
+    require("C6", same, f"{start.size} starts, {stop.size} stops, {step.size} steps, {len(count)} axes", port="start")
+    region: list[Any] = [slice(None)] * data.ndim
+    for axis, first, last, by in zip(count, integers(start), integers(stop), integers(step), strict=True):
+        require("C3", by != 0, f"the step of axis {axis} is 0", port="step")
+        region[axis] = slice_of(data.shape[axis], first, last, by)
+    view: Array = data[tuple(region)]
+    return view
+
+
+@slice_8.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    start: TensorType,
+    stop: TensorType,
+    step: TensorType,
+    axes: TensorType | None = None,
+) -> PartialShape:
+    check("C1", data.rank != 0, "data is a scalar, expected rank 1 or more", port="data")
+    ports = {"start": start, "stop": stop, "step": step} | ({"axes": axes} if axes is not None else {})
+    flat = [has_rank(check, "C4" if name == "axes" else "C2", p, 1, name) for name, p in ports.items()]
+    check("C3", 0 not in (step.ints or ()), f"step {step.ints} has a 0", port="step")
+    if not all(flat):
+        return PartialShape.dynamic(data.rank)
+    lengths = {name: n for name, p in ports.items() if (n := length_of(p)) is not None}
+    count = next(iter(lengths.values()), None)
+    for name, n in lengths.items():
+        check("C6", n == count, f"{name} has {n} values, {next(iter(lengths))} has {count}", port=name)
+    if data.rank is None or count is None or set(lengths.values()) != {count}:
+        return PartialShape.dynamic(data.rank)
+    message = f"{count} values for the {data.rank} axes of data"
+    if not check("C6", count <= data.rank, message, port="start", allowed=f"at most {data.rank}"):
+        return PartialShape.dynamic(data.rank)
+    places = list(range(count)) if axes is None else known_axes(check, "C4", axes, data.rank, "axes")
+    if places is None:
+        # Any axis may be sliced, none can grow.
+        return PartialShape(Dimension(0, d.max) for d in data.shape)
+    check("C5", len(set(places)) == len(places), f"axes {places} repeat one", port="axes")
+    dims = list(data.shape)
+    unknown = [ANY_DIMENSION] * count
+    bounds = [t.known or unknown for t in (start, stop, step)]
+    for axis, first, last, by in zip(places, *bounds, strict=False):
+        if isinstance(first, int) and isinstance(last, int) and isinstance(by, int) and by:
+            dims[axis] = sliced(dims[axis], first, last, by)
+        else:
+            dims[axis] = Dimension(0, dims[axis].max)
+    return PartialShape(dims)
+
+
+@slice_8.draw("start", "stop", "step", "axes")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    if port == "axes":
+        return filled(types, port, np.arange(types[port].shape[0].value))
+    if port == "stop":
+        return filled(types, port, np.iinfo(np.int8).max)
+    return filled(types, port, 0 if port == "start" else 1)

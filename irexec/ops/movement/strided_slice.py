@@ -1,0 +1,201 @@
+"""StridedSlice: a region of a tensor, with masks for open bounds, new axes, dropped axes and an ellipsis.
+
+Source: operation page StridedSlice-1. Where the page's prose contradicts its own Python forms, the Python forms hold,
+as in OpenVINO: `begin == end` takes nothing, and a backward slice with `end_mask` reaches the first element. The page
+calls begin_mask and end_mask required, and leaves them out in its examples: they may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import EllipsisType
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import filled, integers, length_of
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, NodeTypes, operator, require
+from irexec.ops.rules import has_rank
+from irexec.ops.slicing import slice_of, sliced
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+Mask: TypeAlias = tuple[int, ...]
+Bound: TypeAlias = int | Dimension | None
+_MASKS = ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
+
+
+class Step(NamedTuple):
+    """What happens at one axis: "slice" and "shrink" use one of data's axes, "new" none. None is an open bound."""
+
+    kind: Literal["slice", "shrink", "new"]
+    begin: Bound = None
+    end: Bound = None
+    stride: Bound = 1
+
+
+@operator("StridedSlice", "opset1", view="data", values="kernel")
+def strided_slice_1(
+    data: T,
+    begin: T_IND,
+    end: T_IND,
+    stride: T_IND | None = None,
+    /,
+    *,
+    begin_mask: Mask = (),
+    end_mask: Mask = (),
+    new_axis_mask: Mask = (0,),
+    shrink_axis_mask: Mask = (0,),
+    ellipsis_mask: Mask = (0,),
+) -> T:
+    """`data[begin:end:stride]` per axis. Masks shorter than `begin` are continued with zeros, longer ones cut.
+
+    A position marked in several masks is an ellipsis first, then a new axis, then a dropped axis. A backward slice
+    that begins before the first element takes it. A missing stride is 1.
+
+    Constraints: C1 begin, end and stride are 1D and of one length, C2 no stride is 0, C3 one ellipsis at most,
+    C4 mask values are 0 and 1, C5 not more steps than data has axes, C6 a dropped axis's index is in [-n, n - 1].
+    """
+    masks = (begin_mask, end_mask, new_axis_mask, shrink_axis_mask, ellipsis_mask)
+    view: Array = data[_region(data.shape, begin, end, stride, *masks)]
+    return view
+
+
+def _region(
+    shape: tuple[int, ...], begin: Array, end: Array, stride: Array | None, *masks: Mask
+) -> tuple[slice | int | EllipsisType | None, ...]:
+    """NumPy's form of the slices."""
+    starts, stops = integers(begin), integers(end)
+    strides = [1] * len(starts) if stride is None else integers(stride)
+    same = len(starts) == len(stops) == len(strides)
+    require("C1", same, f"{len(starts)} begins, {len(stops)} ends, {len(strides)} strides", port="end")
+    try:
+        steps = _steps(len(shape), starts, stops, strides, *masks)
+    except ValueError as error:
+        raise ConstraintError("C5", str(error), port="begin") from None
+    region: list[slice | int | EllipsisType | None] = []
+    extents = iter(shape)
+    for kind, first, last, by in steps:
+        if kind == "new":
+            region.append(None)
+            continue
+        extent = next(extents)
+        if kind == "shrink":
+            at = int(first or 0)
+            require("C6", -extent <= at < extent, f"index {at} is outside [{-extent}, {extent - 1}]", port="begin")
+            region.append(at)
+        else:
+            require("C2", by != 0, "a stride is 0", port="stride")
+            start, stop = None if first is None else int(first), None if last is None else int(last)
+            region.append(slice_of(extent, start, stop, int(by or 1), clamp=True))
+    # The ellipsis makes an array of the result where every axis is dropped.
+    return (*region, ...)
+
+
+def _steps(
+    rank: int, begin: Sequence[Bound], end: Sequence[Bound], stride: Sequence[Bound], *masks: Mask
+) -> list[Step]:
+    """One Step per axis of data and per new axis. Raises ValueError when there are too many for the rank."""
+    count = len(begin)
+    opens, closes, news, shrinks, ellipses = (_padded(mask, count) for mask in masks)
+    ellipsis_at = next((i for i in range(count) if ellipses[i]), None)
+    used = sum(not news[i] and i != ellipsis_at for i in range(count))
+    if used > rank:
+        raise ValueError(f"{used} slices for {rank} axes of data")
+    steps: list[Step] = []
+    for i in range(count):
+        if i == ellipsis_at:
+            steps += [Step("slice")] * (rank - used)
+        elif news[i]:
+            steps.append(Step("new"))
+        elif shrinks[i]:
+            steps.append(Step("shrink", 0 if opens[i] else begin[i]))
+        else:
+            steps.append(Step("slice", None if opens[i] else begin[i], None if closes[i] else end[i], stride[i]))
+    if ellipsis_at is None:
+        steps += [Step("slice")] * (rank - used)
+    return steps
+
+
+def _padded(mask: Mask, count: int) -> Mask:
+    return (*mask, *[0] * count)[:count]
+
+
+@strided_slice_1.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    begin: TensorType,
+    end: TensorType,
+    stride: TensorType | None = None,
+    **masks: Mask,
+) -> PartialShape:
+    for name, mask in masks.items():
+        check("C4", set(mask) <= {0, 1}, f"{name} is {list(mask)}, expected zeros and ones", attribute=name)
+    marks = sum(map(bool, masks["ellipsis_mask"]))
+    check("C3", marks < 2, f"ellipsis_mask marks {marks} positions, at most 1 is allowed", attribute="ellipsis_mask")
+    ports = {"begin": begin, "end": end} | ({"stride": stride} if stride is not None else {})
+    flat = [has_rank(check, "C1", tensor, 1, name) for name, tensor in ports.items()]
+    lengths = {name: n for name, tensor in ports.items() if all(flat) and (n := length_of(tensor)) is not None}
+    count = next(iter(lengths.values()), None)
+    for name, n in lengths.items():
+        check("C1", n == count, f"{name} has {n} values, {next(iter(lengths))} has {count}", port=name)
+    strides: Sequence[Bound] | None = None if stride is None else stride.known
+    check("C2", 0 not in (strides or ()), f"stride {strides} has a 0", port="stride")
+    if count is None or set(lengths.values()) != {count} or data.rank is None or marks > 1:
+        fixed = not any(any(masks[m]) for m in ("new_axis_mask", "shrink_axis_mask"))
+        return PartialShape.dynamic(data.rank if fixed else None)
+    unknown: list[Bound] = [ANY_DIMENSION] * count
+    if stride is None:
+        strides = [1] * count
+    bounds = (begin.known or unknown, end.known or unknown, strides or unknown)
+    try:
+        steps = _steps(data.rank, *bounds, *(masks[name] for name in _MASKS))
+    except ValueError as error:
+        check("C5", False, str(error), port="begin")
+        return PartialShape.dynamic()
+    return _inferred(check, data.shape, steps)
+
+
+def _inferred(check: Check, shape: PartialShape, steps: list[Step]) -> PartialShape:
+    extents, dims = iter(shape), []
+    for kind, first, last, by in steps:
+        if kind == "new":
+            dims.append(Dimension(1))
+            continue
+        extent = next(extents)
+        if kind == "shrink":
+            if isinstance(first, int) and extent.max is not None:
+                low, high = -extent.max, extent.max - 1
+                message = f"index {first} of a dropped axis is outside [{low}, {high}]"
+                check("C6", low <= first <= high, message, port="begin", allowed=f"[{low}, {high}]")
+        elif isinstance(first, Dimension) or isinstance(last, Dimension) or not isinstance(by, int):
+            whole = first is None and last is None and extent.max is None
+            dims.append(extent if whole else Dimension(0, extent.max))
+        else:
+            dims.append(sliced(extent, first, last, by or 1, clamp=True))
+    return PartialShape(dims)
+
+
+@strided_slice_1.specialize
+def _(node: NodeTypes) -> Callable[..., Any] | None:
+    """With constant bounds and a static shape the region is the same for every call."""
+    data, begin, end = node.inputs[0], node.constants[1], node.constants[2]
+    stride = node.constants[3] if len(node.constants) > 3 else None
+    unknown_stride = stride is None and len(node.inputs) > 3 and node.inputs[3] is not None
+    if data is None or data.shape.is_dynamic or begin is None or end is None or unknown_stride:
+        return None
+    masks = [node.attributes[name] for name in _MASKS]
+    region = _region(data.shape.to_shape(), begin, end, stride, *masks)
+
+    def strided_slice(data: Array, *_: Any, **__: Any) -> Array:
+        view: Array = data[region]
+        return view
+
+    return strided_slice
+
+
+@strided_slice_1.draw("begin", "end", "stride")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    return filled(types, port, {"begin": 0, "end": np.iinfo(np.int8).max, "stride": 1}[port])

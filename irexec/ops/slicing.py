@@ -1,0 +1,45 @@
+"""Python slices: of arrays, and of extents that are known only as intervals.
+
+Shared by Slice, StridedSlice and their relatives.
+"""
+
+from __future__ import annotations
+
+from irexec.types import Dimension
+
+# The pages let INT_MAX stand for the end of a dimension of unknown size; files have it in both widths.
+_FAR = 2**31 - 1
+
+
+def slice_of(extent: int, start: int | None, stop: int | None, step: int, *, clamp: bool = False) -> slice:
+    """`[start:stop:step]` of `extent` elements. `clamp`: a backward slice from before the first element takes that."""
+    if clamp and step < 0 and start is not None:
+        start = max(start, -extent)
+    first, last, step = slice(start, stop, step).indices(extent)
+    return slice(first, None if last < 0 else last, step)
+
+
+def sliced_length(extent: int, start: int | None, stop: int | None, step: int, *, clamp: bool = False) -> int:
+    """The number of elements that `slice_of` takes of `extent` elements."""
+    if clamp and step < 0 and start is not None:
+        start = max(start, -extent)
+    return len(range(*slice(start, stop, step).indices(extent)))
+
+
+def sliced(extent: Dimension, start: int | None, stop: int | None, step: int, *, clamp: bool = False) -> Dimension:
+    """The extents that `[start:stop:step]` takes of an interval of extents."""
+    if extent.is_static:
+        return Dimension(sliced_length(extent.value, start, stop, step, clamp=clamp))
+    forward = step > 0
+    if start is not None and (start <= -_FAR if forward else start >= _FAR):
+        start = None
+    if stop is not None and (stop >= _FAR if forward else stop <= -_FAR):
+        stop = None
+    # The length is monotonic between its bends, which lie where a bound meets 0 or the extent.
+    bends = [abs(v) + d for v in (start, stop) if v is not None for d in (-1, 0, 1)]
+    far = max([*bends, extent.min, 1]) + 2 * abs(step)
+    ends = [extent.min, far if extent.max is None else extent.max]
+    inner = [n for n in bends if n >= 0 and extent.contains(n)]
+    lengths = [sliced_length(n, start, stop, step, clamp=clamp) for n in (*inner, *ends)]
+    grows = sliced_length(far + 4 * abs(step), start, stop, step, clamp=clamp) > lengths[-1]
+    return Dimension(min(lengths), None if extent.max is None and grows else max(lengths))
