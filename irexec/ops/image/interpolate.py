@@ -1,0 +1,364 @@
+"""Interpolate: an image resized along some of its axes.
+
+Source: operation pages Interpolate-1, -4 and -11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import NonNegativeInts
+from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, Taps, resample, taps_of
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.precision import is_float, narrow, widen
+from irexec.ops.rules import dimension_of, has_rank
+from irexec.types import FLOATS, INTEGERS, NUMERIC, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+T_SIZE: TypeAlias = Annotated[Array, Elements("T_SIZE", INTEGERS)]
+T_SCALES: TypeAlias = Annotated[Array, Elements("T_SCALES", FLOATS)]
+T_SCALES_OR_SIZES: TypeAlias = Annotated[Array, Elements("T_SCALES_OR_SIZES", FLOATS | INTEGERS)]
+T_AXES: TypeAlias = Annotated[Array, Elements("T_AXES", INTEGERS)]
+Mode4 = Literal["nearest", "linear", "linear_onnx", "cubic"]
+Mode11 = Literal["nearest", "linear", "linear_onnx", "cubic", "bilinear_pillow", "bicubic_pillow"]
+ShapeMode = Literal["sizes", "scales"]
+PILLOW = ("bilinear_pillow", "bicubic_pillow")
+
+
+@operator("Interpolate", "opset11", tolerance=rounded(16))
+def interpolate_11(
+    image: T,
+    scales_or_sizes: T_SCALES_OR_SIZES,
+    axes: T_AXES | None = None,
+    /,
+    *,
+    mode: Mode11,
+    shape_calculation_mode: ShapeMode,
+    coordinate_transformation_mode: Coordinates = "half_pixel",
+    nearest_mode: Rounding = "round_prefer_floor",
+    antialias: bool = False,
+    pads_begin: NonNegativeInts = (0,),
+    pads_end: NonNegativeInts = (0,),
+    cube_coeff: float = -0.75,
+) -> T:
+    """`image`, padded with zeros, resized along `axes` (all by default) to the sizes or by the scales given.
+
+    Narrow floats are computed in f32, integers in f64. Integers are rounded half to even as by OpenVINO's CPU plugin
+    (its reference, for 8 bits only, drops the fraction or rounds, by mode); the pillow modes round half away from zero
+    after each pass, as Pillow does; all stay within the range of the type. Coordinates follow the
+    page's formulas with the scale as it was given; OpenVINO leaves an axis whose extent does not change as it is, which
+    differs for tf_half_pixel_for_nn and for scales near 1. linear_onnx works with any axes.
+
+    C1: scales_or_sizes and axes are 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many scales or sizes as
+    axes. C4: they are not negative. C5: sizes are integers, scales floating-point. C6: the pillow modes take two axes.
+    C7: an axis that is resized to more than nothing has elements.
+    """
+    chosen = list(range(image.ndim)) if axes is None else [int(a) for a in axes.ravel()]
+    _require_axes(chosen, image.ndim, len(scales_or_sizes))
+    begin, end = _pads(pads_begin, image.ndim), _pads(pads_end, image.ndim)
+    padded = np.pad(image, list(zip(begin, end, strict=True))) if any(begin) or any(end) else image
+    if shape_calculation_mode == "sizes":
+        targets = {a: int(s) for a, s in zip(chosen, scales_or_sizes, strict=True)}
+        scales = {a: t / padded.shape[a] if padded.shape[a] else 1.0 for a, t in targets.items()}
+    else:
+        scales = {a: float(s) for a, s in zip(chosen, scales_or_sizes, strict=True)}
+        targets = {a: scaled_extent(padded.shape[a], s) for a, s in scales.items()}
+    for a, target in targets.items():
+        require("C4", target >= 0, f"axis {a} is to have {target} elements", port="scales_or_sizes")
+        require("C7", target == 0 or padded.shape[a] > 0, f"axis {a} has no elements to interpolate", port="image")
+    stretched = antialias and mode == "linear" and any(np.float32(s) < 1 for s in scales.values())
+    double = image.dtype == np.float64 or not is_float(image.dtype)
+    taps = {
+        a: taps_of(
+            Axis(
+                mode,
+                coordinate_transformation_mode,
+                nearest_mode,
+                scales[a] if stretched else 1.0,
+                cube_coeff,
+                padded.shape[a],
+                targets[a],
+                scales[a],
+                double,
+            )
+        )
+        for a in chosen
+    }
+    # Pillow goes over the width first; elsewhere the passes that leave least to do come first.
+    order = chosen[::-1] if mode in PILLOW else sorted(chosen, key=lambda a: (scales[a], -a))
+    return _apply(padded, mode, [(a, taps[a]) for a in order])
+
+
+def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Taps]]) -> Array:
+    """All passes in order, with the rounding that the mode has for integers."""
+    if mode == "nearest":
+        result = image
+        for axis, taps in passes:
+            if not _is_identity(taps, image.shape[axis]):
+                result = resample(result, axis, taps)
+        return result.copy() if result is image else result
+    integral = not is_float(image.dtype)
+    result = image.astype(np.float64) if integral else widen(image)
+    for axis, taps in passes:
+        if not _is_identity(taps, image.shape[axis]):
+            result = resample(result, axis, taps)
+            if integral and mode in PILLOW:
+                result = _half_away(result)
+    if not integral:
+        return narrow(result.copy() if result is image else result, image.dtype)
+    result = np.rint(result)
+    limits = np.iinfo(image.dtype)
+    inside = np.clip(result, limits.min, limits.max)
+    with np.errstate(invalid="ignore"):
+        cast = inside.astype(image.dtype)
+    return np.where(inside >= limits.max, np.asarray(limits.max, image.dtype), cast)
+
+
+def _half_away(x: Array) -> Array:
+    return np.copysign(np.floor(np.abs(x) + 0.5), x)
+
+
+def _is_identity(taps: Taps, extent: int) -> bool:
+    return taps.weights is None and np.array_equal(taps.indices[0], np.arange(extent))
+
+
+def _pads(pads: Sequence[int], rank: int) -> list[int]:
+    """One pad per dimension: missing ones are 0, those beyond the rank are dropped."""
+    return [*pads[:rank], *[0] * (rank - len(pads))]
+
+
+def scaled_extent(extent: int, scale: float) -> int:
+    """floor(extent * scale) in f32 with OpenVINO's margin, so that 10 * f32(0.7) is 7."""
+    factor = np.float32(scale)
+    if factor == 1:
+        return extent
+    return int(np.float32(extent) * (factor + np.float32(1e-6)))
+
+
+def _require_axes(axes: list[int], rank: int, count: int) -> None:
+    distinct = len(set(axes)) == len(axes)
+    inside = all(0 <= a < rank for a in axes)
+    require("C2", distinct and inside, f"axes {axes} are not distinct axes in [0, {rank - 1}]", port="axes")
+    require("C3", count == len(axes), f"{count} scales or sizes for {len(axes)} axes", port="scales_or_sizes")
+
+
+@interpolate_11.shapes
+def _(
+    check: Check,
+    image: TensorType,
+    scales_or_sizes: TensorType,
+    axes: TensorType | None,
+    *,
+    mode: str,
+    shape_calculation_mode: str,
+    pads_begin: tuple[int, ...],
+    pads_end: tuple[int, ...],
+    **attributes: object,
+) -> PartialShape:
+    has_rank(check, "C1", scales_or_sizes, 1, "scales_or_sizes")
+    if not scales_or_sizes.element_type.is_dynamic:
+        fits = scales_or_sizes.element_type.is_real == (shape_calculation_mode == "scales")
+        message = (
+            f"shape_calculation_mode is {shape_calculation_mode!r}, but the input is {scales_or_sizes.element_type}"
+        )
+        check("C5", fits, message, port="scales_or_sizes")
+    return _resized(
+        check,
+        image,
+        scales_or_sizes,
+        axes,
+        shape_calculation_mode,
+        pads_begin,
+        pads_end,
+        mode in PILLOW,
+        "scales_or_sizes",
+    )
+
+
+def _resized(
+    check: Check,
+    image: TensorType,
+    given: TensorType,
+    axes: TensorType | None,
+    shape_calculation_mode: str,
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+    pillow: bool,
+    port: str,
+) -> PartialShape:
+    """The shape rule of versions 4 and 11; `given` is the input that the mode reads."""
+    if axes is not None:
+        has_rank(check, "C1", axes, 1, "axes")
+    rank = len(image.shape)
+    chosen = list(range(rank)) if axes is None else axes.ints
+    if chosen is None:
+        return PartialShape.dynamic(rank)
+    if pillow:
+        check("C6", len(chosen) == 2, f"the pillow modes take two axes, not {len(chosen)}", port="axes")
+    message = f"axes {chosen} are not distinct axes in [0, {rank - 1}]"
+    if not check("C2", len(set(chosen)) == len(chosen) and all(0 <= a < rank for a in chosen), message, port="axes"):
+        return PartialShape.dynamic(rank)
+    if given.rank == 1:
+        counts = given.shape[0].compatible(len(chosen))
+        if not check("C3", counts, f"{given.shape[0]} {shape_calculation_mode} for {len(chosen)} axes", port=port):
+            return PartialShape.dynamic(rank)
+    pads = [b + e for b, e in zip(_pads(pads_begin, rank), _pads(pads_end, rank), strict=True)]
+    dims = [d + p for d, p in zip(image.shape, pads, strict=True)]
+    sources = list(dims)
+    values: Any = given.known if shape_calculation_mode == "sizes" else given.value
+    for position, a in enumerate(chosen):
+        value = None if values is None else values[position]
+        dims[a] = dimension_of(None)
+        if value is None:
+            continue
+        negative = not isinstance(value, Dimension) and not value >= 0
+        if not check("C4", not negative, f"axis {a} is resized to {value} {shape_calculation_mode}", port=port):
+            continue
+        if shape_calculation_mode == "sizes":
+            dims[a] = Dimension.of(value)
+        else:
+            low, high = sources[a].min, sources[a].max
+            dims[a] = Dimension(scaled_extent(low, value), None if high is None else scaled_extent(high, value))
+        empty = sources[a] == Dimension(0) and dims[a].min > 0
+        check("C7", not empty, f"axis {a} has no elements to interpolate", port="image")
+    return PartialShape(dims)
+
+
+@operator("Interpolate", "opset4", tolerance=rounded(16))
+def interpolate_4(
+    data: T,
+    sizes: T_SIZE,
+    scales: T_SCALES,
+    axes: T_AXES | None = None,
+    /,
+    *,
+    mode: Mode4,
+    shape_calculation_mode: ShapeMode,
+    coordinate_transformation_mode: Coordinates = "half_pixel",
+    nearest_mode: Rounding = "round_prefer_floor",
+    antialias: bool = False,
+    pads_begin: NonNegativeInts = (0,),
+    pads_end: NonNegativeInts = (0,),
+    cube_coeff: float = -0.75,
+) -> T:
+    """As Interpolate-11 without the pillow modes; sizes and scales are inputs of their own, one of which is read.
+
+    C1 to C4 and C7 as Interpolate-11.
+    """
+    result: Array = interpolate_11(
+        data,
+        sizes if shape_calculation_mode == "sizes" else scales,
+        axes,
+        mode=mode,
+        shape_calculation_mode=shape_calculation_mode,
+        coordinate_transformation_mode=coordinate_transformation_mode,
+        nearest_mode=nearest_mode,
+        antialias=antialias,
+        pads_begin=pads_begin,
+        pads_end=pads_end,
+        cube_coeff=cube_coeff,
+    )
+    return result
+
+
+@interpolate_4.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    sizes: TensorType,
+    scales: TensorType,
+    axes: TensorType | None,
+    *,
+    shape_calculation_mode: str,
+    pads_begin: tuple[int, ...],
+    pads_end: tuple[int, ...],
+    **attributes: object,
+) -> PartialShape:
+    given = sizes if shape_calculation_mode == "sizes" else scales
+    has_rank(check, "C1", given, 1, shape_calculation_mode)
+    return _resized(
+        check, data, given, axes, shape_calculation_mode, pads_begin, pads_end, False, shape_calculation_mode
+    )
+
+
+@operator("Interpolate", "opset1", tolerance=rounded(16))
+def interpolate_1(
+    data: T,
+    target_spatial_shape: T_SIZE,
+    /,
+    *,
+    axes: NonNegativeInts,
+    mode: Literal["nearest", "linear", "cubic", "area"],
+    align_corners: bool = True,
+    antialias: bool = False,
+    pads_begin: NonNegativeInts = (0,),
+    pads_end: NonNegativeInts = (0,),
+) -> T:
+    """`data` resized along the attribute `axes` to `target_spatial_shape`.
+
+    The page names the modes and leaves their arithmetic open; it is OpenVINO's: nearest rounds as "simple"; linear is
+    linear_onnx up to rank 4 and linear above; coordinates are align_corners, or else asymmetric, or, for linear without
+    pads on other than the axes (2, 3) of four, half_pixel. area, which OpenVINO has no kernel for, is the mean of the
+    stretch that an output element covers. A single pad stands for each of the axes, as the page says (OpenVINO pads the
+    first dimension only).
+
+    C1: target_spatial_shape is 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many sizes as axes. C4: they are
+    not negative. C5: pads are for the axes only. C7: an axis that is resized to more than nothing has elements.
+    """
+    _require_axes(list(axes), data.ndim, len(target_spatial_shape))
+    begin, end = _spatial_pads(pads_begin, axes, data.ndim), _spatial_pads(pads_end, axes, data.ndim)
+    chosen: Mode = mode if mode != "linear" else "linear_onnx" if data.ndim < 5 else "linear"
+    coordinates: Coordinates = "align_corners" if align_corners else "asymmetric"
+    plain = mode == "linear" and not any(begin) and not any(end) and not (data.ndim == 4 and set(axes) == {2, 3})
+    if not align_corners and plain:
+        coordinates = "half_pixel"
+    result: Array = interpolate_11(
+        data,
+        target_spatial_shape,
+        np.asarray(axes, np.int64),
+        mode=chosen,
+        shape_calculation_mode="sizes",
+        coordinate_transformation_mode=coordinates,
+        nearest_mode="simple",
+        antialias=antialias,
+        pads_begin=begin,
+        pads_end=end,
+    )
+    return result
+
+
+def _spatial_pads(pads: Sequence[int], axes: Sequence[int], rank: int) -> list[int]:
+    """One pad per dimension; a single one stands for each of the axes. Raises ConstraintError C5."""
+    if len(pads) <= 1 < rank:
+        return [pads[0] if pads and d in axes else 0 for d in range(rank)]
+    full = _pads(pads, rank)
+    if any(p and d not in axes for d, p in enumerate(full)):
+        raise ConstraintError("C5", f"pads {tuple(pads)} are not for the axes {tuple(axes)} only")
+    return full
+
+
+@interpolate_1.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    target_spatial_shape: TensorType,
+    *,
+    axes: tuple[int, ...],
+    pads_begin: tuple[int, ...],
+    pads_end: tuple[int, ...],
+    **attributes: object,
+) -> PartialShape:
+    has_rank(check, "C1", target_spatial_shape, 1, "target_spatial_shape")
+    chosen = np.asarray(axes, np.int64)
+    axes_type = TensorType(shape=PartialShape(chosen.shape), value=chosen)
+    begin: Sequence[int] = ()
+    end: Sequence[int] = ()
+    try:
+        begin = _spatial_pads(pads_begin, axes, len(data.shape))
+        end = _spatial_pads(pads_end, axes, len(data.shape))
+    except ConstraintError as error:
+        check(error.constraint, False, error.message, attribute="pads_begin")
+    return _resized(check, data, target_spatial_shape, axes_type, "sizes", begin, end, False, "target_spatial_shape")
