@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.bind import bind_attributes, bind_operator
@@ -17,9 +18,14 @@ from irexec.types import DYNAMIC, Dimension, ElementType, PartialShape, TensorTy
 
 def build(document: Document, findings: Findings, weights: Weights) -> Model:
     """The model of a document that was read. It can be run only when `findings` holds no error."""
-    model = _Builder(document.net, findings, weights, whole(document.net.version).value or 11).model()
+    model = build_net(document.net, findings, weights, whole(document.net.version).value or 11)
     model.file = document.source.file
     return model
+
+
+def build_net(net: Net, findings: Findings, weights: Weights, version: int = 11) -> Model:
+    """The model of one net, a body for instance."""
+    return _Builder(net, findings, weights, version).model()
 
 
 class _Builder:
@@ -126,8 +132,8 @@ class _Builder:
 
     def _bodies(self, node: Node) -> None:
         if node.layer is not None and node.type in ("If", "Loop", "TensorIterator"):
-            build = lambda net: _Builder(net, self.findings, self.weights, self.version).model()  # noqa: E731
-            node.bodies = build_bodies(node, node.layer, build, self.findings)
+            build_body = partial(build_net, findings=self.findings, weights=self.weights, version=self.version)
+            node.bodies = build_bodies(node, node.layer, build_body, self.findings)
 
     def _name_result(self, result: Node) -> None:
         source = result.inputs[0] if result.inputs else None

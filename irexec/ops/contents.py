@@ -263,6 +263,20 @@ def opsets_with(type: str) -> list[int]:
     return [n for n in range(1, NEWEST + 1) if introduced(type, n) is not None]
 
 
+def versioned(type: str, number: int | None) -> str | None:
+    """The version text of the operator that a page calls `type-number`; of the newest one without a number.
+
+    A page's number is not always the opset's (ScatterNDUpdate-3 came in opset4): then the next opset is meant.
+    """
+    own = [version for name, version in REGISTRY if name == type]
+    if type not in CONTENTS:
+        return own[-1] if own else None
+    versions = CONTENTS[type][1]
+    if number is None:
+        return f"opset{versions[-1]}"
+    return f"opset{next((v for v in versions if v >= number), versions[-1])}"
+
+
 def find(type: str, version: str) -> Operator | None:
     """The operator of a canonical type and a version text; None when there is none or it is not implemented."""
     if (type, version) in REGISTRY:

@@ -1,0 +1,271 @@
+"""An example of an operation page, evaluated: completed, validated, executed, compared with what the page documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from irexec.diagnostics import IRError, LayerRef, Report, Severity
+from irexec.diagnostics.findings import At, Findings
+from irexec.engine import CompiledModel
+from irexec.graph.bind import bind_attributes, bind_operator
+from irexec.graph.bodies import build_bodies
+from irexec.graph.build import build_net, declared_type
+from irexec.graph.model import Model, Node
+from irexec.ir.snippets import Snippet, SnippetLayer, SnippetPort, read_snippet, version_from_name
+from irexec.ir.weights import Weights
+from irexec.ops import contents
+from irexec.ops.operator import REGISTRY, Breach, Operator
+from irexec.tools.completing import ExampleInput, Given, complete_inputs, draw_missing, listed_array
+from irexec.tools.documented import compare, open_result
+from irexec.types import DYNAMIC, ElementType, PartialShape, TensorType
+from irexec.validate.infer import infer_node, report_breach
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(slots=True)
+class ExampleOutput:
+    """One output port: inferred, computed and documented. `agrees` is None without documented values."""
+
+    port: SnippetPort | None
+    type: TensorType
+    array: Array | None = None
+    documented: Array | None = None
+    agrees: bool | None = None
+
+
+@dataclass(slots=True)
+class Example:
+    """One layer of a snippet, evaluated. `not_executed` says why there is no result; None when there is one."""
+
+    layer: LayerRef
+    snippet: SnippetLayer
+    operator: Operator | None
+    attributes: dict[str, Any] = field(default_factory=dict)
+    inputs: list[ExampleInput] = field(default_factory=list)
+    outputs: list[ExampleOutput] = field(default_factory=list)
+    verified: list[str] = field(default_factory=list)
+    not_executed: str | None = None
+
+    @property
+    def executed(self) -> bool:
+        return self.not_executed is None
+
+
+def read_examples(
+    data: str | bytes, *, file: str | None = None, page: str | None = None, strict: bool = False, mode: Any = "strict"
+) -> Snippet:
+    """Read a text of loose layers; `page` is the name of the page it stands on, which may tell the version."""
+
+    def choose_version(type: str) -> str | None:
+        number = next((n for name in (page, file) if name and (n := version_from_name(name, type))), None)
+        return contents.versioned(type, int(number) if number else None)
+
+    known = {*contents.CONTENTS, *(type for type, _ in REGISTRY)}
+    return read_snippet(data, file=file, known_types=known, choose_version=choose_version, strict=strict, mode=mode)
+
+
+def evaluate(snippet: Snippet, given: Given | None = None, *, execute: bool = True) -> list[Example]:
+    """Evaluate every loose layer of a snippet; findings go to the snippet's. Never raises for its text."""
+    return [evaluate_layer(layer, snippet.findings, given or Given(), execute=execute) for layer in snippet.layers]
+
+
+def evaluate_layer(layer: SnippetLayer, findings: Findings, given: Given, *, execute: bool = True) -> Example:
+    """Evaluate one layer."""
+    written = layer.layer
+    operator = bind_operator(written, findings)
+    example = Example(written.ref, layer, operator)
+    if operator is None:
+        example.not_executed = "the operator is not known"
+        return example
+    before = len(findings.report.errors)
+    example.attributes = bind_attributes(written, operator, findings) if "data" not in layer.elided else {}
+    example.inputs = complete_inputs(layer, operator, given, findings)
+    node = _node(example, operator, findings)
+    missing = _missing(example, operator)
+    if missing is None and execute:
+        missing = draw_missing(example.inputs, operator, example.attributes, given)
+    _set_types(node, example)
+    _repair_shapes(node, example, operator, findings)
+    if missing is None or not execute:
+        infer_node(node, findings)
+    broken = [d for d in findings.report.errors[before:] if d.code[0] in "OD" or d.code in ("P007", "L006")]
+    if broken and missing is None and not _repaired(example):
+        missing = f"{broken[0].code}: {broken[0].message}"
+    example.outputs = [
+        ExampleOutput(layer.outputs[i] if i < len(layer.outputs) else None, value.type)
+        for i, value in enumerate(node.outputs)
+    ]
+    example.not_executed = missing or (None if execute else "not asked for")
+    if example.executed:
+        _execute(node, example, operator, findings)
+    return example
+
+
+def _node(example: Example, operator: Operator, findings: Findings) -> Node:
+    """The layer as a node on Parameters of its own."""
+    layer = example.snippet.layer
+    parameter = contents.load("Parameter", 1)
+    inputs = []
+    for entry in example.inputs:
+        source = Node(parameter, (), {}, name=entry.name)
+        source.set_outputs([entry.type])
+        inputs.append(source.outputs[0])
+    attributes = {a.name: a.default for a in operator.attributes if not a.required} | example.attributes
+    node = Node(operator, inputs, attributes, name=layer.name or "", id=layer.id or "", layer=layer)
+    declared = [declared_type(port) for port in layer.outputs]
+    node.set_outputs(TensorType() for _ in declared)
+    for value, type in zip(node.outputs, declared, strict=True):
+        value.declared = type
+    if operator.type in ("If", "Loop", "TensorIterator"):
+        node.bodies = build_bodies(node, layer, lambda net: build_net(net, findings, Weights()), findings)
+    return node
+
+
+def _set_types(node: Node, example: Example) -> None:
+    for value, entry in zip(node.inputs, example.inputs, strict=True):
+        assert value is not None
+        if entry.array is not None:
+            value.type = TensorType.of(entry.array, entry.type.element_type)
+        else:
+            value.type = entry.type
+        parameter = value.node
+        parameter.attributes = {"shape": value.type.shape, "element_type": value.type.element_type}
+
+
+def _repair_shapes(node: Node, example: Example, operator: Operator, findings: Findings) -> None:
+    """Where a constraint names the shape that would mend it, report it and go on with that shape."""
+    for _ in example.inputs:
+        breaches: list[Breach] = []
+        operator.infer([v.type if v else None for v in node.inputs], node.attributes, breaches)
+        mendable = next((b for b in breaches if b.repair), None)
+        if mendable is None or mendable.repair is None:
+            return
+        report_breach(node, mendable, findings)
+        for entry in example.inputs:
+            shape = mendable.repair.get(entry.name)
+            if shape is None or entry.array is None:
+                continue
+            entry.array = entry.array.reshape(shape)
+            entry.type = TensorType(entry.type.element_type, PartialShape(shape))
+            entry.array_from += f", read as {list(shape)}"
+            message = f"{entry.name} is read as {list(shape)} to go on"
+            findings.add("Q033", message, at=At(entry.port.port.at), layer=example.layer, port=entry.port.port.id)
+        _set_types(node, example)
+
+
+def _repaired(example: Example) -> bool:
+    return any("read as" in entry.array_from for entry in example.inputs)
+
+
+def _missing(example: Example, operator: Operator) -> str | None:
+    """Why the layer cannot be run, whatever the values."""
+    if "data" in example.snippet.elided and any(a.required for a in operator.attributes):
+        return "its attributes are not written"
+    lacking = [a.file_name for a in operator.attributes if a.required and a.name not in example.attributes]
+    if lacking:
+        return f"it lacks the attribute {lacking[0]}"
+    if "input" in example.snippet.elided or len(example.inputs) < operator.signature.min_inputs:
+        return "its inputs are not written"
+    if operator.type in ("Parameter", "Const"):
+        return f"a {operator.type} by itself computes nothing"
+    return None
+
+
+def _execute(node: Node, example: Example, operator: Operator, findings: Findings) -> None:
+    model = Model(list(node.outputs), [v.node for v in node.inputs if v is not None])
+    arrays = [e.array for e in example.inputs]
+    try:
+        results = CompiledModel(model).infer_new_request(arrays)
+    except IRError as error:
+        drawn = [e.name for e in example.inputs if e.array_from.startswith("random")]
+        for finding in error.report:
+            blamed = finding.port in drawn
+            findings.add(
+                finding.code,
+                finding.message,
+                at=At(example.snippet.layer.at),
+                severity=Severity.NOTE if blamed else None,
+                layer=example.layer,
+                port=finding.port,
+                constraint=finding.constraint,
+                hint="give its values with --input" if blamed else finding.hint,
+            )
+        example.not_executed = f"{error.report.diagnostics[0].message}"
+        return
+    left_open = open_result(operator, [*arrays], node.attributes)
+    if left_open is not None:
+        findings.add("O009", left_open.note, at=At(example.snippet.layer.at), layer=example.layer)
+    for index, output in enumerate(example.outputs):
+        output.array = results[index]
+        _compare(index, output, example, findings, left_open if index == 0 else None)
+    _say_verified(node, example)
+
+
+def _compare(index: int, output: ExampleOutput, example: Example, findings: Findings, left_open: Any) -> None:
+    port = output.port
+    if port is None or port.listed is None or output.array is None:
+        return
+    kind: ElementType = output.type.element_type
+    shape = declared_type(port.port).shape if port.port.dims else PartialShape.dynamic()
+    documented = listed_array(port, kind, shape, port.elided, f"output {index}", example.snippet, findings)
+    if documented is None:
+        return
+    computed = output.array
+    if documented.size != computed.size:
+        message = f"output {index} documents {documented.size} values; the operator makes {computed.size}"
+        output.documented, output.agrees = documented, False
+        findings.add("T001", message, place=port.place, layer=example.layer, port=port.port.id)
+        return
+    output.documented = documented.reshape(computed.shape)
+    difference = compare(output.documented, computed, kind, left_open)
+    output.agrees = difference is None
+    if difference is not None:
+        why = "no order of updates gives" if difference.impossible else "the operator does not make"
+        message = f"output {index}: {why} the documented values: {difference.words}"
+        findings.add(
+            "T001",
+            message,
+            place=port.place,
+            layer=example.layer,
+            port=port.port.id,
+            found=shown(output.documented),
+            allowed=shown(computed),
+        )
+
+
+def shown(array: Array, limit: int = 200) -> str:
+    """A small array as a page would print it, on one line, cut when it is long."""
+    plain = array.astype(np.float32) if array.dtype.kind == "V" or array.dtype.name == "bfloat16" else array
+    text = np.array2string(plain, separator=", ", threshold=50, max_line_width=10**9, floatmode="maxprec_equal")
+    text = " ".join(text.split()).replace("., ", ", ").replace(".]", "]")
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _say_verified(node: Node, example: Example) -> None:
+    for index, (value, output) in enumerate(zip(node.outputs, example.outputs, strict=True)):
+        declared = value.declared
+        name = f"output {index}" if len(example.outputs) > 1 else "output"
+        if declared is not None and declared.shape.rank is not None and declared.shape.compatible(value.type.shape):
+            example.verified.append(f"{name} shape {declared.shape} as declared")
+        kind = value.type.element_type
+        if declared is not None and declared.element_type is kind and kind is not DYNAMIC:
+            example.verified.append(f"{name} precision {declared.element_type} as declared")
+        if output.agrees:
+            example.verified.append(f"{name} values as documented")
+
+
+def evaluated_report(snippet: Snippet) -> Report:
+    """Everything found about a snippet, in the order of its text."""
+    return snippet.findings.report.sorted()
+
+
+def examples_of(path: str, given: Given | None = None, **options: Any) -> tuple[Snippet, Sequence[Example]]:
+    """Read and evaluate the file at `path`."""
+    with open(path, "rb") as stream:
+        snippet = read_examples(stream.read(), file=path, **options)
+    return snippet, evaluate(snippet, given)
