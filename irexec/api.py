@@ -30,7 +30,7 @@ def read_model(model: PathLike | bytes, weights: PathLike | bytes | None = None,
         from irexec.frontends.onnx import read_onnx
 
         return read_onnx(model)
-    found, report = _read(model, weights, mode)
+    found, report = _read(_source(model), model, weights, mode)
     if found is None or not report.ok:
         raise IRError(report)
     return found
@@ -51,13 +51,28 @@ def validate(
         findings = Findings(file=source.file, mode=mode)
         infer_model(source, findings)
         return findings.report
-    return _read(source, weights, mode, strict)[1]
+    read_source = _source(source)
+    if is_snippet(read_source):
+        from irexec.tools.example import evaluate, evaluated_report, read_examples
+
+        snippet = read_examples(read_source.text, file=read_source.file, strict=strict, mode=mode)
+        evaluate(snippet, execute=False)
+        return evaluated_report(snippet)
+    return _read(read_source, source, weights, mode)[1]
+
+
+def is_snippet(source: Source) -> bool:
+    """True for a text of loose layers, False for a model and for anything else."""
+    return "<layer" in source.text and "<net" not in source.text.lower()
+
+
+def _source(model: PathLike | bytes) -> Source:
+    return Source.from_bytes(model) if isinstance(model, bytes) else Source.from_path(model)
 
 
 def _read(
-    model: PathLike | bytes, weights: PathLike | bytes | None, mode: Mode, strict: bool = False
+    source: Source, model: PathLike | bytes, weights: PathLike | bytes | None, mode: Mode
 ) -> tuple[Model | None, Report]:
-    source = Source.from_bytes(model) if isinstance(model, bytes) else Source.from_path(model)
     findings = Findings(source.locate, file=source.file, mode=mode)
     document = read(source, findings)
     if document is None:
