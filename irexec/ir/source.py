@@ -197,8 +197,8 @@ class Source:
             self.root = etree.fromstring(data, parser)
         except etree.XMLSyntaxError as error:
             self._explain(parser.error_log, str(error))
-            # A text that only repeats an attribute, goes on after its root or leaves a prefix undeclared still has a
-            # tree that means something, the one that OpenVINO reads.
+            # A text with no more wrong than a repeated attribute, something after its root, an undeclared prefix or a
+            # late XML declaration still has a tree that means something: the one that OpenVINO reads.
             if {problem.code for problem in self.problems} <= _READABLE:
                 self.root = etree.fromstring(data, _parser(recover=True))
         if self.root is not None:
@@ -240,8 +240,9 @@ _CODE_OF_ERROR = {
     "ERR_INVALID_CHAR": "X007",
     "ERR_RESOURCE_LIMIT": "X005",
     "NS_ERR_UNDEFINED_NAMESPACE": "X010",
+    "ERR_RESERVED_XML_NAME": "X011",
 }
-_READABLE = {"X003", "X004", "X010"}
+_READABLE = {"X003", "X004", "X010", "X011"}
 
 
 def _parser(*, recover: bool) -> etree.XMLParser:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import pytest
@@ -185,6 +186,25 @@ class Change(NamedTuple):
 @pytest.fixture
 def change() -> type[Change]:
     return Change
+
+
+@pytest.fixture
+def openvino_agrees(read_ir: Read, tmp_path: Path) -> Callable[[str], bool]:
+    """True when OpenVINO reads a text exactly if "openvino" mode finds no error in it."""
+    openvino = pytest.importorskip("openvino")
+
+    def run(text: str) -> bool:
+        (tmp_path / "m.bin").write_bytes(b"\1")
+        (tmp_path / "m.xml").write_text(text, "utf-8")
+        try:
+            openvino.Core().read_model(tmp_path / "m.xml")
+            accepted = True
+        except RuntimeError:
+            accepted = False
+        errors = [finding for finding in read_ir(text, "openvino").found if finding.severity == "error"]
+        return accepted is not bool(errors)
+
+    return run
 
 
 @pytest.fixture

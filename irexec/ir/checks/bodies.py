@@ -14,6 +14,8 @@ _WITH_BODY = {
     "Loop": (("port_map", "body"),),
     "If": (("then_port_map", "then_body"), ("else_port_map", "else_body")),
 }
+# The first inputs of these are the operation's own: trip count and condition.
+_OWN_INPUTS = {"TensorIterator": 0, "Loop": 2, "If": 1}
 _PURPOSES = {"input": "current_iteration", "output": "execution_condition"}
 _INNER_TYPE = {"input": "Parameter", "output": "Result"}
 
@@ -38,6 +40,7 @@ def check_bodies(layer: Layer, scope: Scope) -> None:
                 scope.findings.add("B001", message, at=At(layer.at), layer=layer.ref)
         if body is not None:
             _check_pair(layer, maps or (), body, scope)
+    _check_taken(layer, [getattr(layer, field) for field, _ in pairs], scope)
     if layer.type == "Loop" and layer.port_map is not None:
         _check_condition(layer, layer.port_map, scope)
     if layer.type == "If" and layer.then_port_map is not None and layer.else_port_map is not None:
@@ -120,7 +123,8 @@ def _inner(
     text: str | None, at: At, kind: str, inner: dict[int, Layer], layer: Layer, scope: Scope, code: str = "B002"
 ) -> int | None:
     """The id of the body's Parameter or Result that `text` names."""
-    number = scope.whole(text, at.element, str(at.attribute), "B013", str(at.attribute), layer=layer)
+    name = str(at.attribute)
+    number = scope.whole(text, at.element, name, "B013" if code == "B002" else code, name, layer=layer)
     if number is None:
         return None
     wanted, found = _INNER_TYPE[kind], inner.get(number)
@@ -190,6 +194,24 @@ def _check_back_edges(layer: Layer, inner: dict[int, Layer], entered: set[int], 
             at = At(edge.at, "to-layer")
             scope.findings.add("B005", message, at=at, layer=layer.ref, attribute="to-layer")
     return fed
+
+
+def _check_taken(layer: Layer, maps: list[tuple[PortMap, ...] | None], scope: Scope) -> None:
+    """Report the ports of the layer that none of its maps names, unless a map names a wrong port for them."""
+    own = _OWN_INPUTS[layer.type or ""]
+    ports = {
+        "input": dict(list(enumerate(layer.inputs))[own:]),
+        "output": scope.outputs(layer),
+    }
+    for kind, known in ports.items():
+        entries = [entry for entries in maps for entry in entries or () if entry.kind == kind]
+        taken = {whole(entry.external_port_id, signed=True).value for entry in entries}
+        if None in maps or None in taken or len(taken - {-1}) >= len(known):
+            continue
+        for number, port in known.items():
+            if number not in taken:
+                message = f"no entry of a port map takes {kind} port {port.id} of {layer.ref}"
+                scope.findings.add("B015", message, at=At(port.at), layer=layer.ref, port=port.id)
 
 
 def _check_condition(layer: Layer, maps: tuple[PortMap, ...], scope: Scope) -> None:

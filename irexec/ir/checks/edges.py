@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At
 from irexec.ir.checks.scope import Scope
 from irexec.ir.document import Edge, Layer, Port
@@ -40,10 +41,16 @@ def check_edges(scope: Scope) -> None:
             if port.at not in producers and not _is_lost(port, layer, scope):
                 message = f"input port {port.id} is not connected"
                 scope.findings.add("E004", message, at=At(port.at), layer=layer.ref, port=port.id)
+    needed = _needed(layers, arcs)
     for cycle in _cycles(layers, arcs):
-        _report_cycle(cycle, layers, arcs, scope)
-    if complete:
-        _unused(layers, arcs, scope)
+        _report_cycle(cycle, layers, arcs, needed, scope)
+    if not complete or not needed:
+        return
+    # A Parameter stays an input of the model in any case.
+    for layer in scope.net.layers:
+        if layer.at not in needed and layer.type != "Parameter":
+            message = f"no Result and no Assign depends on {layer.ref}"
+            scope.findings.add("L008", message, at=At(layer.at), layer=layer.ref)
 
 
 def _is_lost(port: Port, layer: Layer, scope: Scope) -> bool:
@@ -197,34 +204,38 @@ def _cycles(layers: Iterable[int], arcs: dict[int, list[tuple[int, Edge]]]) -> l
 
 
 def _report_cycle(
-    cycle: set[int], layers: dict[int, Layer], arcs: dict[int, list[tuple[int, Edge]]], scope: Scope
+    cycle: set[int],
+    layers: dict[int, Layer],
+    arcs: dict[int, list[tuple[int, Edge]]],
+    needed: set[int],
+    scope: Scope,
 ) -> None:
     inside = [(node, target, edge) for node in sorted(cycle) for target, edge in arcs.get(node, ()) if target in cycle]
     # The edge that goes back in the file is the one that a reader would call wrong.
     node, target, edge = next((arc for arc in inside if arc[1] <= arc[0]), inside[0])
     names = ", ".join(str(layers[at].ref) for at in sorted(cycle)[:5]) + (", ..." if len(cycle) > 5 else "")
-    message = f"{layers[node].ref} feeds itself" if len(cycle) == 1 else f"{len(cycle)} layers form a cycle: {names}"
     scope.findings.add(
-        "E005", message, at=At(edge.at), layer=layers[target].ref, related=(("the edge ends here", At(target)),)
+        "E005",
+        f"{layers[node].ref} feeds itself" if len(cycle) == 1 else f"{len(cycle)} layers form a cycle: {names}",
+        at=At(edge.at),
+        layer=layers[target].ref,
+        related=(("the edge ends here", At(target)),),
+        # OpenVINO never comes to layers that nothing depends on.
+        severity=Severity.WARNING if scope.findings.mode == "openvino" and not cycle & needed else None,
     )
 
 
-def _unused(layers: dict[int, Layer], arcs: dict[int, list[tuple[int, Edge]]], scope: Scope) -> None:
-    """Report layers that no Result and no Assign depends on. A Parameter stays an input of the model in any case."""
+def _needed(layers: dict[int, Layer], arcs: dict[int, list[tuple[int, Edge]]]) -> set[int]:
+    """The layers that a Result or an Assign depends on, and these."""
     feeds: dict[int, list[int]] = {}
     for source, targets in arcs.items():
         for target, _ in targets:
             feeds.setdefault(target, []).append(source)
-    reached = {at for at, layer in layers.items() if layer.type in _ROOTS}
-    if not reached:
-        return
-    work = list(reached)
+    needed = {at for at, layer in layers.items() if layer.type in _ROOTS}
+    work = list(needed)
     while work:
         for source in feeds.get(work.pop(), ()):
-            if source not in reached:
-                reached.add(source)
+            if source not in needed:
+                needed.add(source)
                 work.append(source)
-    for at, layer in layers.items():
-        if at not in reached and layer.type != "Parameter":
-            message = f"no Result and no Assign depends on {layer.ref}"
-            scope.findings.add("L008", message, at=At(at), layer=layer.ref)
+    return needed

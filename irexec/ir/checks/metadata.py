@@ -107,12 +107,12 @@ def _check_payload(name: str, entry: Element, layer: LayerRef, findings: Finding
         return
     attribute, holds = payload
     text = entry.attributes.get(attribute)
-    if text is None or not holds(text):
-        what = "is missing" if text is None else f"{text!r} cannot be read"
-        at = At(entry.at, attribute)
-        findings.add(
-            "R006", f"{attribute} of rt_info attribute {name!r} {what}", at=at, layer=layer, attribute=attribute
-        )
+    if text is None:
+        message = f"rt_info attribute {name!r} has no {attribute}"
+        findings.add("R001", message, at=At(entry.at), layer=layer, attribute=attribute)
+    elif not holds(text):
+        message = f"{attribute} of rt_info attribute {name!r} cannot be read: {text!r}"
+        findings.add("R006", message, at=At(entry.at, attribute), layer=layer, attribute=attribute, found=text)
 
 
 def check_pre_process(net: Net, findings: Findings) -> None:
