@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from irexec.diagnostics import IRError, Report
-from irexec.diagnostics.findings import Findings, Mode
+from irexec.diagnostics.findings import At, Findings, Mode
 from irexec.engine import CompiledModel
 from irexec.graph.build import build
 from irexec.graph.model import Model
@@ -78,7 +78,12 @@ def _read(
     if document is None:
         return None, findings.report.sorted()
     path = None if isinstance(model, bytes) else os.fspath(model)
-    built = build(document, findings, Weights.find(path, weights))
+    try:
+        found = Weights.find(path, weights)
+    except OSError as error:
+        findings.add("C010", f"the weights cannot be read: {error.strerror or error}", at=At(0))
+        found = Weights()
+    built = build(document, findings, found)
     infer_model(built, findings)
     return built, findings.report.sorted()
 

@@ -92,10 +92,11 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
     values, problems = operator.parse_attributes(given)
     where = layer.data_at if layer.data_at >= 0 else layer.at
     for problem in problems:
+        if operator.type == "Const" and problem.attribute in own | {"value"}:
+            continue  # The weights say what is wrong with a constant.
         at = At(where, problem.attribute if problem.attribute in layer.data else None)
-        code = "C001" if problem.code == "D002" and operator.type == "Const" else problem.code
         findings.add(
-            code,
+            problem.code,
             problem.message,
             at=at,
             layer=layer.ref,

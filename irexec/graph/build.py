@@ -19,6 +19,7 @@ from irexec.types import DYNAMIC, Dimension, ElementType, PartialShape, TensorTy
 def build(document: Document, findings: Findings, weights: Weights) -> Model:
     """The model of a document that was read. It can be run only when `findings` holds no error."""
     model = build_net(document.net, findings, weights, whole(document.net.version).value or 11)
+    weights.check_usage(findings)
     model.file = document.source.file
     return model
 
@@ -83,18 +84,9 @@ class _Builder:
             node.outputs[0].names.add(node.friendly_name)
         for position, port in enumerate(layer.inputs):
             self.in_ports.setdefault((_key(layer.id), _key(port.id)), (node, position))
-        if node.type == "Const" and operator is not None and attributes:
-            self._constant(node, layer)
+        if node.type == "Const":
+            node.constant = self.weights.of_layer(layer, self.findings)
         return node
-
-    def _constant(self, node: Node, layer: Layer) -> None:
-        wanted = ("element_type", "shape", "offset", "size")
-        if not all(name in layer.data for name in wanted):
-            return
-        kind, shape, offset, size = (node.attributes[name] for name in wanted)
-        if kind is DYNAMIC:
-            return
-        node.constant = self.weights.constant(kind, shape, offset, size, self.findings, At(layer.data_at), layer.ref)
 
     def _connect(self) -> None:
         for edge in self.net.edges:
