@@ -75,7 +75,7 @@ _TABLE = [
     ),
     Code("P012", W, "one tensor name stands on two output ports", "renames the second since 2025"),
     Code("P013", E, "two ports of one section have one id", "gives all edges to the first", lenient=True),
-    Code("D001", W, "an attribute that the operator does not have", "silently ignores it"),
+    Code("D001", E, "an attribute that the operator does not have", "silently ignores it", lenient=True),
     Code("D002", E, "a required attribute is missing", "silently takes its own initial value", lenient=True),
     Code("D003", E, "an attribute's value does not parse in full", "reads the number at its start", lenient=True),
     Code("D004", E, "a boolean that is not true, false, 1 or 0", "silently takes the default", lenient=True),
