@@ -84,13 +84,14 @@ _INTRODUCER = re.compile(r"[:=#]|\b(?:is|are|contains|list)\b|\b(?:\w+_)?values?
 _WORDS = re.compile(r"(?=.*[A-Za-z])[\w`'\"./-]+(?:,? [\w`'\"./-]+)*")
 _ABOUT_VALUES = re.compile(r"(?:\b|_)values?\b", re.IGNORECASE)
 _SHAPE_OR_RANGE = re.compile(r"\b(?:shapes?|dims?|dimensions?|range|interval|between|within)$", re.IGNORECASE)
+_LONGEST_LEAD = 120
 _MOST_WORDS = {":": 8, "=": 3, "#": 3, "": 8}
 
 
 def _leads(text: str) -> list[tuple[str, int]]:
     """Every way to cut `text` into words that introduce values and what may be the values: (lead, start)."""
     found = [("", 0)]
-    for match in _INTRODUCER.finditer(text):
+    for match in _INTRODUCER.finditer(text[:_LONGEST_LEAD]):
         start = match.end() + (text[match.end() : match.end() + 1] == " ")
         glued = start == match.end() and match[0] not in ":=#"
         if not glued and _introduces(text[: match.end()]):

@@ -1,0 +1,46 @@
+"""Which element of an IR may stand in which: what a tolerant reader needs to know to guess where a tag is missing."""
+
+from __future__ import annotations
+
+import difflib
+
+_BODIES = ("body", "then_body", "else_body")
+_PORT_MAPS = ("port_map", "then_port_map", "else_port_map")
+_SECTIONS = {"layers", "edges", "rt_info", "meta_data", "quantization_parameters", "pre-process", "statistics"}
+
+CHILDREN: dict[str, frozenset[str]] = {
+    "": frozenset({"net", "layers", "layer", "edges"}),
+    "net": frozenset(_SECTIONS),
+    **{body: frozenset(_SECTIONS) for body in _BODIES},
+    "layers": frozenset({"layer"}),
+    "layer": frozenset({"data", "input", "output", "rt_info", "back_edges", *_BODIES, *_PORT_MAPS}),
+    "input": frozenset({"port"}),
+    "output": frozenset({"port"}),
+    "port": frozenset({"dim", "rt_info"}),
+    **{port_map: frozenset({"input", "output"}) for port_map in _PORT_MAPS},
+    "edges": frozenset({"edge"}),
+    "back_edges": frozenset({"edge"}),
+    "data": frozenset(),
+    "dim": frozenset(),
+    "edge": frozenset(),
+}
+"""Parent ("" is the text itself) to the children it may have."""
+
+NAMES = frozenset(CHILDREN) - {""} | _SECTIONS
+"""Every element name of the grammar."""
+
+LAYER_ATTRIBUTES = ("id", "name", "type", "version", "output_names")
+"""The attributes that stand on `<layer>` itself; an operator's own belong into `<data>`."""
+
+
+def is_free(name: str) -> bool:
+    """True for an element whose content the grammar does not lay down (rt_info, meta_data, ..., unknown ones)."""
+    return name not in CHILDREN
+
+
+def spelled_like(name: str, candidates: frozenset[str]) -> str | None:
+    """The candidate that `name` is a slip of: another letter case, or one or two letters wrong."""
+    if name in candidates:
+        return name
+    near = difflib.get_close_matches(name.lower(), sorted(candidates), n=1, cutoff=0.75)
+    return near[0] if near else None
