@@ -130,7 +130,7 @@ def _tensor(array: np.ndarray) -> Any:
     import openvino as ov
 
     kind = ElementType.of(array.dtype)
-    array = np.ascontiguousarray(array)
+    array = np.ascontiguousarray(array).reshape(array.shape)  # which makes 1D of a scalar
     if kind.name == "string":
         return ov.Tensor(array.astype(str))
     if array.dtype.kind in "biuf" and array.dtype.isbuiltin == 1:

@@ -1,0 +1,69 @@
+"""Boxes: overlap of rectangles and the greedy suppression that detection operators share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irexec.ops.operator import Array
+
+
+def overlaps(box: Array, boxes: Array, *, extra: float = 0.0) -> Array:
+    """Intersection over union of one box [4] with boxes [n, 4], all (low, low, high, high); 0 for empty boxes.
+
+    `extra` is added to every side: 1 for coordinates that name pixels, both ends included.
+    """
+    extra = boxes.dtype.type(extra)
+    sides = np.maximum(np.minimum(boxes[:, 2:], box[2:]) - np.maximum(boxes[:, :2], box[:2]) + extra, 0)
+    common = sides[:, 0] * sides[:, 1]
+    areas, area = areas_of(boxes, extra), areas_of(box[None], extra)[0]
+    union = areas + area - common
+    result: Array = np.zeros_like(common)
+    np.divide(common, union, out=result, where=(areas > 0) & (area > 0) & (union != 0))
+    return result
+
+
+def areas_of(boxes: Array, extra: float = 0.0) -> Array:
+    """Areas of boxes [n, 4]; 0 where a side is negative."""
+    sides = boxes[:, 2:] - boxes[:, :2] + boxes.dtype.type(extra)
+    areas: Array = np.where((sides > 0).all(axis=1), sides[:, 0] * sides[:, 1], 0)
+    return areas
+
+
+def descending(scores: Array) -> Array:
+    """Indices by falling score; among equals the lower index first."""
+    return np.argsort(-scores, kind="stable")
+
+
+def suppress(
+    boxes: Array, scores: Array, threshold: float, limit: int, *, extra: float = 0.0, eta: float = 1.0
+) -> Array:
+    """Greedy suppression: indices of the boxes kept, best first, at most `limit`.
+
+    A box goes when its overlap with one kept before is greater than `threshold`; with eta < 1 the threshold is
+    multiplied by it after each box kept while it is above 0.5.
+    """
+    order = descending(scores)
+    kept: list[int] = []
+    if eta < 1:
+        return _suppress_adaptively(boxes, order, threshold, limit, extra, eta)
+    while order.size and len(kept) < limit:
+        best, order = order[0], order[1:]
+        kept.append(int(best))
+        if order.size and len(kept) < limit:
+            order = order[overlaps(boxes[best], boxes[order], extra=extra) <= threshold]
+    return np.array(kept, np.intp)
+
+
+def _suppress_adaptively(boxes: Array, order: Array, threshold: float, limit: int, extra: float, eta: float) -> Array:
+    """A box is judged, when its turn comes, by the threshold of that moment."""
+    kept: list[int] = []
+    limit_now = np.float32(threshold)
+    for candidate in order:
+        if len(kept) == limit:
+            break
+        if kept and overlaps(boxes[candidate], boxes[kept], extra=extra).max() > limit_now:
+            continue
+        kept.append(int(candidate))
+        if limit_now > 0.5:
+            limit_now *= np.float32(eta)
+    return np.array(kept, np.intp)

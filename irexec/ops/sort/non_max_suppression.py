@@ -1,0 +1,334 @@
+"""NonMaxSuppression: of boxes that overlap, the ones with the best scores.
+
+Source: operation pages NonMaxSuppression-1, -3, -4, -5 and -9. What the pages leave open or OpenVINO does otherwise:
+equal scores go to the lower box index; a score equal to the threshold is taken (OpenVINO leaves it out); a box whose
+overlap equals iou_threshold stays; an iou_threshold of 0 keeps only boxes that do not overlap.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.boxes import overlaps, suppress
+from irexec.ops.extents import Extents
+from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator
+from irexec.ops.precision import widen
+from irexec.types import F32, FLOATS, INTEGERS, Dimension, ElementType, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T_MAX_BOXES: TypeAlias = Annotated[Array, Elements("T_MAX_BOXES", INTEGERS)]
+T_THRESHOLDS: TypeAlias = Annotated[Array, Elements("T_THRESHOLDS", FLOATS)]
+T_IND: TypeAlias = Annotated[Array, TypeFrom("output_type")]
+Encoding = Literal["corner", "center"]
+IndexType = Literal["i64", "i32"]
+
+
+def _scalar(value: Array | None) -> float:
+    return 0.0 if value is None else float(value.reshape(-1)[0])
+
+
+def _corners(boxes: Array, encoding: str) -> Array:
+    """Boxes [..., 4] as (y low, x low, y high, x high)."""
+    if encoding == "center":
+        x, y, width, height = np.moveaxis(boxes, -1, 0)
+        half_height, half_width = height / 2, width / 2
+        boxes = np.stack([y - half_height, x - half_width, y + half_height, x + half_width], axis=-1)
+    first, second = boxes[..., :2], boxes[..., 2:]
+    return np.concatenate([np.minimum(first, second), np.maximum(first, second)], axis=-1)
+
+
+def select(
+    boxes: Array,
+    scores: Array,
+    max_boxes: int,
+    iou_threshold: float,
+    score_threshold: float,
+    sigma: float,
+    encoding: str,
+    sort: bool,
+    *,
+    soft_cut: bool,
+) -> tuple[Array, Array]:
+    """Indices [n, 3] of the boxes selected, as (batch, class, box), and their scores [n]. `soft_cut`: as in opset 5."""
+    corners, scores = _corners(widen(boxes), encoding), widen(scores)
+    indices: list[Array] = [np.empty((0, 3), np.int64)]
+    values: list[Array] = [np.empty(0, scores.dtype)]
+    for batch, label in np.ndindex(scores.shape[:2]) if max_boxes > 0 else ():
+        candidates = np.flatnonzero(scores[batch, label] >= score_threshold)
+        area, score = corners[batch, candidates], scores[batch, label, candidates]
+        if sigma > 0:
+            kept, kept_scores = _soft(area, score, max_boxes, iou_threshold, score_threshold, sigma, soft_cut)
+        else:
+            kept = suppress(area, score, iou_threshold, max_boxes)
+            kept_scores = score[kept]
+        triplets = np.empty((len(kept), 3), np.int64)
+        triplets[:, 0], triplets[:, 1], triplets[:, 2] = batch, label, candidates[kept]
+        indices.append(triplets)
+        values.append(kept_scores)
+    chosen, found = np.concatenate(indices), np.concatenate(values)
+    if sort:
+        order = np.lexsort((chosen[:, 2], chosen[:, 1], chosen[:, 0], -found))
+        chosen, found = chosen[order], found[order]
+    return chosen, found
+
+
+def _soft(
+    boxes: Array, scores: Array, limit: int, threshold: float, lowest: float, sigma: float, cut: bool
+) -> tuple[Array, Array]:
+    """Soft suppression: each box kept lowers the scores of the boxes that overlap it."""
+    left = np.arange(len(scores))
+    scores = scores.copy()
+    kept: list[int] = []
+    values: list[float] = []
+    while left.size and len(kept) < limit:
+        position = int(np.argmax(scores[left]))
+        best = int(left[position])
+        if scores[best] < lowest:
+            break
+        kept.append(best)
+        values.append(scores[best])
+        left = np.delete(left, position)
+        overlap = overlaps(boxes[best], boxes[left])
+        scores[left] *= np.exp(scores.dtype.type(-0.5 / sigma) * overlap * overlap)
+        if cut:
+            left = left[overlap <= threshold]
+    return np.array(kept, np.intp), np.array(values, scores.dtype)
+
+
+def _check_inputs(check: Check, *inputs: TensorType | None, one_element: bool) -> Extents:
+    """C1: boxes. C2: scores. C3: each further input is a scalar (`one_element`: or a 1D tensor of one element)."""
+    boxes, scores, *others = inputs
+    extents = Extents(check)
+    extents.match("C1", "boxes", boxes, "num_batches", "num_boxes", 4)
+    extents.match("C2", "scores", scores, "num_batches", "num_classes", "num_boxes")
+    names = ("max_output_boxes_per_class", "iou_threshold", "score_threshold", "soft_nms_sigma")
+    for name, tensor in zip(names, others, strict=False):
+        if tensor is None or tensor.rank is None or tensor.rank == 0:
+            continue
+        vector = one_element and tensor.rank == 1 and tensor.shape[0].compatible(1)
+        allowed = "a scalar or one element" if one_element else "a scalar"
+        check("C3", vector, f"{name} has shape {tensor.shape}, expected {allowed}", port=name, allowed=allowed)
+    return extents
+
+
+def _most(boxes: Dimension, given: TensorType | None) -> Dimension:
+    """How many boxes a class may have: the number of boxes, bounded by max_output_boxes_per_class where it is known."""
+    if given is None:
+        return Dimension(0)
+    limit = given.scalar
+    if limit is None:
+        return Dimension(0, boxes.max)
+    limit = max(int(limit), 0)
+    return Dimension(min(boxes.min, limit), limit if boxes.max is None else min(boxes.max, limit))
+
+
+@operator("NonMaxSuppression", "opset9")
+def non_max_suppression_9(
+    boxes: T,
+    scores: T,
+    max_output_boxes_per_class: T_MAX_BOXES | None = None,
+    iou_threshold: T_THRESHOLDS | None = None,
+    score_threshold: T_THRESHOLDS | None = None,
+    soft_nms_sigma: T_THRESHOLDS | None = None,
+    /,
+    *,
+    box_encoding: Encoding = "corner",
+    sort_result_descending: bool = True,
+    output_type: IndexType = "i64",
+) -> tuple[T_IND, T_THRESHOLDS, T_IND]:
+    """selected_indices and selected_scores [n, 3] as (batch, class, box | score), and n [1].
+
+    Inputs left out are 0: nothing is selected without max_output_boxes_per_class.
+
+    C1: boxes is [num_batches, num_boxes, 4]. C2: scores is [num_batches, num_classes, num_boxes]. C3: the other inputs
+    are scalars or have one element.
+    """
+    return _select_5(
+        (boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold, soft_nms_sigma),
+        box_encoding,
+        sort_result_descending,
+        output_type,
+        soft_cut=False,
+    )
+
+
+def _select_5(
+    inputs: tuple[Array | None, ...], encoding: str, sort: bool, output_type: str, *, soft_cut: bool
+) -> tuple[Array, Array, Array]:
+    boxes, scores, max_boxes, iou_threshold, score_threshold, sigma = inputs
+    assert boxes is not None and scores is not None
+    indices, values = select(
+        boxes,
+        scores,
+        int(_scalar(max_boxes)),
+        _scalar(iou_threshold),
+        _scalar(score_threshold),
+        _scalar(sigma),
+        encoding,
+        sort,
+        soft_cut=soft_cut,
+    )
+    given = next((t for t in (iou_threshold, score_threshold, sigma) if t is not None), None)
+    kind = ElementType.by_name[output_type].dtype
+    selected_scores = np.empty(indices.shape, np.float32 if given is None else given.dtype)
+    selected_scores[:, :2] = indices[:, :2]
+    selected_scores[:, 2] = values
+    return indices.astype(kind), selected_scores, np.array([len(indices)], kind)
+
+
+@non_max_suppression_9.shapes
+def _shapes_5(
+    check: Check,
+    boxes: TensorType,
+    scores: TensorType,
+    max_boxes: TensorType | None,
+    iou_threshold: TensorType | None,
+    score_threshold: TensorType | None,
+    sigma: TensorType | None,
+    **attributes: object,
+) -> tuple[PartialShape, TensorType, PartialShape]:
+    thresholds = (iou_threshold, score_threshold, sigma)
+    extents = _check_inputs(check, boxes, scores, max_boxes, *thresholds, one_element=True)
+    each = _most(extents["num_boxes"], max_boxes)
+    most = each * extents["num_batches"] * extents["num_classes"]
+    shape = PartialShape([Dimension(0, most.max), 3])
+    given = next((t.element_type for t in thresholds if t is not None), F32)
+    return shape, TensorType(given, shape), PartialShape([1])
+
+
+@operator("NonMaxSuppression", "opset5")
+def non_max_suppression_5(
+    boxes: T,
+    scores: T,
+    max_output_boxes_per_class: T_MAX_BOXES | None = None,
+    iou_threshold: T_THRESHOLDS | None = None,
+    score_threshold: T_THRESHOLDS | None = None,
+    soft_nms_sigma: T_THRESHOLDS | None = None,
+    /,
+    *,
+    box_encoding: Encoding = "corner",
+    sort_result_descending: bool = True,
+    output_type: IndexType = "i64",
+) -> tuple[T_IND, T_THRESHOLDS, T_IND]:
+    """As NonMaxSuppression-9, but soft suppression drops boxes whose overlap is above iou_threshold.
+
+    C1 to C3 as NonMaxSuppression-9.
+    """
+    return _select_5(
+        (boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold, soft_nms_sigma),
+        box_encoding,
+        sort_result_descending,
+        output_type,
+        soft_cut=True,
+    )
+
+
+non_max_suppression_5.shapes(_shapes_5)
+
+
+def _fill(indices: Array, rows: int, kind: ElementType) -> Array:
+    """The first `rows` indices, filled up with -1."""
+    result = np.full((rows, 3), -1, kind.dtype)
+    taken = indices[:rows]
+    result[: len(taken)] = taken
+    return result
+
+
+@operator("NonMaxSuppression", "opset4")
+def non_max_suppression_4(
+    boxes: T,
+    scores: T,
+    max_output_boxes_per_class: T_MAX_BOXES | None = None,
+    iou_threshold: T_THRESHOLDS | None = None,
+    score_threshold: T_THRESHOLDS | None = None,
+    /,
+    *,
+    box_encoding: Encoding = "corner",
+    sort_result_descending: bool = True,
+    output_type: IndexType = "i64",
+) -> T_IND:
+    """selected_indices [min(num_boxes, max_output_boxes_per_class) * num_batches * num_classes, 3], filled with -1.
+
+    C1: boxes is [num_batches, num_boxes, 4]. C2: scores is [num_batches, num_classes, num_boxes]. C3: the other inputs
+    are scalars.
+    """
+    limit = max(int(_scalar(max_output_boxes_per_class)), 0)
+    thresholds = _scalar(iou_threshold), _scalar(score_threshold)
+    indices, _ = select(boxes, scores, limit, *thresholds, 0.0, box_encoding, sort_result_descending, soft_cut=False)
+    batches, classes, count = scores.shape
+    return _fill(indices, min(count, limit) * batches * classes, ElementType.by_name[output_type])
+
+
+@non_max_suppression_4.shapes
+def _(check: Check, *inputs: TensorType | None, **attributes: object) -> PartialShape:
+    extents = _check_inputs(check, *inputs, one_element=False)
+    each = _most(extents["num_boxes"], inputs[2])
+    return PartialShape([each * extents["num_batches"] * extents["num_classes"], 3])
+
+
+@operator("NonMaxSuppression", "opset3")
+def non_max_suppression_3(
+    boxes: T,
+    scores: T,
+    max_output_boxes_per_class: T_MAX_BOXES | None = None,
+    iou_threshold: T_THRESHOLDS | None = None,
+    score_threshold: T_THRESHOLDS | None = None,
+    /,
+    *,
+    box_encoding: Encoding = "corner",
+    sort_result_descending: bool = True,
+    output_type: IndexType = "i64",
+) -> T_IND:
+    """selected_indices [min(num_boxes, max_output_boxes_per_class * num_classes), 3], cut or filled with -1.
+
+    C1 to C3 as NonMaxSuppression-4.
+    """
+    limit = max(int(_scalar(max_output_boxes_per_class)), 0)
+    thresholds = _scalar(iou_threshold), _scalar(score_threshold)
+    indices, _ = select(boxes, scores, limit, *thresholds, 0.0, box_encoding, sort_result_descending, soft_cut=False)
+    return _fill(indices, min(scores.shape[2], limit * scores.shape[1]), ElementType.by_name[output_type])
+
+
+@non_max_suppression_3.shapes
+def _shapes_3(check: Check, *inputs: TensorType | None, **attributes: object) -> PartialShape:
+    extents = _check_inputs(check, *inputs, one_element=False)
+    boxes, classes, given = extents["num_boxes"], extents["num_classes"], inputs[2]
+    limit = 0 if given is None else given.scalar
+    if limit is None:
+        return PartialShape([Dimension(0, boxes.max), 3])
+    most = classes * max(int(limit), 0)
+    highs = [m for m in (boxes.max, most.max) if m is not None]
+    return PartialShape([Dimension(min(boxes.min, most.min), min(highs) if highs else None), 3])
+
+
+@operator("NonMaxSuppression", "opset1")
+def non_max_suppression_1(
+    boxes: T,
+    scores: T,
+    max_output_boxes_per_class: T_MAX_BOXES | None = None,
+    iou_threshold: T_THRESHOLDS | None = None,
+    score_threshold: T_THRESHOLDS | None = None,
+    /,
+    *,
+    box_encoding: Encoding = "corner",
+    sort_result_descending: bool = True,
+) -> Annotated[Array, Elements("I64", {ElementType.by_name["i64"]})]:
+    """As NonMaxSuppression-3 with i64 indices.
+
+    C1 to C3 as NonMaxSuppression-4.
+    """
+    result: Array = non_max_suppression_3(
+        boxes,
+        scores,
+        max_output_boxes_per_class,
+        iou_threshold,
+        score_threshold,
+        box_encoding=box_encoding,
+        sort_result_descending=sort_result_descending,
+    )
+    return result
+
+
+non_max_suppression_1.shapes(_shapes_3)
