@@ -17,12 +17,12 @@ def integers(array: Array) -> list[int]:
     return [int(v) for v in np.asarray(array).ravel().tolist()]
 
 
-def into(result: Array, out: Array | None) -> Array:
-    """The result, copied into `out` when it is given. A view stays a view without `out`."""
-    if out is None:
-        return result
-    np.copyto(out, result, casting="unsafe")
-    return out
+def into(result: Array, out: Array | None, source: Array | None = None) -> Array:
+    """The result, copied into `out` when it is given. Where it may be a view of `source`, it is copied in any case."""
+    if out is not None:
+        np.copyto(out, result, casting="unsafe")
+        return out
+    return result if source is None or not np.may_share_memory(result, source) else result.copy()
 
 
 def axis_of(constraint: str, axis: int, rank: int, port: str | None = None) -> int:

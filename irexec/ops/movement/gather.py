@@ -90,7 +90,7 @@ def _take(data: Array, index: Array, at: int, batch: int, out: Array | None) -> 
     if index.ndim == 0:
         # Basic indexing keeps an array (of strings, too) where np.take would give a scalar.
         picked = data[(slice(None),) * at + (int(index), ...)]
-        return into(picked, out)
+        return into(picked, out, data)
     # "wrap" counts negative indices from the end and, unlike "raise", writes to `out` without a buffer.
     result: Array = np.take(data, index, at, out, "wrap" if data.shape[at] else "raise")
     return result

@@ -1,0 +1,150 @@
+"""BatchToSpace and SpaceToBatch: elements moved between the batch and blocks of the other dimensions.
+
+Source: operation pages BatchToSpace-2, SpaceToBatch-2.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import filled, has_length, integers, into
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
+
+
+@operator("BatchToSpace", "opset2")
+def batch_to_space_2(
+    data: T, block_shape: T_INT, crops_begin: T_INT, crops_end: T_INT, /, *, out: Array | None = None
+) -> T:
+    """[batch, D1, ...] to [batch / product(block_shape), D1 * block_shape[1] - crops, ...].
+
+    Raises ConstraintError C1 unless block_shape[0] is 1 and crops at 0 are 0, C2 when crops are negative or exceed
+    the grown dimension, C4 for a block below 1, C5 unless there is one value per dimension, C6 when the product of
+    block_shape does not divide the batch. Shape rule: C3 data has rank 2 or more.
+    """
+    blocks, begin, end = _checked(data.ndim, block_shape, crops_begin, crops_end)
+    batch, *space = data.shape
+    inner = blocks[1:]
+    rest, left = divmod(batch, prod(blocks))
+    require("C6", left == 0, f"batch {batch} is no multiple of the blocks' {prod(blocks)}", port="block_shape")
+    n = len(space)
+    parts = data.reshape(*inner, rest, *space)
+    grown = [d * b for d, b in zip(space, inner, strict=True)]
+    order = [n, *(axis for i in range(n) for axis in (n + 1 + i, i))]
+    fits = all(b + e <= g for b, e, g in zip(begin[1:], end[1:], grown, strict=True))
+    require("C2", fits, f"crops {begin[1:]} and {end[1:]} exceed {grown}", port="crops_begin")
+    whole = parts.transpose(order).reshape(rest, *grown)
+    kept = tuple(slice(b, g - e) for b, g, e in zip(begin[1:], grown, end[1:], strict=True))
+    return into(whole[(slice(None), *kept)], out, data)
+
+
+@operator("SpaceToBatch", "opset2")
+def space_to_batch_2(
+    data: T, block_shape: T_INT, pads_begin: T_INT, pads_end: T_INT, /, *, out: Array | None = None
+) -> T:
+    """[batch, D1, ...], padded with zeros, to [batch * product(block_shape), padded D1 / block_shape[1], ...].
+
+    Raises ConstraintError C1 unless block_shape[0] is 1 and pads at 0 are 0, C2 for a negative pad, C4 for a block
+    below 1, C5 unless there is one value per dimension, C6 when a block does not divide its padded dimension.
+    Shape rule: C3 data has rank 2 or more.
+    """
+    blocks, begin, end = _checked(data.ndim, block_shape, pads_begin, pads_end)
+    padded = [b + n + e for b, n, e in zip(begin, data.shape, end, strict=True)]
+    divides = all(n % b == 0 for n, b in zip(padded, blocks, strict=True))
+    require("C6", divides, f"padded dimensions {padded} are no multiples of {blocks}", port="block_shape")
+    if padded != list(data.shape):
+        wide = np.zeros(padded, data.dtype)
+        wide[tuple(slice(b, b + n) for b, n in zip(begin, data.shape, strict=True))] = data
+        data = wide
+    batch, *space = padded
+    small = [n // b for n, b in zip(space, blocks[1:], strict=True)]
+    parts = data.reshape(batch, *(part for pair in zip(small, blocks[1:], strict=True) for part in pair))
+    n = len(space)
+    order = [*(2 + 2 * i for i in range(n)), 0, *(1 + 2 * i for i in range(n))]
+    return into(parts.transpose(order).reshape(batch * prod(blocks), *small), out, data)
+
+
+def _checked(rank: int, *inputs: Array) -> tuple[list[int], list[int], list[int]]:
+    blocks, begin, end = map(integers, inputs)
+    require("C5", len(blocks) == len(begin) == len(end) == rank, f"expected {rank} values", port="block_shape")
+    require("C4", min(blocks) >= 1, f"block_shape {blocks} has a value below 1", port="block_shape")
+    require("C2", min(begin + end) >= 0, f"{begin} or {end} has a negative value")
+    require("C1", (blocks[0], begin[0], end[0]) == (1, 0, 0), "the batch is neither divided nor padded")
+    return blocks, begin, end
+
+
+Known = list[int] | None
+
+
+def _known(check: Check, data: TensorType, blocks: TensorType, **edges: TensorType) -> tuple[Known, Known, Known]:
+    check("C3", data.rank is None or data.rank > 1, f"data has rank {data.rank}, expected 2 or more", port="data")
+    check("C4", min(blocks.ints or [1]) >= 1, f"block_shape is {blocks.ints}, expected 1 or more", port="block_shape")
+    found = [blocks.ints]
+    for name, tensor in {"block_shape": blocks, **edges}.items():
+        has_length(check, "C5", tensor, data.rank, name)
+        values, first = tensor.ints, int(name == "block_shape")
+        message = f"{name} starts with {(values or [first])[0]}, expected {first}: the batch stays as it is"
+        check("C1", not values or values[0] == first, message, port=name)
+        if name in edges:
+            check("C2", min(values or [0]) >= 0, f"{name} is {values}, expected no negative value", port=name)
+            found.append(values)
+    fitting = [v if v is not None and len(v) == data.rank else None for v in found]
+    return fitting[0], fitting[1], fitting[2]
+
+
+@batch_to_space_2.shapes
+def _(
+    check: Check, data: TensorType, block_shape: TensorType, crops_begin: TensorType, crops_end: TensorType
+) -> PartialShape:
+    blocks, begin, end = _known(check, data, block_shape, crops_begin=crops_begin, crops_end=crops_end)
+    if data.rank is None or blocks is None:
+        return PartialShape.dynamic(data.rank)
+    dims = [_divided(check, data.shape[0], prod(blocks), "the batch of data")]
+    for axis in range(1, data.rank):
+        grown = data.shape[axis] * max(blocks[axis], 1)
+        if begin is None or end is None:
+            dims.append(Dimension(0, grown.max))
+            continue
+        crop = max(begin[axis], 0) + max(end[axis], 0)
+        message = f"crops of {crop} elements exceed dimension {axis}, {grown} after growing"
+        check("C2", grown.max is None or crop <= grown.max, message, port="crops_begin")
+        dims.append(grown - crop)
+    return PartialShape(dims)
+
+
+@space_to_batch_2.shapes
+def _(
+    check: Check, data: TensorType, block_shape: TensorType, pads_begin: TensorType, pads_end: TensorType
+) -> PartialShape:
+    blocks, begin, end = _known(check, data, block_shape, pads_begin=pads_begin, pads_end=pads_end)
+    if data.rank is None or blocks is None:
+        return PartialShape.dynamic(data.rank)
+    dims = [data.shape[0] * max(prod(blocks), 0)]
+    for axis in range(1, data.rank):
+        if begin is None or end is None:
+            dims.append(ANY_DIMENSION)
+            continue
+        padded = data.shape[axis] + max(begin[axis], 0) + max(end[axis], 0)
+        dims.append(_divided(check, padded, blocks[axis], f"padded dimension {axis}"))
+    return PartialShape(dims)
+
+
+def _divided(check: Check, extent: Dimension, parts: int, what: str) -> Dimension:
+    if parts < 1:
+        return ANY_DIMENSION
+    message = f"{what} is {extent}, no multiple of {parts}"
+    check("C6", extent.is_dynamic or extent.value % parts == 0, message, port="block_shape")
+    low, high = extent.ceildiv(parts).min, (extent // parts).max
+    return Dimension(low, high) if high is None or low <= high else ANY_DIMENSION
+
+
+@batch_to_space_2.draw("block_shape", "crops_begin", "crops_end")
+@space_to_batch_2.draw("block_shape", "pads_begin", "pads_end")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    return filled(types, port, int(port == "block_shape"))

@@ -1,0 +1,134 @@
+"""Broadcast: a tensor replicated to a given shape.
+
+Source: operation pages Broadcast-1, Broadcast-3. OpenVINO writes "none" for the mode "explicit" of Broadcast-1.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import ReaderDefault
+from irexec.ops.axes import axes_of, filled, has_length, integers, known_axes, length_of
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules import has_rank
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INTEGERS)]
+T_AXES: TypeAlias = Annotated[Array, Elements("T_AXES", INTEGERS)]
+
+
+@operator("Broadcast", "opset3", view="data", values="kernel")
+def broadcast_3(
+    data: T,
+    target_shape: T_SHAPE,
+    axes_mapping: T_AXES | None = None,
+    /,
+    *,
+    mode: Literal["numpy", "explicit", "bidirectional"] = "numpy",
+) -> T:
+    """`data` as if it had `target_shape`: a read-only view.
+
+    Modes: "numpy" aligns the last dimensions, "bidirectional" also broadcasts the target to `data`, "explicit" puts
+    dimension d of `data` at axes_mapping[d] of the target.
+
+    Raises ConstraintError C1 when a dimension is neither 1 nor the target's (for "bidirectional": nor is that 1),
+    C2 unless axes_mapping has one value per dimension of `data`, C4 when these are not strictly ascending axes of the
+    target, C5 for a negative extent. Shape rule: C3 target_shape and axes_mapping are 1D, C6 "explicit" needs
+    axes_mapping.
+    """
+    target = tuple(integers(target_shape))
+    require(
+        "C5", min(target, default=0) >= 0, f"target_shape {list(target)} has a negative extent", port="target_shape"
+    )
+    if mode == "explicit":
+        require("C6", axes_mapping is not None, "mode 'explicit' needs axes_mapping", port="axes_mapping")
+        axes = [] if axes_mapping is None else axes_of("C4", axes_mapping, len(target), "axes_mapping")
+        require("C2", len(axes) == data.ndim, f"{len(axes)} axes for rank {data.ndim}", port="axes_mapping")
+        require("C4", axes == sorted(set(axes)), f"axes_mapping {axes} is not ascending", port="axes_mapping")
+        placed = [1] * len(target)
+        for axis, extent in zip(axes, data.shape, strict=True):
+            placed[axis] = extent
+        data = data.reshape(placed)
+    try:
+        if mode == "bidirectional":
+            target = np.broadcast_shapes(data.shape, target)
+        view: Array = np.broadcast_to(data, target)
+    except ValueError:
+        require("C1", False, f"{list(data.shape)} does not broadcast to {list(target)}", port="data")
+        raise
+    return view
+
+
+@operator("Broadcast", "opset1", view="data", values="kernel")
+def broadcast_1(
+    data: T,
+    target_shape: T_SHAPE,
+    axes_mapping: T_AXES | None = None,
+    /,
+    *,
+    mode: Annotated[Literal["numpy", "explicit", "none"], ReaderDefault("none")] = "numpy",
+) -> T:
+    """As Broadcast-3, without the mode "bidirectional". Constraints likewise."""
+    view: Array = broadcast_3(data, target_shape, axes_mapping, mode="explicit" if mode == "none" else mode)
+    return view
+
+
+@broadcast_1.shapes
+@broadcast_3.shapes
+def _(
+    check: Check, data: TensorType, target_shape: TensorType, axes_mapping: TensorType | None = None, *, mode: str
+) -> PartialShape:
+    has_rank(check, "C3", target_shape, 1, "target_shape")
+    known, length = target_shape.known, length_of(target_shape)
+    negative = [n for n in known or () if isinstance(n, int) and n < 0]
+    check("C5", not negative, f"target_shape has the negative extents {negative}", port="target_shape")
+    target = PartialShape.dynamic(length)
+    if known is not None:
+        target = PartialShape(ANY_DIMENSION if isinstance(n, int) and n < 0 else n for n in known)
+    if mode in ("explicit", "none"):
+        if check("C6", axes_mapping is not None, "mode 'explicit' needs axes_mapping") and axes_mapping is not None:
+            _explicit(check, data, target, axes_mapping)
+        return target
+    if data.rank is None or target.rank is None:
+        return PartialShape.dynamic() if mode == "bidirectional" else target
+    if mode == "bidirectional":
+        both = data.shape.broadcast(target)
+        message = f"data {data.shape} and target_shape {target} do not broadcast"
+        check("C1", both is not None, message, port="data", found=str(data.shape), allowed=str(target))
+        return PartialShape.dynamic(max(data.rank, target.rank)) if both is None else both
+    lead = target.rank - data.rank
+    fits = lead >= 0 and all(map(_replicates, data.shape, target.dims[max(lead, 0) :]))
+    message = f"data {data.shape} does not broadcast to target_shape {target}"
+    check("C1", fits, message, port="data", found=str(data.shape), allowed=str(target))
+    return target
+
+
+def _replicates(extent: Dimension, target: Dimension) -> bool:
+    return extent.contains(1) or extent.compatible(target)
+
+
+def _explicit(check: Check, data: TensorType, target: PartialShape, axes_mapping: TensorType) -> None:
+    has_length(check, "C2" if axes_mapping.rank in (None, 1) else "C3", axes_mapping, data.rank, "axes_mapping")
+    axes = known_axes(check, "C4", axes_mapping, target.rank, "axes_mapping")
+    if axes is None:
+        return
+    check("C4", axes == sorted(set(axes)), f"axes_mapping {axes} is not ascending", port="axes_mapping")
+    if data.rank == len(axes):
+        for number, (axis, extent) in enumerate(zip(axes, data.shape, strict=True)):
+            message = f"dimension {number} of data is {extent}, expected 1 or {target[axis]}, target dimension {axis}"
+            check("C1", _replicates(extent, target[axis]), message, port="data")
+
+
+@broadcast_1.draw("target_shape", "axes_mapping")
+@broadcast_3.draw("target_shape", "axes_mapping")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    """The shape of data, at the front for "explicit", led by twos otherwise."""
+    if port == "axes_mapping":
+        return filled(types, port, np.arange(types[port].shape[0].value))
+    extents, length = list(types["data"].shape.to_shape()), types[port].shape[0].value
+    others = [2] * max(length - len(extents), 0)
+    placed = extents + others if attributes["mode"] in ("explicit", "none") else others + extents
+    return filled(types, port, placed[len(placed) - length :])

@@ -1,0 +1,130 @@
+"""Col2Im: sliding blocks combined into an image.
+
+Source: operation page Col2Im-15. The page has output_size, kernel_size and stride as attributes; OpenVINO reads and
+writes the first two as inputs and the last as `strides`. irexec takes both forms.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import Alias, NonNegativeInts, PositiveInts
+from irexec.ops.axes import filled, has_length, integers
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.precision import narrow, widen
+from irexec.ops.rules import has_rank
+from irexec.types import ANY_DIMENSION, BOOLEAN, INDICES, NUMERIC, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
+Size: TypeAlias = tuple[int, ...]
+
+
+@operator("Col2Im", "opset15")
+def col2im_15(
+    data: T,
+    output_size: T_IND | None = None,
+    kernel_size: T_IND | None = None,
+    /,
+    *,
+    size: Annotated[NonNegativeInts, Alias("output_size")] = (),
+    kernel: Annotated[NonNegativeInts, Alias("kernel_size")] = (),
+    dilations: PositiveInts = (1, 1),
+    pads_begin: NonNegativeInts = (0, 0),
+    pads_end: NonNegativeInts = (0, 0),
+    stride: PositiveInts = (1, 1),
+    strides: PositiveInts = (),
+) -> T:
+    """[N, C * product(kernel_size), L] blocks (N may be missing) to images [N, C, *output_size]; overlaps add up.
+
+    Constraints: C1 the last dimension is the number L of blocks that fit, C2 output_size and C3 kernel_size are given
+    and have two values, C4 dilations, pads and stride have two values, C5 data has rank 2 or 3, C6 the blocks'
+    dimension is a multiple of product(kernel_size).
+    """
+    extents = list(size) if output_size is None else integers(output_size)
+    window = list(kernel) if kernel_size is None else integers(kernel_size)
+    require("C2", len(extents) == 2, f"output_size is {extents}, expected two values", port="output_size")
+    require("C3", len(window) == 2, f"kernel_size is {window}, expected two values", port="kernel_size")
+    steps = strides or stride
+    fits = _fitting(extents, window, dilations, pads_begin, pads_end, steps)
+    blocks = widen(data if data.ndim == 3 else data[None])
+    channels, rest = divmod(blocks.shape[1], max(prod(window), 1))
+    require("C6", rest == 0, f"{blocks.shape[1]} values are no multiple of kernel {window}", port="data")
+    require("C1", blocks.shape[2] == prod(fits), f"{blocks.shape[2]} blocks, expected {prod(fits)}", port="data")
+    parts = blocks.reshape(len(blocks), channels, *window, *fits)
+    padded = [b + n + e for b, n, e in zip(pads_begin, extents, pads_end, strict=True)]
+    image = np.zeros((len(blocks), channels, *padded), parts.dtype)
+    reach = [(count - 1) * step + 1 for count, step in zip(fits, steps, strict=True)]
+    for row in range(window[0]):
+        for column in range(window[1]):
+            top, left = row * dilations[0], column * dilations[1]
+            image[:, :, top : top + reach[0] : steps[0], left : left + reach[1] : steps[1]] += parts[:, :, row, column]
+    rows, columns = (slice(b, b + n) for b, n in zip(pads_begin, extents, strict=True))
+    result = image[:, :, rows, columns]
+    return narrow(result if data.ndim == 3 else result[0], data.dtype)
+
+
+def _fitting(
+    size: Size | list[int], kernel: Size | list[int], dilations: Size, begin: Size, end: Size, stride: Size
+) -> list[int]:
+    """The number of blocks along each spatial dimension."""
+    spans = zip(size, kernel, dilations, begin, end, stride, strict=True)
+    return [max((n + b + e - d * (k - 1) - 1) // s + 1, 0) for n, k, d, b, e, s in spans]
+
+
+@col2im_15.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    output_size: TensorType | None = None,
+    kernel_size: TensorType | None = None,
+    *,
+    size: Size,
+    kernel: Size,
+    **lists: Size,
+) -> PartialShape:
+    has_rank(check, "C5", data, (2, 3), "data")
+    extents = _two(check, "C2", "output_size", output_size, size)
+    window = _two(check, "C3", "kernel_size", kernel_size, kernel)
+    steps = lists["strides"] or lists["stride"]
+    lists = {name: lists[name] for name in ("dilations", "pads_begin", "pads_end")}
+    pairs = [
+        check("C4", len(v) == 2, f"{name} has {len(v)} values, expected 2", attribute=name)
+        for name, v in (*lists.items(), ("stride", steps))
+    ]
+    if data.rank not in (2, 3):
+        return PartialShape.dynamic()
+    *batch, values, count = data.shape
+    channels = ANY_DIMENSION
+    if window is not None and prod(window):
+        message = f"dimension {len(batch)} of data is {values}, no multiple of kernel_size {window}"
+        check("C6", values.is_dynamic or values.value % prod(window) == 0, message, port="data")
+        channels = values // prod(window)
+    if extents is None:
+        return PartialShape([*batch, channels, ANY_DIMENSION, ANY_DIMENSION])
+    if window is not None and all(pairs):
+        fits = prod(_fitting(extents, window, lists["dilations"], lists["pads_begin"], lists["pads_end"], steps))
+        message = f"data has {count} blocks, expected {fits}"
+        check("C1", count.contains(fits), message, port="data", found=str(count), allowed=str(fits))
+    return PartialShape([*batch, channels, *extents])
+
+
+def _two(check: Check, constraint: str, name: str, port: TensorType | None, attribute: Size) -> list[int] | None:
+    """The two values of an input, or of the attribute that stands for it."""
+    if port is None:
+        message = f"{name} has {len(attribute)} values, expected 2"
+        return list(attribute) if check(constraint, len(attribute) == 2, message, attribute=name) else None
+    values = port.ints if has_length(check, constraint, port, 2, name) else None
+    if values is None:
+        return None
+    ok = min(values) >= 0
+    return values if check(constraint, ok, f"{name} is {values}, expected no negative value", port=name) else None
+
+
+@col2im_15.draw("kernel_size", "output_size")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    """Blocks of one element, in one column."""
+    return filled(types, port, 1 if port == "kernel_size" else [types["data"].shape.dims[-1].value, 1])

@@ -1,0 +1,94 @@
+"""DepthToSpace and SpaceToDepth: elements moved between the channels and blocks of the spatial dimensions.
+
+Source: operation pages DepthToSpace-1, SpaceToDepth-1.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from irexec.ops.attributes import Positive, ReaderDefault
+from irexec.ops.axes import into
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.types import ANY, ANY_DIMENSION, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+BlockSize: TypeAlias = Annotated[Positive, ReaderDefault(0)]
+BlockMode: TypeAlias = Literal["blocks_first", "depth_first"]
+
+
+@operator("DepthToSpace", "opset1")
+def depth_to_space_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, out: Array | None = None) -> T:
+    """[N, C, D1..DK] to [N, C / block_size^K, D1 * block_size, ...]: channels become blocks of space.
+
+    "blocks_first": C is [block_size, ..., block_size, new depth], "depth_first": [new depth, block_size, ...].
+
+    Raises ConstraintError C1 when block_size^K does not divide C. Shape rule: C2 data has rank 3 or more.
+    """
+    n, channels, *space = data.shape
+    k = len(space)
+    depth, rest = divmod(channels, block_size**k)
+    require("C1", rest == 0, f"{channels} channels are no multiple of {block_size}^{k}", port="data")
+    blocks = (block_size,) * k
+    first = mode == "blocks_first"
+    parts = data.reshape(n, *((*blocks, depth) if first else (depth, *blocks)), *space)
+    depth_at, block_at = (k + 1, 1) if first else (1, 2)
+    order = [0, depth_at]
+    for i in range(k):
+        order += [k + 2 + i, block_at + i]
+    return into(parts.transpose(order).reshape(n, depth, *(d * block_size for d in space)), out, data)
+
+
+@operator("SpaceToDepth", "opset1")
+def space_to_depth_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, out: Array | None = None) -> T:
+    """[N, C, D1..DK] to [N, C * block_size^K, D1 / block_size, ...]: blocks of space become channels.
+
+    "blocks_first": the new channels are [block_size, ..., block_size, C], "depth_first": [C, block_size, ...].
+
+    Raises ConstraintError C1 when block_size does not divide each spatial dimension.
+    Shape rule: C2 data has rank 3 or more.
+    """
+    n, channels, *space = data.shape
+    k = len(space)
+    divides = all(d % block_size == 0 for d in space)
+    require("C1", divides, f"spatial dimensions {space} are no multiples of {block_size}", port="data")
+    small = [d // block_size for d in space]
+    parts = data.reshape(n, channels, *(part for d in small for part in (d, block_size)))
+    spots, offsets = [2 + 2 * i for i in range(k)], [3 + 2 * i for i in range(k)]
+    order = [0, *offsets, 1, *spots] if mode == "blocks_first" else [0, 1, *offsets, *spots]
+    return into(parts.transpose(order).reshape(n, channels * block_size**k, *small), out, data)
+
+
+def _split(check: Check, extent: Dimension, parts: int, what: str) -> Dimension:
+    """The extent divided into equal parts; a breach of C1 when that leaves a rest."""
+    if not extent.is_static:
+        low, high = extent.ceildiv(parts).min, (extent // parts).max
+        return Dimension(low, high) if high is None or low <= high else ANY_DIMENSION
+    message = f"{what} is {extent}, no multiple of {parts}"
+    check("C1", extent.value % parts == 0, message, port="data", attribute="block_size")
+    return extent // parts
+
+
+def _spatial(check: Check, data: TensorType) -> int:
+    """The number of spatial dimensions."""
+    enough = len(data.shape) > 2
+    check("C2", enough, f"data has rank {data.rank}, expected 3 or more", port="data", allowed="rank 3 or more")
+    return len(data.shape) - 2 if enough else 0
+
+
+@depth_to_space_1.shapes
+def _(check: Check, data: TensorType, *, block_size: int, mode: str) -> PartialShape:
+    k = _spatial(check, data)
+    if not k:
+        return data.shape
+    depth = _split(check, data.shape[1], block_size**k, "the channel dimension of data")
+    return PartialShape([data.shape[0], depth, *(d * block_size for d in data.shape[2:])])
+
+
+@space_to_depth_1.shapes
+def _(check: Check, data: TensorType, *, block_size: int, mode: str) -> PartialShape:
+    k = _spatial(check, data)
+    if not k:
+        return data.shape
+    small = [_split(check, d, block_size, f"dimension {i + 2} of data") for i, d in enumerate(data.shape[2:])]
+    return PartialShape([data.shape[0], data.shape[1] * block_size**k, *small])

@@ -1,0 +1,95 @@
+"""ExtractImagePatches: the patches that a window sees, stacked in the depth dimension.
+
+Source: operation page ExtractImagePatches-3.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import PositiveInts
+from irexec.ops.axes import into
+from irexec.ops.operator import Array, Check, Elements, operator
+from irexec.ops.rules import has_rank
+from irexec.types import ANY, ANY_DIMENSION, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+AutoPad: TypeAlias = Literal["valid", "same_upper", "same_lower"]
+
+
+@operator("ExtractImagePatches", "opset3")
+def extract_image_patches_3(
+    data: T,
+    /,
+    *,
+    sizes: PositiveInts,
+    strides: PositiveInts,
+    rates: PositiveInts,
+    auto_pad: AutoPad,
+    out: Array | None = None,
+) -> T:
+    """[batch, depth, rows, cols] to [batch, sizes[0] * sizes[1] * depth, out rows, out cols].
+
+    The depth of the result is [row in the patch, column in the patch, depth of data]; `rates` is the distance of a
+    patch's elements, "same_upper" and "same_lower" pad with zeros to ceil(extent / stride) patches.
+
+    Shape rule: C1 sizes, strides and rates have two values each, C2 data has rank 4.
+    """
+    batch, depth, *space = data.shape
+    counts, befores, padded = [], [], []
+    for extent, size, stride, rate in zip(space, sizes, strides, rates, strict=True):
+        count, before, after = _fit(extent, size, stride, rate, auto_pad)
+        counts.append(count)
+        befores.append(before)
+        padded.append(before + extent + after)
+    if padded != space:
+        wide = np.zeros((batch, depth, *padded), data.dtype)
+        wide[:, :, befores[0] : befores[0] + space[0], befores[1] : befores[1] + space[1]] = data
+        data = wide
+    if 0 in counts:
+        return into(np.zeros((batch, sizes[0] * sizes[1] * depth, *counts), data.dtype), out)
+    reach = [(size - 1) * rate + 1 for size, rate in zip(sizes, rates, strict=True)]
+    windows = np.lib.stride_tricks.sliding_window_view(data, reach, (2, 3))
+    # [batch, depth, out rows, out cols, row in patch, column in patch]
+    patches = windows[:, :, :: strides[0], :: strides[1], :: rates[0], :: rates[1]][:, :, : counts[0], : counts[1]]
+    result = patches.transpose(0, 4, 5, 1, 2, 3)
+    return into(result.reshape(batch, sizes[0] * sizes[1] * depth, *counts), out, data)
+
+
+def _fit(extent: int, size: int, stride: int, rate: int, auto_pad: str) -> tuple[int, int, int]:
+    """How many patches fit, and the zeros before and after."""
+    reach = (size - 1) * rate + 1
+    if auto_pad == "valid":
+        return max((extent - reach) // stride + 1, 0), 0, 0
+    count = -(-extent // stride)
+    total = max((count - 1) * stride + reach - extent, 0)
+    less, more = total // 2, total - total // 2
+    return (count, less, more) if auto_pad == "same_upper" else (count, more, less)
+
+
+@extract_image_patches_3.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    *,
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    rates: tuple[int, ...],
+    auto_pad: str,
+) -> PartialShape:
+    lists = {"sizes": sizes, "strides": strides, "rates": rates}
+    pairs = [
+        check("C1", len(values) == 2, f"{name} has {len(values)} values, expected 2", attribute=name)
+        for name, values in lists.items()
+    ]
+    if not has_rank(check, "C2", data, 4, "data") or data.rank is None or not all(pairs):
+        return PartialShape.dynamic(4)
+    batch, depth, *space = data.shape
+    dims: list[Dimension] = []
+    for extent, size, stride, rate in zip(space, sizes, strides, rates, strict=True):
+        low = _fit(extent.min, size, stride, rate, auto_pad)[0]
+        high = None if extent.max is None else _fit(extent.max, size, stride, rate, auto_pad)[0]
+        dims.append(Dimension(low, high) if low or high is not None else ANY_DIMENSION)
+    return PartialShape([batch, depth * (sizes[0] * sizes[1]), *dims])

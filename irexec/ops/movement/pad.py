@@ -1,0 +1,157 @@
+"""Pad: a tensor extended, or cropped, at its edges.
+
+Source: operation pages Pad-1, Pad-12.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import filled, has_length, integers, into, length_of, sum_of
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules import has_rank
+from irexec.types import ANY, INTEGERS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
+PadMode: TypeAlias = Literal["constant", "edge", "reflect", "symmetric"]
+
+
+@operator("Pad", "opset12", values="kernel")
+def pad_12(
+    data: T,
+    pads_begin: T_INT,
+    pads_end: T_INT,
+    pad_value: T | None = None,
+    /,
+    *,
+    pad_mode: PadMode,
+    out: Array | None = None,
+) -> T:
+    """`data` with `pads_begin[d]` elements before and `pads_end[d]` after its own along dimension d.
+
+    A negative count takes elements away; what a mirror shows may be among those. Modes: "constant" adds `pad_value`
+    (0, False, ""), "edge" repeats the outermost element, "reflect" mirrors without it, "symmetric" with it.
+
+    Raises ConstraintError C1 when a mirror is asked for more than it sees (reflect: n - 1, symmetric: n elements),
+    C2 unless there is one count per dimension, C5 for edges of an empty dimension.
+    Shape rule: C3 pad_value is a scalar, C4 strings know only the mode "constant".
+    """
+    begin, end = integers(pads_begin), integers(pads_end)
+    same = len(begin) == len(end) == data.ndim
+    require("C2", same, f"{len(begin)} and {len(end)} counts for rank {data.ndim}", port="pads_begin")
+    if pad_mode == "constant":
+        return _constant(data, begin, end, pad_value, out)
+    source = data
+    for axis, (before, after) in enumerate(zip(begin, end, strict=True)):
+        if before or after:
+            data = np.take(data, _sources(data.shape[axis], before, after, pad_mode), axis)
+    return into(data, out, source)
+
+
+@operator("Pad", "opset1", values="kernel")
+def pad_1(
+    data: T,
+    pads_begin: T_INT,
+    pads_end: T_INT,
+    pad_value: T | None = None,
+    /,
+    *,
+    pad_mode: PadMode,
+    out: Array | None = None,
+) -> T:
+    """As Pad-12. Constraints likewise, and C6: counts are not negative (OpenVINO takes them)."""
+    require("C6", not min([0, *integers(pads_begin), *integers(pads_end)]), "a count is negative", port="pads_begin")
+    result: Array = pad_12(data, pads_begin, pads_end, pad_value, pad_mode=pad_mode, out=out)
+    return result
+
+
+def _constant(data: Array, begin: list[int], end: list[int], pad_value: Array | None, out: Array | None) -> Array:
+    shape = tuple(max(b + n + e, 0) for b, n, e in zip(begin, data.shape, end, strict=True))
+    value = np.zeros((), data.dtype) if pad_value is None else pad_value.reshape(())
+    result = np.empty(shape, data.dtype) if out is None else out
+    result[...] = value
+    kept = [max(min(b + n, total) - max(b, 0), 0) for b, n, total in zip(begin, data.shape, shape, strict=True)]
+    target = tuple(slice(max(b, 0), max(b, 0) + k) for b, k in zip(begin, kept, strict=True))
+    source = tuple(slice(max(-b, 0), max(-b, 0) + k) for b, k in zip(begin, kept, strict=True))
+    result[target] = data[source]
+    return result
+
+
+def _sources(count: int, before: int, after: int, mode: str) -> Array:
+    """Where along a dimension of `count` elements each element of the result comes from."""
+    places = np.arange(-before, max(count + after, -before))
+    if mode == "edge":
+        require("C5", count > 0 or not places.size, "an empty dimension has no edges", port="data")
+        return np.clip(places, 0, count - 1)
+    limit = count - 1 if mode == "reflect" else count
+    require("C1", _mirrored(before, after, limit), f"{mode} of {count} elements has no {(before, after)}", port="data")
+    # The places that a mirror shows repeat with this period; the second half of each runs backward.
+    period = 2 * limit
+    places = places % period if period else places * 0
+    return np.minimum(places, period - places - (mode == "symmetric")) if period else places
+
+
+def _mirrored(before: int, after: int, limit: int) -> bool:
+    """Whether a mirror that sees `limit` elements can show as many as asked for."""
+    return max(before, after, 0) <= max(limit, 0)
+
+
+def _rule(
+    check: Check,
+    data: TensorType,
+    pads_begin: TensorType,
+    pads_end: TensorType,
+    pad_value: TensorType | None = None,
+    *,
+    pad_mode: str,
+) -> PartialShape:
+    for name, pads in (("pads_begin", pads_begin), ("pads_end", pads_end)):
+        has_length(check, "C2", pads, data.rank, name)
+    if pad_value is not None:
+        has_rank(check, "C3", pad_value, 0, "pad_value")
+    strings = data.element_type.name == "string" and pad_mode != "constant"
+    check("C4", not strings, f"pad_mode is {pad_mode!r}: strings know only 'constant'", attribute="pad_mode")
+    rank = data.rank if data.rank is not None else length_of(pads_begin)
+    if data.rank is None or any(len(p.known or ()) != data.rank for p in (pads_begin, pads_end)):
+        return PartialShape.dynamic(rank)
+    begin, end = pads_begin.known or [], pads_end.known or []
+    dims = []
+    for axis, (before, extent, after) in enumerate(zip(begin, data.shape, end, strict=True)):
+        fixed = [p for p in (before, after) if isinstance(p, int)]
+        if len(fixed) == 2 and pad_mode in ("reflect", "symmetric") and extent.max is not None:
+            limit = extent.max - (pad_mode == "reflect")
+            message = f"{pad_mode} pads {(before, after)} of dimension {axis}, which has {extent} elements"
+            port = "pads_begin" if fixed[0] > limit else "pads_end"
+            check("C1", _mirrored(min(fixed), max(fixed), limit), message, port=port, allowed=f"at most {limit}")
+        grown = sum_of([extent, *(p for p in (before, after) if isinstance(p, Dimension))])
+        dims.append(grown + sum(fixed))
+    return PartialShape(dims)
+
+
+@pad_1.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    pads_begin: TensorType,
+    pads_end: TensorType,
+    pad_value: TensorType | None = None,
+    *,
+    pad_mode: str,
+) -> PartialShape:
+    for name, pads in (("pads_begin", pads_begin), ("pads_end", pads_end)):
+        message = f"{name} is {pads.ints}, expected no negative count"
+        check("C6", min(pads.ints or [0]) >= 0, message, port=name, hint="Pad-12 crops")
+    return _rule(check, data, pads_begin, pads_end, pad_value, pad_mode=pad_mode)
+
+
+@pad_1.draw("pads_begin", "pads_end")
+@pad_12.draw("pads_begin", "pads_end")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    limit = min(types["data"].shape.to_shape(), default=1)
+    return filled(types, port, rng.integers(0, min(max(limit, 1), 3), types[port].shape.to_shape()))
+
+
+pad_12.shapes(_rule)

@@ -1,0 +1,99 @@
+"""Reverse and ReverseSequence: a tensor with some axes, or the first part of each sequence, in reverse order.
+
+Source: operation pages Reverse-1, ReverseSequence-1.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import axes_of, axis_of, drawn_below, filled, has_length, into, known_axes
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules import axis_in, has_rank
+from irexec.types import ANY, BOOLEAN, INTEGERS, NUMERIC, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS | {BOOLEAN})]
+T_LENGTHS: TypeAlias = Annotated[Array, Elements("T_LENGTHS", NUMERIC)]
+
+
+@operator("Reverse", "opset1", view="data", values="kernel")
+def reverse_1(data: T, axis: T_AXIS, /, *, mode: Literal["index", "mask"]) -> T:
+    """`data` reversed along the axes that `axis` (1D) lists ("index") or marks ("mask").
+
+    Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C2 unless a mask has one value per axis.
+    Shape rule: C3 axis is 1D, C4 an index is no boolean and a mask is one.
+    """
+    if mode == "index":
+        axes = axes_of("C1", axis, data.ndim, "axis")
+    else:
+        require("C2", axis.size == data.ndim, f"the mask has {axis.size} values for rank {data.ndim}", port="axis")
+        axes = np.flatnonzero(axis).tolist()
+    # A set, for an axis that is listed twice is reversed once.
+    return np.flip(data, tuple(set(axes)))
+
+
+@reverse_1.shapes
+def _(check: Check, data: TensorType, axis: TensorType, *, mode: str) -> PartialShape:
+    has_rank(check, "C3", axis, 1, "axis")
+    boolean = axis.element_type is BOOLEAN
+    found = f"axis is {axis.element_type}, which mode {mode!r} does not take"
+    check("C4", axis.element_type.is_dynamic or boolean == (mode == "mask"), found, port="axis")
+    if mode == "index":
+        known_axes(check, "C1", axis, data.rank, "axis")
+    else:
+        has_length(check, "C2", axis, data.rank, "axis")
+    return data.shape
+
+
+@reverse_1.draw("axis")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    return filled(types, port, np.arange(types[port].shape[0].value) % max(len(types["data"].shape), 1))
+
+
+@operator("ReverseSequence", "opset1")
+def reverse_sequence_1(
+    data: T, seq_lengths: T_LENGTHS, /, *, batch_axis: int = 0, seq_axis: int = 1, out: Array | None = None
+) -> T:
+    """For each index i along `batch_axis`, `data` with its first seq_lengths[i] elements along `seq_axis` reversed.
+
+    Raises ConstraintError C1, C2 for a batch_axis, seq_axis outside [-rank, rank - 1], C4 unless there is one length
+    per batch, C5 for a length outside [1, data.shape[seq_axis]]. Shape rule: C3 data has rank 2 or more.
+    """
+    batch = axis_of("C1", batch_axis, data.ndim)
+    along = axis_of("C2", seq_axis, data.ndim)
+    lengths, extent = seq_lengths.astype(np.intp), data.shape[along]
+    require("C4", lengths.shape == (data.shape[batch],), f"{lengths.size} lengths for {data.shape[batch]} batches")
+    valid = not lengths.size or (lengths.min() >= 1 and lengths.max() <= extent)
+    require("C5", valid, f"a length is outside [1, {extent}]", port="seq_lengths")
+    places = np.arange(extent)
+    index = np.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
+    wide = [1] * data.ndim
+    wide[batch], wide[along] = index.shape
+    index = index.reshape(wide) if batch < along else index.T.reshape(wide)
+    return into(np.take_along_axis(data, index, along), out)
+
+
+@reverse_sequence_1.shapes
+def _(check: Check, data: TensorType, seq_lengths: TensorType, *, batch_axis: int, seq_axis: int) -> PartialShape:
+    check("C3", data.rank is None or data.rank > 1, f"data has rank {data.rank}, expected 2 or more", port="data")
+    batch = axis_in(check, "C1", batch_axis, data.rank, attribute="batch_axis")
+    along = axis_in(check, "C2", seq_axis, data.rank, attribute="seq_axis")
+    has_length(check, "C4", seq_lengths, None if batch is None else data.shape[batch], "seq_lengths")
+    lengths = seq_lengths.ints
+    if along is not None and lengths:
+        extent = data.shape[along]
+        message = f"lengths {lengths} are not all in [1, {extent}]"
+        fits = min(lengths) >= 1 and (extent.max is None or max(lengths) <= extent.max)
+        check("C5", fits, message, port="seq_lengths", allowed=f"[1, {extent}]")
+    if batch is None or seq_lengths.rank != 1:
+        return data.shape
+    return data.shape.with_dim(batch, data.shape[batch].merge(seq_lengths.shape[0]) or data.shape[batch])
+
+
+@reverse_sequence_1.draw("seq_lengths")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    extent = types["data"].shape[attributes["seq_axis"]].value
+    return drawn_below(rng, types, port, extent) + np.ones((), types[port].element_type.dtype)

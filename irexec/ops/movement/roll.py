@@ -1,0 +1,49 @@
+"""Roll: a tensor shifted along some axes; what leaves at one end enters at the other.
+
+Source: operation page Roll-7.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import axes_of, filled, integers, into, known_axes
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules import has_rank
+from irexec.types import ANY, INDICES, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_IND_1: TypeAlias = Annotated[Array, Elements("T_IND_1", INDICES)]
+T_IND_2: TypeAlias = Annotated[Array, Elements("T_IND_2", INDICES)]
+
+
+@operator("Roll", "opset7", values="kernel")
+def roll_7(data: T, shift: T_IND_1, axes: T_IND_2, /, *, out: Array | None = None) -> T:
+    """`data` shifted by `shift` along `axes`; a scalar shift serves every axis, an axis given twice adds up.
+
+    Raises ConstraintError C1 unless a 1D shift has as many values as axes, C3 for an axis outside [-rank, rank - 1].
+    Shape rule: C2 shift and axes are scalars or 1D.
+    """
+    places, shifts = axes_of("C3", axes, data.ndim, "axes"), integers(shift)
+    fits = shift.ndim == 0 or len(shifts) == len(places)
+    require("C1", fits, f"{len(shifts)} shifts for {len(places)} axes", port="shift")
+    return into(np.roll(data, shifts[0] if shift.ndim == 0 else shifts, places), out)
+
+
+@roll_7.shapes
+def _(check: Check, data: TensorType, shift: TensorType, axes: TensorType) -> PartialShape:
+    has_rank(check, "C2", shift, (0, 1), "shift")
+    has_rank(check, "C2", axes, (0, 1), "axes")
+    if shift.rank == 1 and axes.rank is not None:
+        count = axes.shape if axes.rank else PartialShape((1,))
+        message = f"shift has shape {shift.shape}, axes {axes.shape}: a shift for each axis, or a scalar"
+        check("C1", shift.shape.compatible(count), message, port="shift", found=str(shift.shape), allowed=str(count))
+    known_axes(check, "C3", axes, data.rank, "axes")
+    return data.shape
+
+
+@roll_7.draw("axes")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    return filled(types, port, rng.integers(0, max(len(types["data"].shape), 1), types[port].shape.to_shape()))

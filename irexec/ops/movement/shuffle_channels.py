@@ -1,0 +1,41 @@
+"""ShuffleChannels: the channels of groups interleaved.
+
+Source: operation page ShuffleChannels-1.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from irexec.ops.attributes import Positive
+from irexec.ops.axes import axis_of, into
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules import axis_in
+from irexec.types import ANY, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+
+
+@operator("ShuffleChannels", "opset1")
+def shuffle_channels_1(data: T, /, *, axis: int = 1, group: Positive = 1, out: Array | None = None) -> T:
+    """`data` with dimension `axis` taken as [group, channels per group] and transposed.
+
+    Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C2 when `group` does not divide the dimension.
+    Shape rule: C3 data is no scalar.
+    """
+    at = axis_of("C1", axis, data.ndim)
+    each, rest = divmod(data.shape[at], group)
+    require("C2", rest == 0, f"{data.shape[at]} channels are no multiple of {group}", port="data")
+    parts = data.reshape(*data.shape[:at], group, each, *data.shape[at + 1 :])
+    return into(parts.swapaxes(at, at + 1).reshape(data.shape), out, data)
+
+
+@shuffle_channels_1.shapes
+def _(check: Check, data: TensorType, *, axis: int, group: int) -> PartialShape:
+    if check("C3", data.rank != 0, "data is a scalar, expected rank 1 or more", port="data"):
+        at = axis_in(check, "C1", axis, data.rank, attribute="axis")
+        channels = None if at is None else data.shape[at]
+        fits = channels is None or channels.is_dynamic or channels.value % group == 0
+        message = f"group {group} does not divide the {channels} channels of dimension {at}"
+        check("C2", fits, message, port="data", attribute="group")
+    return data.shape

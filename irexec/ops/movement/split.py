@@ -1,0 +1,123 @@
+"""Split and VariadicSplit: a tensor cut into pieces along one axis.
+
+Source: operation pages Split-1, VariadicSplit-1.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import Positive
+from irexec.ops.axes import axis_of, filled, integers, known_axis, length_of, one_element, sum_of
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules import has_rank
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
+T_LENGTHS: TypeAlias = Annotated[Array, Elements("T_LENGTHS", INTEGERS)]
+
+
+@operator("Split", "opset1", view="data", values="kernel")
+def split_1(data: T, axis: T_AXIS, /, *, num_splits: Positive) -> list[T]:
+    """`data` in `num_splits` pieces of the same length along `axis`, a scalar.
+
+    Raises ConstraintError C1 when `num_splits` does not divide the axis, C3 for an axis outside [-rank, rank - 1].
+    Shape rule: C2 `axis` is a scalar (one element will do).
+    """
+    at = axis_of("C3", integers(axis)[0], data.ndim, "axis")
+    length, rest = divmod(data.shape[at], num_splits)
+    require("C1", rest == 0, f"dimension {at} is {data.shape[at]}, no multiple of num_splits {num_splits}", port="data")
+    return _pieces(data, at, [length] * num_splits)
+
+
+@operator("VariadicSplit", "opset1", view="data", values="kernel")
+def variadic_split_1(data: T, axis: T_AXIS, split_lengths: T_LENGTHS, /) -> list[T]:
+    """`data` in pieces of `split_lengths` (1D) along `axis`, a scalar or one element; one -1 takes what is left.
+
+    Raises ConstraintError C1 when the lengths do not sum to the dimension, C2 for an axis outside [-rank, rank - 1],
+    C4 for a second -1 or another negative length. Shape rule: C3 split_lengths is 1D, C5 axis is one element.
+    """
+    at = axis_of("C2", integers(axis)[0], data.ndim, "axis")
+    lengths, extent = integers(split_lengths), data.shape[at]
+    require("C4", _sound(lengths), f"lengths {lengths} have more than one -1, or less than it", port="split_lengths")
+    if -1 in lengths:
+        lengths[lengths.index(-1)] = extent - sum(lengths) - 1
+    message = f"lengths {integers(split_lengths)} do not sum to {extent}"
+    require("C1", sum(lengths) == extent and min(lengths, default=0) >= 0, message, port="split_lengths")
+    return _pieces(data, at, lengths)
+
+
+def _sound(lengths: list[int]) -> bool:
+    return lengths.count(-1) < 2 and min(lengths, default=0) >= -1
+
+
+def _pieces(data: Array, at: int, lengths: list[int]) -> list[Array]:
+    """Views of `data`."""
+    bounds = np.cumsum([0, *lengths]).tolist()
+    whole = (slice(None),) * at
+    return [data[(*whole, slice(a, b))] for a, b in pairwise(bounds)]
+
+
+@split_1.shapes
+def _(check: Check, data: TensorType, axis: TensorType, *, num_splits: int) -> list[PartialShape]:
+    one_element(check, "C2", axis, "axis")
+    at = known_axis(check, "C3", axis, data.rank, "axis")
+    if at is None:
+        return [PartialShape.dynamic(data.rank)] * num_splits
+    extent = data.shape[at]
+    if extent.is_static:
+        message = f"dimension {at} of data is {extent}, no multiple of num_splits {num_splits}"
+        if not check("C1", extent.value % num_splits == 0, message, port="data", attribute="num_splits"):
+            return [data.shape.with_dim(at, ANY_DIMENSION)] * num_splits
+    low, high = extent.ceildiv(num_splits).min, (extent // num_splits).max
+    piece = Dimension(low, high) if high is None or low <= high else ANY_DIMENSION
+    return [data.shape.with_dim(at, piece)] * num_splits
+
+
+@variadic_split_1.shapes
+def _(check: Check, data: TensorType, axis: TensorType, split_lengths: TensorType) -> list[PartialShape] | None:
+    one_element(check, "C5", axis, "axis")
+    has_rank(check, "C3", split_lengths, 1, "split_lengths")
+    at = known_axis(check, "C2", axis, data.rank, "axis")
+    count, lengths = length_of(split_lengths), split_lengths.known
+    if count is None:
+        return None
+    if at is None:
+        return [PartialShape.dynamic(data.rank)] * count
+    extent = data.shape[at]
+    if lengths is None:
+        return [data.shape.with_dim(at, Dimension(0, extent.max))] * count
+    fixed = [n for n in lengths if isinstance(n, int)]
+    if not check("C4", _sound(fixed), f"lengths {fixed} have more than one -1, or less than it", port="split_lengths"):
+        return [data.shape.with_dim(at, ANY_DIMENSION)] * count
+    taken = sum_of([Dimension.of(n) for n in lengths if n != -1 or isinstance(n, Dimension)])
+    fits = (extent.max is None or taken.min <= extent.max) and (-1 in fixed or taken.compatible(extent))
+    message = f"lengths {list(map(str, lengths))} do not sum to {extent}, dimension {at} of data"
+    check("C1", fits, message, port="split_lengths", found=str(taken), allowed=str(extent))
+    pieces = [extent - taken if isinstance(n, int) and n == -1 else Dimension.of(n) for n in lengths]
+    return [data.shape.with_dim(at, piece) for piece in pieces]
+
+
+@split_1.draw("axis")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    """The first axis that can be split."""
+    extents, count = types["data"].shape.to_shape(), attributes["num_splits"]
+    return filled(types, port, next((i for i, n in enumerate(extents) if n and n % count == 0), 0))
+
+
+@variadic_split_1.draw("axis", "split_lengths")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    """The first axis, whose last piece takes what single elements leave."""
+    if port == "axis":
+        return filled(types, port, 0)
+    count = types[port].shape[0].value
+    lengths = [1 if types["data"].shape[0].value >= count else 0] * count
+    if types[port].element_type.is_signed:
+        lengths[-1:] = [-1]
+    else:
+        lengths[-1:] = [types["data"].shape[0].value - sum(lengths[:-1])]
+    return filled(types, port, lengths)

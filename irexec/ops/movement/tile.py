@@ -1,0 +1,58 @@
+"""Tile: a tensor repeated along its dimensions.
+
+Source: operation page Tile-1. A negative count gives an empty dimension, as in OpenVINO.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import filled, integers, into, length_of
+from irexec.ops.operator import Array, Check, Elements, operator
+from irexec.ops.rules import has_rank
+from irexec.types import ANY, INTEGERS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_REPEATS: TypeAlias = Annotated[Array, Elements("T_REPEATS", INTEGERS)]
+
+
+@operator("Tile", "opset1", values="kernel")
+def tile_1(data: T, repeats: T_REPEATS, /, *, out: Array | None = None) -> T:
+    """`data` repeated `repeats[d]` times along dimension d; the shorter of shape and repeats is led by ones.
+
+    Constraint: C1 repeats is 1D.
+    """
+    counts = [max(count, 0) for count in integers(repeats)]
+    rank = max(len(counts), data.ndim)
+    counts = [1] * (rank - len(counts)) + counts
+    shape = (1,) * (rank - data.ndim) + data.shape
+    # Each dimension becomes a pair: the repetition, along which data is broadcast, and its own extent.
+    pairs = tuple(n for pair in zip(counts, shape, strict=True) for n in pair)
+    repeated = np.broadcast_to(data.reshape([n for extent in shape for n in (1, extent)]), pairs)
+    result = tuple(count * extent for count, extent in zip(counts, shape, strict=True))
+    if out is not None and out.flags.c_contiguous:
+        np.copyto(out.reshape(pairs), repeated)
+        return out
+    return into(repeated.reshape(result), out, data)
+
+
+@tile_1.shapes
+def _(check: Check, data: TensorType, repeats: TensorType) -> PartialShape:
+    has_rank(check, "C1", repeats, 1, "repeats")
+    length = length_of(repeats)
+    if length is None or data.rank is None:
+        return PartialShape.dynamic()
+    rank = max(length, data.rank)
+    known = repeats.known
+    if known is None:
+        return PartialShape.dynamic(rank)
+    counts = [Dimension(1)] * (rank - length) + [Dimension.of(max(n, 0) if isinstance(n, int) else n) for n in known]
+    extents = [Dimension(1)] * (rank - data.rank) + list(data.shape)
+    return PartialShape(count * extent for count, extent in zip(counts, extents, strict=True))
+
+
+@tile_1.draw("repeats")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    return filled(types, port, rng.integers(1, 4, types[port].shape.to_shape()))

@@ -1,0 +1,98 @@
+"""Unique: the different elements, or slices, of a tensor.
+
+Source: operation page Unique-10.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import axis_of, filled, integers, known_axis, one_element, product_of
+from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator
+from irexec.ops.precision import widen
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, ElementType, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
+IndexType: TypeAlias = Literal["i64", "i32"]
+Indices: TypeAlias = Annotated[Array, TypeFrom("index_element_type")]
+Counts: TypeAlias = Annotated[Array, TypeFrom("count_element_type")]
+
+
+@operator("Unique", "opset10")
+def unique_10(
+    data: T,
+    axis: T_AXIS | None = None,
+    /,
+    *,
+    sorted: bool = True,
+    index_element_type: IndexType = "i64",
+    count_element_type: IndexType = "i64",
+) -> tuple[T, Indices, Indices, Counts]:
+    """The unique elements, where each comes first, for each element of `data` its unique one, and how often each occurs.
+
+    Along `axis` (a scalar or one element) slices are compared; without it, the elements of the flattened tensor.
+    Unsorted, the unique elements stand in the order of their first occurrence. NaNs are equal to each other.
+
+    Raises ConstraintError C1 for an axis outside [-rank, rank - 1]. Shape rule: C2 axis is a scalar or one element.
+    """
+    if axis is None:
+        rows, shape = data.reshape(-1, 1), (-1,)
+        at = 0
+    else:
+        at = axis_of("C1", integers(axis)[0], data.ndim, "axis")
+        moved = np.moveaxis(data, at, 0)
+        rows, shape = moved.reshape(moved.shape[0], prod(moved.shape[1:])), moved.shape[1:]
+    keys = _ranks(rows)
+    _, first, inverse, counts = np.unique(keys, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    inverse = inverse.reshape(-1)
+    if not sorted:
+        order = np.argsort(first, kind="stable")
+        first, counts = first[order], counts[order]
+        places = np.empty_like(order)
+        places[order] = np.arange(order.size)
+        inverse = places[inverse]
+    picked = rows[first]
+    values = picked.reshape(-1) if axis is None else np.moveaxis(picked.reshape(first.size, *shape), 0, at)
+    index_dtype = ElementType.by_name[index_element_type].dtype
+    return (
+        values,
+        first.astype(index_dtype),
+        inverse.astype(index_dtype),
+        counts.astype(ElementType.by_name[count_element_type].dtype),
+    )
+
+
+def _ranks(rows: Array) -> Array:
+    """Integers that compare as the elements do, for element types whose rows NumPy cannot sort."""
+    if rows.shape[1] == 0:
+        return np.zeros((len(rows), min(len(rows), 1)), np.intp)
+    _, ranks = np.unique(widen(rows).reshape(-1), return_inverse=True)
+    return ranks.reshape(rows.shape)
+
+
+@unique_10.shapes
+def _(
+    check: Check, data: TensorType, axis: TensorType | None = None, **attributes: Any
+) -> list[PartialShape] | tuple[PartialShape, ...]:
+    total = ANY_DIMENSION if data.rank is None else product_of(data.shape.dims)
+    if axis is None:
+        found = Dimension(min(total.min, 1), total.max)
+        return PartialShape([found]), PartialShape([found]), PartialShape([total]), PartialShape([found])
+    one_element(check, "C2", axis, "axis")
+    at = known_axis(check, "C1", axis, data.rank, "axis")
+    if at is None:
+        flat = PartialShape.dynamic(1)
+        return PartialShape.dynamic(data.rank), flat, flat, flat
+    extent = data.shape[at]
+    found = Dimension(min(extent.min, 1), extent.max)
+    flat = PartialShape([found])
+    return data.shape.with_dim(at, found), flat, PartialShape([extent]), flat
+
+
+@unique_10.draw("axis")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    return filled(types, port, 0)
