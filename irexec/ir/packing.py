@@ -77,11 +77,13 @@ def to_codes(array: npt.NDArray[Any], element_type: ElementType) -> Codes:
 def _spread(data: Codes, field: _Field) -> Codes:
     shifts = np.array(field.shifts, np.uint8)
     fields = (data[:, :, None] >> shifts) & np.uint8((1 << field.bits) - 1)
-    return fields.reshape(len(data), -1)
+    return fields.reshape(len(data), data.shape[1] * len(shifts))
 
 
 def _gather(codes: Codes, field: _Field) -> Codes:
     shifts = np.array(field.shifts, np.uint8)
-    fields = (codes & np.uint8((1 << field.bits) - 1)).reshape(len(codes), -1, len(shifts)) << shifts
+    fields = (codes & np.uint8((1 << field.bits) - 1)).reshape(
+        len(codes), codes.shape[1] // len(shifts), len(shifts)
+    ) << shifts
     gathered: Codes = np.bitwise_or.reduce(fields, axis=2)
     return gathered

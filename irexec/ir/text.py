@@ -15,7 +15,7 @@ INT64_MIN = -(2**63)
 _PLAIN = re.compile(r"-?[0-9]+", re.ASCII)
 _PREFIX = re.compile(r"-?[0-9]+", re.ASCII)
 _STOLL = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", re.ASCII)
-_PLAIN_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-?(?:inf|nan)", re.ASCII)
+_PLAIN_FLOAT = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-?(?:inf|nan)", re.ASCII)
 _PREFIX_FLOAT = re.compile(r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)", re.ASCII)
 _BLANKS = " \t\n\v\f\r"
 
@@ -115,7 +115,8 @@ def _plain(text: str, minimum: int) -> int | None:
 
 def _within(digits: str, minimum: int) -> int | None:
     # Longer digit strings are out of range anyway, and int() refuses very long ones.
-    if len(digits.lstrip("+-").lstrip("0")) > 19:
+    significant = digits.lstrip("+-").lstrip("0") or "0"
+    if len(significant) > 19:
         return None
-    value = int(digits)
+    value = -int(significant) if digits[0] == "-" else int(significant)
     return value if minimum <= value <= INT64_MAX else None

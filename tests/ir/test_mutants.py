@@ -1,0 +1,88 @@
+"""One-change mutants of files that are right: nothing escapes, and whatever is refused is refused at a line."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from irexec.diagnostics.findings import Findings
+from irexec.ir.document import Layer, Net
+from irexec.ir.weights import Weights
+
+VALUES = ["", " ", "-1", "0", "1.5", "+1", "x", "9" * 30, "1,2", "?", "..", "é", "&lt;", "true", "Result", "-0", "0x1"]
+STRUCTURE = [
+    "<",
+    ">",
+    "/",
+    '"',
+    "&",
+    "\0",
+    "<!--",
+    "<![CDATA[",
+    "<?x?>",
+    "<!DOCTYPE a>",
+    "]]>",
+    "&#0;",
+    "\ud7ff",
+    "<a:b/>",
+]
+
+
+def mutants(text: str, seed: int) -> list[str]:
+    """Every attribute value and text replaced by a few others, every tag dropped or doubled, and bytes gone astray."""
+    rng = random.Random(seed)
+    result = []
+    for match in re.finditer(r'"([^"]*)"|>([^<>\s]+)<', text):
+        start, end = match.span(1 if match[1] is not None else 2)
+        result += [text[:start] + value + text[end:] for value in rng.sample(VALUES, 4)]
+    for match in re.finditer(r"<[^>]+>", text):
+        result.append(text[: match.start()] + text[match.end() :])
+        result.append(text[: match.end()] + match[0] + text[match.end() :])
+    for match in re.finditer(r'\s[\w-]+="[^"]*"', text):
+        result.append(text[: match.start()] + text[match.end() :])
+        result.append(text[: match.start()] + match[0].replace('="', 'x="') + text[match.end() :])
+    for _ in range(200):
+        place = rng.randrange(len(text))
+        result.append(text[:place] + rng.choice(STRUCTURE) + text[place + rng.randrange(3) :])
+        result.append(text[:place])
+    return result
+
+
+def constants(net: Net) -> list[Layer]:
+    found = [layer for layer in net.layers if layer.type == "Const"]
+    for layer in net.layers:
+        for body in (layer.body, layer.then_body, layer.else_body):
+            found += [] if body is None else constants(body)
+    return found
+
+
+@pytest.mark.parametrize("mode", ["strict", "openvino"])
+def test_mutants(mode, model, loop, read_ir) -> None:
+    for text in (model, loop):
+        assert read_ir(text).codes == []
+    texts = mutants(model, 1) + mutants(loop, 2)
+    assert len(texts) > 2000
+    refused = 0
+    for text in texts:
+        outcome = read_ir(text, mode)
+        errors = [finding for finding in outcome.found if finding.severity == "error"]
+        refused += bool(errors)
+        assert all(finding.line and finding.column for finding in outcome.found), text
+        assert outcome.document is not None or errors, text
+        if outcome.document is not None:
+            findings, weights = Findings(outcome.document.source.locate), Weights(b"\1")
+            for layer in constants(outcome.document.net):
+                assert weights.of_layer(layer, findings) is not None or findings.report.errors, text
+            assert all(finding.line for finding in findings.report)
+    assert refused > len(texts) // 2
+
+
+def test_any_bytes(read_ir) -> None:
+    rng = random.Random(3)
+    for _ in range(500):
+        data = rng.randbytes(rng.randrange(60))
+        outcome = read_ir(rng.choice([b"", b"<net>", b"<?xml", b"\xff\xfe", b"\xef\xbb\xbf<"]) + data)
+        assert outcome.found
+        assert all(finding.line for finding in outcome.found)

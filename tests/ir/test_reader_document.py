@@ -1,0 +1,143 @@
+"""What the document holds of a file, and that it holds all of it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from irexec.diagnostics.findings import Findings
+from irexec.ir.document import Dim, Document, Layer, construct
+from irexec.ir.reader import read_layers
+from irexec.ir.source import Source
+
+
+def test_a_model(model, read_ir) -> None:
+    document, found = read_ir(model)
+    assert found == []
+    assert isinstance(document, Document)
+    net = document.net
+    assert (net.at, net.name, net.version) == (0, "m", "11")
+    x, add, result = net.layers
+    assert (x.id, x.name, x.type, x.version) == ("0", "x", "Parameter", "opset1")
+    assert x.data == {"shape": "2,3", "element_type": "f32"}
+    assert x.inputs == ()
+    assert (x.outputs[0].id, x.outputs[0].precision, x.outputs[0].names) == ("0", "FP32", "x")
+    assert [dim.text for dim in add.inputs[1].dims] == ["2", "3"]
+    assert result.data == {}
+    assert result.data_at == -1
+    assert result.body is result.port_map is result.rt_info is None
+    assert [(edge.from_layer, edge.from_port, edge.to_layer, edge.to_port) for edge in net.edges] == [
+        ("0", "0", "1", "0"),
+        ("0", "0", "1", "1"),
+        ("1", "2", "2", "0"),
+    ]
+    assert net.rt_info.tag == "rt_info"
+    assert net.meta_data is net.pre_process is None
+
+
+def numbers(item: object) -> list[int]:
+    """The numbers of all items of a document."""
+    if isinstance(item, tuple):
+        return [number for part in item for number in numbers(part)]
+    if not hasattr(item, "model_fields_set"):
+        return []
+    own = [item.at] + ([item.data_at] if isinstance(item, Layer) and item.data_at >= 0 else [])
+    return own + [number for field in type(item).model_fields for number in numbers(getattr(item, field))]
+
+
+@pytest.mark.parametrize("name", ["model", "loop"])
+def test_every_item_knows_its_element(name, read_ir, request) -> None:
+    document = read_ir(request.getfixturevalue(name)).document
+    tags = [element.tag for element in document.source.root.iter()]
+    found = numbers(document.net)
+    assert len(set(found)) == len(found)
+    # Sections that only hold a list are no items.
+    lists = {"layers", "edges", "input", "output", "port_map", "back_edges"}
+    assert {tags[number] for number in set(range(len(tags))) - set(found)} <= lists
+
+
+def test_unknown_elements_do_not_shift_the_numbers(model, read_ir) -> None:
+    text = model.replace("<layers>", "<!-- c --><odd><a><b/></a><!-- d --></odd><?pi?><layers><odd/>")
+    document, found = read_ir(text.replace(">3<", ">x<"))
+    lines = [finding.line for finding in found]
+    assert lines == [3, 3, 6, 11, 12, 14, 17]
+    assert document.net.layers[2].name == "r"
+
+
+def test_a_loop(loop, read_ir) -> None:
+    layer = read_ir(loop).document.net.layers[3]
+    first, second, third = layer.port_map
+    assert (first.kind, first.external_port_id, first.internal_layer_id) == ("input", "2", "0")
+    assert (first.axis, first.start, first.end, first.stride, first.part_size) == ("0", "0", "-1", "1", "1")
+    assert (second.kind, second.axis) == ("output", None)
+    assert third.purpose == "execution_condition"
+    assert layer.back_edges == ()
+    assert [inner.name for inner in layer.body.layers] == ["p", "c", "q", "s"]
+    assert len(layer.body.edges) == 2
+
+
+def test_rt_info_is_kept_as_it_stands(model, read_ir) -> None:
+    entry = '<rt_info><attribute name="fused_names" version="0" value="a"/></rt_info>'
+    legacy = """<meta_data><MO_version value="1"/></meta_data>
+        <quantization_parameters><config>x</config></quantization_parameters>"""
+    text = model.replace("<rt_info/>", legacy).replace("</data>", "").replace('"numpy"/>', '"numpy"/>' + entry)
+    text = text.replace('names="y">', 'names="y">' + entry)
+    document, found = read_ir(text)
+    assert found == []
+    add = document.net.layers[1]
+    for element in (add.rt_info, add.outputs[0].rt_info):
+        assert element.children[0].attributes == {"name": "fused_names", "version": "0", "value": "a"}
+    assert document.net.meta_data.children[0].tag == "MO_version"
+    assert document.net.quantization_parameters.children[0].text == "x"
+
+
+def test_unknown_attributes_are_kept(model, read_ir) -> None:
+    document = read_ir(model.replace('type="Add"', 'type="Add" reduction="sum"')).document
+    assert document.net.layers[1].other == {"reduction": "sum"}
+
+
+def test_layers_without_a_model() -> None:
+    findings = Findings()
+    (layer,) = read_layers(Source('<layer type="A"><input><port><dim>2</dim></port></input></layer>'), findings)
+    assert (layer.type, layer.id, layer.inputs[0].dims[0].text) == ("A", None, "2")
+    layers = read_layers(Source('<all><layer type="A"/><layer type="B"/></all>'), findings)
+    assert [layer.type for layer in layers] == ["A", "B"]
+    assert read_layers(Source(""), findings) == []
+    assert not findings.report.diagnostics
+
+
+def test_items_that_were_read_are_like_any_other() -> None:
+    item = construct(Dim, at=3, text="5")
+    assert item == Dim(at=3, text="5")
+    assert item.model_dump() == {"at": 3, "text": "5"}
+    copy = item.model_copy(update={"text": "6"})
+    assert (item.text, copy.text) == ("5", "6")
+    item.text = "7"
+    assert Dim(at=3, text="7") == item
+    assert "text='7'" in repr(item)
+
+
+def test_three_thousand_layers_take_a_fraction_of_a_second(read_ir) -> None:
+    ports = "".join(f'<port id="{n}" precision="FP32"><dim>1</dim><dim>64</dim></port>' for n in range(2))
+    layers = "".join(
+        f'<layer id="{n}" name="l{n}" type="Add" version="opset1"><input>{ports}</input><output>'
+        f'<port id="2" precision="FP32"><dim>1</dim><dim>64</dim></port></output></layer>\n'
+        for n in range(1, 3000)
+    )
+    edges = "".join(
+        f'<edge from-layer="{n - 1}" from-port="{2 if n > 1 else 0}" to-layer="{n}" to-port="{p}"/>\n'
+        for n in range(1, 3000)
+        for p in range(2)
+    )
+    source = """<layer id="0" name="x" type="Parameter" version="opset1">
+        <output><port id="0" precision="FP32"/></output></layer>"""
+    sink = '<layer id="3000" name="r" type="Result" version="opset1"><input><port id="0"/></input></layer>'
+    last = '<edge from-layer="2999" from-port="2" to-layer="3000" to-port="0"/>'
+    text = f'<net version="11"><layers>{source}{layers}{sink}</layers><edges>{edges}{last}</edges></net>'
+    start = time.process_time()
+    outcome = read_ir(text)
+    # About 0.2 s on one core; the bound only has to catch work that grows with the square of the layers.
+    assert time.process_time() - start < 2
+    assert outcome.codes == []
+    assert len(outcome.document.net.layers) == 3001
