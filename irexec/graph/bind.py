@@ -33,7 +33,7 @@ def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
     if found is not None:
         _note_newer(layer, canonical, found, findings)
         return found
-    number = _opset_number(layer.version)
+    number = contents.OPSETS.get(layer.version)
     if number is None:
         allowed = f"opset1 to opset{contents.NEWEST}"
         message = f"{layer.version!r} names no opset that has {canonical}"
@@ -49,13 +49,6 @@ def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
     message = f"{canonical}-{since} is not implemented yet"
     findings.add("O004", message, at=type_at, layer=layer.ref, hint="an extension can supply it: irexec.operator")
     return None
-
-
-def _opset_number(version: str) -> int | None:
-    digits = version.removeprefix("opset")
-    if digits == version or not digits.isdecimal() or digits != str(int(digits)):
-        return None
-    return int(digits) if 1 <= int(digits) <= contents.NEWEST else None
 
 
 def _opsets(numbers: list[int]) -> str:

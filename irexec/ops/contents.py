@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 from collections.abc import Iterator
 
 from irexec.ops.operator import REGISTRY, Operator
 
 NEWEST = 17
+OPSETS = {f"opset{number}": number for number in range(1, NEWEST + 1)}
+"""Version text → opset number; no other spelling names an opset."""
 
 # type as a file writes it → (module below irexec.ops, opsets that introduced a version)
 CONTENTS: dict[str, tuple[str, tuple[int, ...]]] = {
@@ -281,10 +284,10 @@ def find(type: str, version: str) -> Operator | None:
     """The operator of a canonical type and a version text; None when there is none or it is not implemented."""
     if (type, version) in REGISTRY:
         return REGISTRY[type, version]
-    number = version.removeprefix("opset")
-    if version == number or not number.isdigit():
+    number = OPSETS.get(version)
+    if number is None:
         return _find_foreign(type, version)
-    found = introduced(type, int(number))
+    found = introduced(type, number)
     return None if found is None else load(type, found)
 
 
@@ -305,7 +308,7 @@ def _find_foreign(type: str, version: str) -> Operator | None:
     """Operators of other origin: ONNX's, or those of the experimental and extension namespaces."""
     if version in ("experimental", "extension") and type in _EXPERIMENTAL:
         return load(type, introduced(type, 6) or 6)
-    if version.startswith("onnx"):
+    if version.startswith("onnx") and importlib.util.find_spec("irexec.ops.onnx") is not None:
         importlib.import_module("irexec.ops.onnx")
     return REGISTRY.get((type, version))
 

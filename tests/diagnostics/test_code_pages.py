@@ -107,6 +107,7 @@ def test_a_page_has_the_form(code: str) -> None:
     examples = [block for block in blocks(code) if not block.name]
     assert [block.fixed for block in examples] == [False, True]
     assert len({block.language for block in examples}) == 1
+    assert ("--mode openvino" in text) is CODES[code].lenient
     assert text.count("```") == 2 * len(blocks(code))
 
 
