@@ -37,13 +37,24 @@ __all__ = [
 
 
 class ConstraintError(ValueError):
-    """A value breaks a constraint of the operator's page. Raised by kernels; becomes a located finding."""
+    """A value breaks a constraint of the operator's page. Raised by kernels; becomes a located finding.
+
+    `details` are further fields of the finding; `repair` is as in Breach.
+    """
 
     def __init__(
-        self, constraint: str, message: str, *, port: str | None = None, hint: str | None = None, **details: Any
+        self,
+        constraint: str,
+        message: str,
+        *,
+        port: str | None = None,
+        hint: str | None = None,
+        repair: dict[str, tuple[int, ...]] | None = None,
+        **details: Any,
     ) -> None:
         super().__init__(message)
-        self.constraint, self.message, self.port, self.hint, self.details = constraint, message, port, hint, details
+        self.constraint, self.message, self.port, self.hint = constraint, message, port, hint
+        self.repair, self.details = repair, details
 
 
 def require(constraint: str, condition: bool | np.bool_, message: str, *, port: str | None = None) -> None:
@@ -66,11 +77,15 @@ class Check(Protocol):
         hint: str | None = None,
         found: str | None = None,
         allowed: str | None = None,
+        repair: dict[str, tuple[int, ...]] | None = None,
     ) -> bool: ...
 
 
 class Breach(NamedTuple):
-    """One broken constraint, or one element type that does not fit, as inference found it."""
+    """One broken constraint, or one element type that does not fit, as inference found it.
+
+    `repair` maps ports to the shapes that would mend it: the same elements, read in another shape.
+    """
 
     code: str
     message: str
@@ -80,6 +95,7 @@ class Breach(NamedTuple):
     hint: str | None = None
     found: str | None = None
     allowed: str | None = None
+    repair: dict[str, tuple[int, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +130,16 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class NodeTypes:
-    """What `specialize` is given: the static types of one node, its constants, its attributes."""
+    """What `specialize` is given: the static types of one node, its constants, its attributes.
+
+    `used` tells which outputs anything reads; None when that is not known.
+    """
 
     inputs: tuple[TensorType | None, ...]
     outputs: tuple[TensorType, ...]
     constants: tuple[Array | None, ...]
     attributes: dict[str, Any] = field(default_factory=dict)
+    used: tuple[bool, ...] | None = None
 
 
 Rule = Callable[..., Any]

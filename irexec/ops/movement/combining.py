@@ -1,0 +1,233 @@
+"""The engine of the scatter family: updates combined into the rows of a target.
+
+Where several updates meet in one place they are combined in their row-major order, so that under "none" the last one
+wins. The pages leave that order open; irexec's is the one that a plain loop gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from irexec.ops.half import narrow_half, widen_half
+from irexec.ops.parallel import scratch
+from irexec.ops.precision import F32, is_float, is_narrow
+from irexec.ops.signature import Array
+
+# Elements combined at a time, which bounds the memory that their positions take.
+_PART = 1 << 22
+
+_UFUNCS: dict[str, np.ufunc] = {
+    "sum": np.add,
+    "sub": np.subtract,
+    "prod": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+    "xor": np.bitwise_xor,
+}
+# Where no initial value stands against the first update, NaN gives way to any number.
+_WITHOUT_INIT: dict[str, np.ufunc] = {**_UFUNCS, "min": np.fmin, "max": np.fmax}
+_NEUTRAL = {"sum": 0, "sub": 0, "prod": 1, "xor": 0}
+# The bits of infinity in the 16-bit floats.
+_INFINITY = {np.dtype(np.float16): 0x7C00, np.dtype(ml_dtypes.bfloat16): 0x7F80}
+# Booleans are combined as the integers 0 and 1.
+_BOOLEAN = {"sum": "max", "sub": "xor", "prod": "min", "min": "min", "max": "max"}
+
+
+def scatter(target: Array, rows: Array, updates: Array, reduction: str = "none", use_init_val: bool = True) -> None:
+    """Combine updates[i] into target[rows[i]] for each i in turn, in place.
+
+    target: [slots, block], contiguous; rows: [n], intp, each within the slots; updates: [n, block], target's dtype.
+    reduction: none, sum, sub, prod, min, max or mean. Without `use_init_val` the places that are named start from
+    nothing instead of from target's own values. Under min and max an update takes a place only if it is less or
+    greater, so that NaN in target stays and a NaN update does nothing. Integers wrap, but for their mean, which is
+    exact and rounded down. Narrow floats are combined in f32 and rounded once.
+    """
+    if not updates.size:
+        return
+    if reduction == "none":
+        _assign(target, rows, updates)
+        return
+    if target.dtype == np.bool_:
+        scatter(target.view(np.uint8), rows, updates.view(np.uint8), _BOOLEAN[reduction], use_init_val)
+        return
+    with np.errstate(all="ignore"):
+        if reduction == "mean" or _wide(target.dtype) != target.dtype:
+            _combine_wide(target, rows, updates, reduction, use_init_val)
+        else:
+            _combine(target, rows, updates, reduction, use_init_val)
+
+
+def bits(array: Array) -> Array:
+    """The array in a dtype that NumPy moves fast: ml_dtypes' elements, which it moves one by one, as integers."""
+    return array.view(f"u{array.dtype.itemsize}") if array.dtype.isbuiltin == 2 else array
+
+
+def _assign(target: Array, rows: Array, updates: Array) -> None:
+    target, updates = bits(target), bits(updates)
+    if target.shape[1] == 1:
+        target.reshape(-1)[rows] = updates.reshape(-1)
+    else:
+        target[rows] = updates
+
+
+def _combine(target: Array, rows: Array, updates: Array, reduction: str, use_init_val: bool) -> None:
+    """In target's own dtype, straight into it."""
+    if not use_init_val:
+        target[rows] = _NEUTRAL.get(reduction, updates)
+    for columns in _parts(rows.size, target.shape[1]):
+        places = _places(rows, target.shape[1], columns)
+        _at(target.reshape(-1), places, updates[:, columns].reshape(-1), reduction, use_init_val)
+
+
+def _at(flat: Array, places: Array, values: Array, reduction: str, use_init_val: bool) -> None:
+    if use_init_val and reduction in ("min", "max") and is_float(flat.dtype):
+        nan = np.isnan(values)
+        if nan.any():
+            places, values = places[~nan], values[~nan]
+    (_UFUNCS if use_init_val else _WITHOUT_INIT)[reduction].at(flat, places, values)
+
+
+def _combine_wide(target: Array, rows: Array, updates: Array, reduction: str, use_init_val: bool) -> None:
+    """In a wider dtype: one accumulator per update, of which that of the last update of each row holds the result."""
+    last = _last_in_row(rows, len(target))
+    earlier = np.flatnonzero(last != np.arange(rows.size, dtype=last.dtype))
+    combine = _mean if reduction == "mean" else _in_order
+    # All updates of a place must be in one part, so that it is rounded once: parts are columns.
+    for columns in _parts(rows.size, target.shape[1]):
+        own = _taken(target, rows, columns) if use_init_val else None
+        values = np.ascontiguousarray(updates[:, columns])
+        if reduction in ("min", "max") and _has_keys(own, values):
+            result = _keys(combine(None if own is None else _keys(own), _keys(values), last, earlier, reduction))
+            result = result.view(target.dtype)
+        else:
+            result = combine(None if own is None else _wider(own), _wider(values), last, earlier, reduction)
+        # Of the values for one row the last is written last.
+        _assign_part(target, rows, columns, _narrower(result, target.dtype))
+
+
+def _taken(target: Array, rows: Array, columns: slice) -> Array:
+    if target.shape[1] == 1:
+        # The rows are checked: "wrap" is the mode that does not check them again.
+        return target.reshape(-1).take(rows, mode="wrap").reshape(-1, 1)
+    return np.ascontiguousarray(target[rows, columns])
+
+
+def _assign_part(target: Array, rows: Array, columns: slice, values: Array) -> None:
+    if values.shape[1] == target.shape[1]:
+        _assign(target, rows, values)
+    else:
+        target[rows, columns] = values
+
+
+def _in_order(own: Array | None, values: Array, last: Array, earlier: Array, reduction: str) -> Array:
+    """own[i] combined with values[i] and all earlier ones of the same row, in order, where i is the last of its row."""
+    if own is not None:
+        result = own
+    elif reduction in _NEUTRAL:
+        result = np.full_like(values, _NEUTRAL[reduction])
+    else:
+        result = values.copy()
+    if earlier.size:
+        places = _places(last[earlier].astype(np.intp), values.shape[1], slice(0, values.shape[1]))
+        _at(result.reshape(-1), places, values[earlier].reshape(-1), reduction, own is not None)
+    if reduction in _NEUTRAL or (own is not None and not is_float(values.dtype)):
+        _UFUNCS[reduction](result, values, out=result)
+        return result
+    if own is None:
+        return result
+    taken: Array = np.where(values > result if reduction == "max" else values < result, values, result)
+    return taken
+
+
+def _mean(own: Array | None, values: Array, last: Array, earlier: Array, reduction: str) -> Array:
+    counts = np.bincount(last, minlength=len(values))[:, None] + (own is not None)
+    if is_float(values.dtype):
+        total = _in_order(own, values, last, earlier, "sum")
+        total /= counts
+        return total
+    # The sum of 64-bit integers takes more than 64 bits: their halves are summed apart, then divided by hand.
+    own_high, own_low = (None, None) if own is None else _halves(own)
+    high, low = _halves(values)
+    highs = _in_order(own_high, high, last, earlier, "sum")
+    lows = _in_order(own_low, low, last, earlier, "sum")
+    counts = np.maximum(counts, 1)
+    quotient, rest = np.divmod(highs, counts)
+    rest = ((rest << 32) + lows).astype(np.uint64) // counts.astype(np.uint64)
+    return ((quotient.astype(np.uint64) << 32) + rest).astype(values.dtype)
+
+
+def _halves(values: Array) -> tuple[Array, Array]:
+    """High and low 32 bits of integers, each as i64: values = high * 2**32 + low."""
+    if values.dtype != np.uint64:
+        values = values.astype(np.int64)
+    return (values >> 32).astype(np.int64), (values & 0xFFFF_FFFF).astype(np.int64)
+
+
+def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype to combine in: f32 for narrower floats, i32 for integers of less than 8 bits, else the dtype itself."""
+    if is_narrow(dtype):
+        return F32
+    return np.dtype(np.int32) if dtype.isbuiltin == 2 else dtype
+
+
+def _wider(values: Array) -> Array:
+    wide: Array = widen_half(values) if values.dtype == np.float16 else values.astype(_wide(values.dtype))
+    return wide
+
+
+def _narrower(values: Array, dtype: np.dtype[Any]) -> Array:
+    if dtype == np.float16 and values.dtype == F32:
+        return narrow_half(values)
+    return values.astype(dtype, copy=False)
+
+
+def _has_keys(*arrays: Array | None) -> bool:
+    """True for 16-bit floats without NaN, which `_keys` puts in order."""
+    for array in arrays:
+        if array is None:
+            continue
+        infinity = _INFINITY.get(array.dtype)
+        if infinity is None:
+            return False
+        magnitude = array.view(np.int16) & 0x7FFF
+        if magnitude.max() > infinity:
+            return False
+    return True
+
+
+def _keys(array: Array) -> Array:
+    """16-bit floats as integers of the same order, and back: the bits, those of negative numbers turned over."""
+    raw = array.view(np.int16)
+    turned = raw >> 15
+    turned &= 0x7FFF
+    turned ^= raw
+    return turned
+
+
+def _last_in_row(rows: Array, slots: int) -> Array:
+    """For each entry of `rows` the position of the last one that is equal to it."""
+    if slots > 16 * rows.size:
+        _, rows = np.unique(rows, return_inverse=True)
+        slots = int(rows.max()) + 1
+    positions = np.arange(rows.size, dtype=np.int32 if rows.size < 1 << 31 else np.int64)
+    last = scratch("scatter", (slots,), positions.dtype)
+    last[rows] = positions
+    return last.take(rows, mode="wrap")
+
+
+def _parts(count: int, block: int) -> Iterator[slice]:
+    """The columns of [count, block] updates, in parts of bounded size."""
+    width = max(1, min(block, _PART // count))
+    return (slice(start, min(start + width, block)) for start in range(0, block, width))
+
+
+def _places(rows: Array, block: int, columns: slice) -> Array:
+    """The flat positions of these columns of these rows."""
+    if block == 1:
+        return rows
+    places: Array = np.add.outer(rows * block, np.arange(columns.start, columns.stop))
+    return places.reshape(-1)

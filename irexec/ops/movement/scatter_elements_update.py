@@ -1,0 +1,230 @@
+"""ScatterElementsUpdate: a copy of a tensor with single elements updated, their places along one axis given by indices.
+
+Source: operation pages ScatterElementsUpdate-3 and ScatterElementsUpdate-12.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import filled, known_axis, one_element
+from irexec.ops.movement.combining import scatter
+from irexec.ops.movement.scattering import (
+    check_indices,
+    check_updates,
+    copied,
+    delivered,
+    enforce,
+    flat_rows,
+    one_axis,
+    open_rows,
+)
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, Open, operator, rounded
+from irexec.types import ANY, BOOLEAN, INTEGERS, STRING, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
+Reduction: TypeAlias = Literal["none", "sum", "prod", "min", "max", "mean"]
+
+
+@operator("ScatterElementsUpdate", "opset12", inplace="data", values="kernel", tolerance=rounded(4))
+def scatter_elements_update_12(
+    data: T,
+    indices: T_IND,
+    updates: T,
+    axis: T_AXIS,
+    /,
+    *,
+    reduction: Reduction = "none",
+    use_init_val: bool = True,
+    out: Array | None = None,
+) -> T:
+    """A copy of `data` with each update combined into the element at its own place, but `indices`' along `axis`.
+
+    data: rank r; indices, updates: the same shape of rank r; axis: scalar or [1]. `use_init_val` false: data's values
+    take no part in what is combined. Raises ConstraintError for
+
+    C1  indices of another rank than data
+    C2  indices larger than data in a dimension other than `axis`
+    C3  an index outside of [-d, d - 1] along `axis`; negative ones count from the end
+    C4  updates of another shape than indices
+    C5  an axis that is not one value, or outside of [-r, r - 1]
+    C6  a mean of booleans; a reduction of elements that are no numbers (strings, codes)
+
+    Booleans: sum and max are OR, prod and min AND. The mean of integers is exact and rounded down. Choices where the
+    page leaves it open: updates that meet in one place are taken in row-major order; under min and max NaN in data
+    stays and NaN in updates does nothing. Integers wrap; f16 and bf16 are combined in f32 and rounded once.
+    """
+    if data.dtype == np.bool_ and reduction == "mean":
+        raise ConstraintError("C6", "booleans have no mean", port="data")
+    return _update(data, indices, updates, axis, reduction, use_init_val, out, negative=True)
+
+
+@operator("ScatterElementsUpdate", "opset3", inplace="data", values="kernel")
+def scatter_elements_update_3(data: T, indices: T_IND, updates: T, axis: T_AXIS, /, *, out: Array | None = None) -> T:
+    """As version 12 without a reduction, and (C3) an index must lie in [0, d - 1].
+
+    The page also wants `indices` no larger than data along `axis`; OpenVINO takes more, and so does irexec, since there
+    is nothing else that such indices could mean.
+    """
+    return _update(data, indices, updates, axis, "none", True, out, negative=False)
+
+
+def _update(
+    data: Array,
+    indices: Array,
+    updates: Array,
+    axis: Array,
+    reduction: str,
+    use_init_val: bool,
+    out: Array | None,
+    *,
+    negative: bool,
+) -> Array:
+    along = one_axis("C5", axis, data.ndim)
+    if indices.shape != updates.shape or not _inside(indices.shape, data.shape, along):
+        _check_shapes(enforce, *map(TensorType.of, (data, indices, updates, axis)))
+    if reduction != "none" and data.dtype.kind == "T":
+        raise ConstraintError("C6", f"strings have no {reduction}", port="data")
+    rows = _places(data.shape, indices, along, negative)
+    result = copied(data, out)
+    scatter(result.reshape(-1, 1), rows, updates.reshape(-1, 1), reduction, use_init_val)
+    return delivered(result, out)
+
+
+def _inside(shape: tuple[int, ...], data: tuple[int, ...], axis: int) -> bool:
+    return len(shape) == len(data) and all(
+        i == axis or s <= d for i, (s, d) in enumerate(zip(shape, data, strict=True))
+    )
+
+
+def _places(shape: tuple[int, ...], indices: Array, axis: int, negative: bool) -> Array:
+    """The flat position in a tensor of this shape that each index names."""
+    along = flat_rows("C3", indices, shape[axis : axis + 1], negative=negative)
+    strides = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
+    places = along.reshape(indices.shape) * strides[axis]
+    # Where an entry stands in the other dimensions, summed up over a tensor that has extent 1 along the axis.
+    elsewhere = np.zeros((1,) * len(shape), np.intp)
+    for i, extent in enumerate(indices.shape):
+        if i != axis:
+            elsewhere = elsewhere + (np.arange(extent) * strides[i]).reshape(
+                [-1 if j == i else 1 for j in range(len(shape))]
+            )
+    places += elsewhere
+    return places.reshape(-1)
+
+
+@scatter_elements_update_12.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    indices: TensorType,
+    updates: TensorType,
+    axis: TensorType,
+    *,
+    reduction: str,
+    use_init_val: bool,
+) -> PartialShape:
+    no_numbers = data.element_type is STRING or data.element_type.is_carried
+    if (no_numbers and reduction != "none") or (data.element_type is BOOLEAN and reduction == "mean"):
+        message = f"{data.element_type} elements have no {reduction}"
+        check("C6", False, message, attribute="reduction", found=reduction)
+    return _infer(check, data, indices, updates, axis, negative=True)
+
+
+@scatter_elements_update_3.shapes
+def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType, axis: TensorType) -> PartialShape:
+    return _infer(check, data, indices, updates, axis, negative=False)
+
+
+def _infer(
+    check: Check, data: TensorType, indices: TensorType, updates: TensorType, axis: TensorType, *, negative: bool
+) -> PartialShape:
+    along = _check_shapes(check, data, indices, updates, axis)
+    if along is not None:
+        check_indices(check, "C3", indices, data.shape[along : along + 1], negative=negative)
+    return data.shape
+
+
+def _check_shapes(
+    check: Check, data: TensorType, indices: TensorType, updates: TensorType, axis: TensorType
+) -> int | None:
+    """C1, C2, C4, C5: the axis counted from the front if it is known and none is broken."""
+    found, allowed = str(indices.shape), f"rank {data.rank}"
+    message = f"indices has rank {indices.rank} but data has rank {data.rank}"
+    same_rank = None in (data.rank, indices.rank) or data.rank == indices.rank
+    fits = check("C1", same_rank, message, port="indices", found=found, allowed=allowed)
+    fits &= check_updates(check, "C4", updates.shape, indices.shape, "the shape of indices")
+    fits &= one_element(check, "C5", axis, "axis")
+    along = known_axis(check, "C5", axis, data.rank, "axis")
+    if not fits or along is None or indices.rank is None:
+        return along if fits else None
+    for i, (extent, limit) in enumerate(zip(indices.shape, data.shape, strict=True)):
+        message = f"indices.shape[{i}] is {extent}, more than the {limit} of data.shape[{i}]"
+        allowed = f"at most {data.shape}, but any extent along axis {along}"
+        small = i == along or limit.max is None or extent.min <= limit.max
+        fits &= check("C2", small, message, port="indices", found=found, allowed=allowed)
+    return along if fits else None
+
+
+@scatter_elements_update_12.draw("axis")
+@scatter_elements_update_3.draw("axis")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+    """An axis for which indices of this shape fit."""
+    return filled(types, "axis", _fitting_axis(types))
+
+
+@scatter_elements_update_12.draw("indices")
+@scatter_elements_update_3.draw("indices")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+    """Indices in range; no two alike along the axis as long as there are enough places."""
+    data, shape = types["data"].shape.to_shape(), types["indices"].shape.to_shape()
+    if len(shape) != len(data) or not data:
+        return None
+    axis = _fitting_axis(types)
+    count, extent = shape[axis], data[axis]
+    if count > extent:
+        drawn = rng.integers(0, max(extent, 1), shape)
+    else:
+        order = rng.random([extent if i == axis else s for i, s in enumerate(shape)]).argsort(axis)
+        drawn = order.take(range(count), axis)
+    return drawn.astype(types["indices"].element_type.dtype)
+
+
+def _fitting_axis(types: dict[str, TensorType]) -> int:
+    """The axis if it is known, else the first along which `indices` may have the extent that it has."""
+    data, shape = types["data"].shape.to_shape(), types["indices"].shape.to_shape()
+    known = types["axis"].scalar
+    if known is not None and -len(data) <= known < len(data):
+        return int(known) % len(data)
+    fitting = [i for i in range(len(data)) if _inside(shape, data, i)]
+    roomy = [i for i in fitting if shape[i] <= data[i]]
+    return (roomy or fitting or [0])[0]
+
+
+@scatter_elements_update_12.open
+def _(
+    data: Array,
+    indices: Array,
+    updates: Array,
+    axis: Array,
+    *,
+    reduction: str = "none",
+    use_init_val: bool = True,
+) -> Open | None:
+    """Elements that several different updates name under none: the page leaves open which of them is the last."""
+    if reduction != "none":
+        return None
+    rows = _places(data.shape, indices, one_axis("C5", axis, data.ndim), negative=True)
+    note = "indices name {count} more than once, and the page leaves the order open: the last update wins here"
+    return open_rows(rows, updates.reshape(-1, 1), note)
+
+
+@scatter_elements_update_3.open
+def _(data: Array, indices: Array, updates: Array, axis: Array) -> Open | None:
+    assert scatter_elements_update_12.opener is not None
+    return scatter_elements_update_12.opener(data, indices, updates, axis)

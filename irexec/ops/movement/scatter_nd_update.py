@@ -1,0 +1,170 @@
+"""ScatterNDUpdate: a copy of a tensor with updates at places that index tuples name.
+
+Source: operation pages ScatterNDUpdate-3 (in the operation sets from opset4 on) and ScatterNDUpdate-15.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.movement.combining import scatter
+from irexec.ops.movement.scattering import (
+    check_indices,
+    check_updates,
+    copied,
+    delivered,
+    enforce,
+    flat_rows,
+    open_rows,
+)
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, Open, operator, rounded
+from irexec.types import ANY, INDICES, STRING, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
+Reduction: TypeAlias = Literal["none", "sum", "sub", "prod", "min", "max"]
+
+
+@operator("ScatterNDUpdate", "opset15", inplace="data", values="kernel", tolerance=rounded(4))
+def scatter_nd_update_15(
+    data: T, indices: T_IND, updates: T, /, *, reduction: Reduction = "none", out: Array | None = None
+) -> T:
+    """A copy of `data` with `updates` combined into the places that `indices` names.
+
+    data: [s_0, .., s_r-1]; indices: [.., k], each entry naming an element (k = r) or a slice (k < r) of data;
+    updates: indices.shape[:-1] + data.shape[k:]. Raises ConstraintError for
+
+    C1  data of rank 0
+    C2  indices of rank 0
+    C3  an index outside of [-s_j, s_j - 1]; negative ones count from the end
+    C4  k greater than r
+    C5  updates of another shape; where that is rank 0, one element in any shape will do
+    C6  a reduction of elements that are no numbers (strings, codes); booleans: sum is OR, sub XOR, prod AND
+
+    Choices where the page leaves it open: updates that meet in one place are taken in row-major order. As in the page's
+    snippet an update takes a place under min and max only if it is less or greater, so NaN in data stays and NaN in
+    updates does nothing. Integers wrap; f16 and bf16 are combined in f32 and rounded once.
+    """
+    return _update(data, indices, updates, reduction, out, negative=True)
+
+
+@operator("ScatterNDUpdate", "opset4", inplace="data", values="kernel")
+def scatter_nd_update_4(data: T, indices: T_IND, updates: T, /, *, out: Array | None = None) -> T:
+    """As version 15 without a reduction, and (C3) an index must lie in [0, s_j - 1].
+
+    The page forbids duplicate entries and calls their result undefined: the last one in row-major order wins.
+    """
+    return _update(data, indices, updates, "none", out, negative=False)
+
+
+def _update(data: Array, indices: Array, updates: Array, reduction: str, out: Array | None, *, negative: bool) -> Array:
+    k = indices.shape[-1] if indices.ndim else 0
+    if not (data.ndim and indices.ndim and k <= data.ndim and _fits(updates.shape, indices, data, k)):
+        _check_shapes(enforce, *map(TensorType.of, (data, indices, updates)))
+    if reduction != "none" and data.dtype.kind == "T":
+        raise ConstraintError("C6", f"strings have no {reduction}", port="data")
+    rows = flat_rows("C3", indices, data.shape[:k], negative=negative)
+    block = math.prod(data.shape[k:])
+    result = copied(data, out)
+    target = result.reshape(math.prod(data.shape[:k]), block)
+    scatter(target, rows, updates.reshape(rows.size, block), reduction)
+    return delivered(result, out)
+
+
+def _fits(shape: tuple[int, ...], indices: Array, data: Array, k: int) -> bool:
+    expected = indices.shape[:-1] + data.shape[k:]
+    return shape == expected or (not expected and math.prod(shape) == 1)
+
+
+@scatter_nd_update_15.shapes
+def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType, *, reduction: str) -> PartialShape:
+    if reduction != "none" and (data.element_type is STRING or data.element_type.is_carried):
+        message = f"{data.element_type} elements have no {reduction}"
+        check("C6", False, message, attribute="reduction", found=reduction, allowed="none")
+    if (k := _check_shapes(check, data, indices, updates)) is not None:
+        check_indices(check, "C3", indices, data.shape[:k], negative=True)
+    return data.shape
+
+
+@scatter_nd_update_4.shapes
+def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType) -> PartialShape:
+    if (k := _check_shapes(check, data, indices, updates)) is not None:
+        check_indices(check, "C3", indices, data.shape[:k], negative=False)
+    return data.shape
+
+
+def _check_shapes(check: Check, data: TensorType, indices: TensorType, updates: TensorType) -> int | None:
+    """C1, C2, C4, C5: k if it is known and none is broken."""
+    fits = check("C1", data.rank != 0, "data is a scalar: there is no dimension to index", port="data")
+    fits &= check("C2", indices.rank != 0, "indices is a scalar: index entries lie along its last axis", port="indices")
+    if not fits or data.rank is None or indices.rank is None or indices.shape[-1].is_dynamic:
+        return None
+    k = indices.shape[-1].value
+    mended = _with_last_axis(data, indices, updates)
+    found, allowed = str(indices.shape), f"a last dimension of at most {data.rank}"
+    message = f"indices.shape[-1] is {k} but data has rank {data.rank}"
+    hint = f"did you mean {PartialShape(mended)}?" if mended else None
+    repair = {"indices": mended} if mended else None
+    if not check("C4", k <= data.rank, message, port="indices", hint=hint, found=found, allowed=allowed, repair=repair):
+        return None
+    expected = indices.shape[:-1] + data.shape[k:]
+    if updates.rank is None or _accepts(expected, updates.shape):
+        return k
+    why = f"indices.shape[:-1] + data.shape[{k}:]"
+    if mended is None or (expected.is_static and updates.shape.is_static and expected.size == updates.shape.size):
+        check_updates(check, "C5", updates.shape, expected, why)
+        return None
+    message = f"updates has shape {updates.shape}, expected {expected} ({why})"
+    hint = f"did you mean indices of shape {PartialShape(mended)}?"
+    found, allowed = str(updates.shape), str(expected)
+    check("C5", False, message, port="updates", hint=hint, found=found, allowed=allowed, repair=repair)
+    return None
+
+
+def _accepts(expected: PartialShape, updates: PartialShape) -> bool:
+    return updates.size.contains(1) if expected.rank == 0 else updates.compatible(expected)
+
+
+def _with_last_axis(data: TensorType, indices: TensorType, updates: TensorType) -> tuple[int, ...] | None:
+    """`indices.shape` with a last axis of extent 1, in case that was forgotten; None unless updates fit it."""
+    if not indices.shape.is_static or updates.rank is None or not data.rank:
+        return None
+    expected = indices.shape + data.shape[1:]
+    return (*indices.shape.to_shape(), 1) if _accepts(expected, updates.shape) else None
+
+
+@scatter_nd_update_15.draw("indices")
+@scatter_nd_update_4.draw("indices")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+    """Index tuples in range, no two alike as long as there are enough places."""
+    data, shape, dtype = types["data"], types["indices"].shape.to_shape(), types["indices"].element_type.dtype
+    if not shape or shape[-1] > (data.rank or 0):
+        return None
+    dims, count = data.shape.to_shape()[: shape[-1]], math.prod(shape[:-1])
+    slots = math.prod(dims)
+    if slots == 0 or not dims:
+        return np.zeros(shape, dtype)
+    rows = rng.choice(slots, count, replace=count > slots)
+    return np.stack(np.unravel_index(rows, dims), -1).reshape(shape).astype(dtype)
+
+
+@scatter_nd_update_15.open
+def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Open | None:
+    """Places that several different updates name under none: the page leaves open which of them is the last."""
+    note = "indices name {count} more than once, and the page leaves the order open: the last update wins here"
+    return _open(data, indices, updates, note) if reduction == "none" else None
+
+
+@scatter_nd_update_4.open
+def _(data: Array, indices: Array, updates: Array) -> Open | None:
+    note = "indices name {count} more than once, which the page calls undefined: the last update wins here"
+    return _open(data, indices, updates, note)
+
+
+def _open(data: Array, indices: Array, updates: Array, note: str) -> Open | None:
+    k = indices.shape[-1]
+    rows = flat_rows("C3", indices, data.shape[:k], negative=True)
+    return open_rows(rows, updates.reshape(rows.size, math.prod(data.shape[k:])), note)

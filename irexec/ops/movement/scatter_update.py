@@ -1,0 +1,118 @@
+"""ScatterUpdate: a copy of a tensor with whole slices along one axis replaced.
+
+Source: operation page ScatterUpdate-3.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import filled, known_axis, one_element
+from irexec.ops.movement.combining import bits
+from irexec.ops.movement.scattering import (
+    check_indices,
+    check_updates,
+    copied,
+    delivered,
+    enforce,
+    flat_rows,
+    one_axis,
+    open_rows,
+)
+from irexec.ops.operator import Array, Check, Elements, Open, operator
+from irexec.types import ANY, INTEGERS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
+
+
+@operator("ScatterUpdate", "opset3", inplace="data", values="kernel")
+def scatter_update_3(data: T, indices: T_IND, updates: T, axis: T_AXIS, /, *, out: Array | None = None) -> T:
+    """A copy of `data` in which the slices along `axis` that `indices` names are those of `updates`.
+
+    data: rank r; indices: any shape; updates: data.shape[:axis] + indices.shape + data.shape[axis + 1:]; axis: scalar
+    or [1]. Raises ConstraintError for
+
+    C1  an index outside of [0, s - 1] along `axis`
+    C2  updates of another shape
+    C3  an axis that is not one value, or outside of [-r, r - 1]
+
+    The page leaves open which of several updates of one slice is the last: here it is the last in row-major order.
+    """
+    along = one_axis("C3", axis, data.ndim)
+    if updates.shape != data.shape[:along] + indices.shape + data.shape[along + 1 :]:
+        _check_shapes(enforce, *map(TensorType.of, (data, indices, updates, axis)))
+    rows = flat_rows("C1", indices, data.shape[along : along + 1], negative=False)
+    outer, inner = math.prod(data.shape[:along]), math.prod(data.shape[along + 1 :])
+    result = copied(data, out)
+    slices = bits(updates).reshape(outer, rows.size, inner)
+    bits(result).reshape(outer, data.shape[along], inner)[:, rows] = slices
+    return delivered(result, out)
+
+
+@scatter_update_3.shapes
+def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType, axis: TensorType) -> PartialShape:
+    along = _check_shapes(check, data, indices, updates, axis)
+    if along is not None:
+        check_indices(check, "C1", indices, data.shape[along : along + 1], negative=False)
+    return data.shape
+
+
+def _check_shapes(
+    check: Check, data: TensorType, indices: TensorType, updates: TensorType, axis: TensorType
+) -> int | None:
+    """C2, C3: the axis counted from the front if it is known."""
+    one_element(check, "C3", axis, "axis")
+    along = known_axis(check, "C3", axis, data.rank, "axis")
+    if not data.rank or indices.rank is None:
+        return along
+    if along is not None:
+        expected = data.shape[:along] + indices.shape + data.shape[along + 1 :]
+        check_updates(
+            check, "C2", updates.shape, expected, f"data.shape[:{along}] + indices.shape + data.shape[{along + 1}:]"
+        )
+    else:
+        unknown = PartialShape.dynamic(data.rank + indices.rank - 1)
+        check_updates(check, "C2", updates.shape, unknown, "rank of data + rank of indices - 1")
+    return along
+
+
+@scatter_update_3.draw("axis")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+    """An axis for which these shapes fit."""
+    return filled(types, "axis", _fitting_axis(types))
+
+
+@scatter_update_3.draw("indices")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+    """Indices in range, no two alike as long as there are enough places."""
+    data, shape = types["data"].shape.to_shape(), types["indices"].shape.to_shape()
+    count, extent = math.prod(shape), data[_fitting_axis(types)] if data else 0
+    drawn = rng.choice(extent, count, replace=count > extent) if extent else np.zeros(count)
+    return drawn.reshape(shape).astype(types["indices"].element_type.dtype)
+
+
+def _fitting_axis(types: dict[str, TensorType]) -> int:
+    """The axis if it is known, else the first for which the shapes fit; if they can, with as many places as indices."""
+    data, indices, updates = (types[name].shape.to_shape() for name in ("data", "indices", "updates"))
+    known = types["axis"].scalar
+    if known is not None and -len(data) <= known < len(data):
+        return int(known) % len(data)
+    fitting = [i for i in range(len(data)) if data[:i] + indices + data[i + 1 :] == updates]
+    roomy = [i for i in fitting if math.prod(indices) <= data[i]]
+    return (roomy or fitting or [0])[0]
+
+
+@scatter_update_3.open
+def _(data: Array, indices: Array, updates: Array, axis: Array) -> Open | None:
+    """Slices that several different updates name: the page leaves open which of them is the last."""
+    along = one_axis("C3", axis, data.ndim)
+    outer, extent, inner = math.prod(data.shape[:along]), data.shape[along], math.prod(data.shape[along + 1 :])
+    rows = flat_rows("C1", indices, (extent,), negative=False)
+    places = np.add.outer(np.arange(outer) * extent, rows).reshape(-1)
+    note = "indices name {count} more than once, and the page leaves the order open: the last update wins here"
+    return open_rows(places, updates.reshape(places.size, inner), note)

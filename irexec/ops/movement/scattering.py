@@ -1,0 +1,148 @@
+"""What the scatter family shares around its engine: checked indices, shapes of updates, copies of data, open results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.ops.axes import axis_of
+from irexec.ops.operator import Array, Check, ConstraintError, Open, require
+from irexec.types import PartialShape, TensorType
+
+
+def enforce(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:
+    """A `check` for kernels: a shape rule, run with it on actual arrays, raises ConstraintError at the first breach."""
+    if condition is None or condition:
+        return True
+    details.pop("attribute", None)
+    raise ConstraintError(constraint, message, **details)
+
+
+def copied(data: Array, out: Array | None) -> Array:
+    """A C-contiguous array that holds `data`: `out` itself where it can be. Costs nothing if that is data's buffer."""
+    if out is None or not out.flags.c_contiguous:
+        return np.array(data, order="C")
+    if out is not data and (_address(out) != _address(data) or out.strides != data.strides):
+        np.copyto(out, data)
+    return out
+
+
+def delivered(result: Array, out: Array | None) -> Array:
+    """The result, in `out` when that is given."""
+    if out is None or result is out:
+        return result
+    np.copyto(out, result)
+    return out
+
+
+def _address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def one_axis(constraint: str, axis: Array, rank: int) -> int:
+    """The axis that a scalar or one-element input holds, counted from the front. Raises ConstraintError."""
+    require(constraint, axis.size == 1 and axis.ndim <= 1, f"axis has shape {list(axis.shape)}", port="axis")
+    return axis_of(constraint, int(axis.reshape(-1)[0]), rank, "axis")
+
+
+def flat_rows(constraint: str, indices: Array, dims: Sequence[int], *, negative: bool) -> Array:
+    """Row-major positions (intp) in a tensor of shape `dims`, one for each entry of len(dims) consecutive indices.
+
+    With one dimension every index is an entry; otherwise those along the last axis are. `negative`: -1 names the last
+    place of a dimension. Raises ConstraintError for an index that names no place.
+    """
+    width = len(dims)
+    count = indices.size if width == 1 else math.prod(indices.shape[:-1])
+    if not width or not count:
+        return np.zeros(count, np.intp)
+    entries = indices.reshape(count, width)
+    lowest = entries.min()
+    # One look at all indices settles the usual case, where no dimension needs a look of its own.
+    if lowest < 0 or entries.max() >= min(dims):
+        _check_indices(constraint, indices, dims, negative)
+    # NumPy multiplies 32-bit integers faster than wider ones.
+    dtype: Any = np.int32 if math.prod(dims) < 1 << 31 else np.int64
+    rows: Array = np.zeros((), dtype)
+    for place, dim in enumerate(dims):
+        column: Array = entries[:, place].astype(dtype)
+        if lowest < 0:
+            column[column < 0] += dim
+        if place == 0:
+            rows = column
+        else:
+            rows *= dim
+            rows += column
+    return rows.astype(np.intp, copy=False)
+
+
+def _check_indices(constraint: str, indices: Array, dims: Sequence[int], negative: bool) -> None:
+    entries = indices.reshape(-1, len(dims))
+    wrong = np.zeros(entries.shape, bool)
+    for place, dim in enumerate(dims):
+        wrong[:, place] = (entries[:, place] < (-dim if negative else 0)) | (entries[:, place] >= dim)
+    if not wrong.any():
+        return
+    first = int(wrong.argmax())
+    index, dim = int(indices.reshape(-1)[first]), dims[first % len(dims)]
+    place_text = ", ".join(str(int(i)) for i in np.unravel_index(first, indices.shape))
+    allowed = f"[{-dim if negative else 0}, {dim - 1}]" if dim else "no index (the dimension is empty)"
+    others = int(np.count_nonzero(wrong)) - 1
+    hint = None
+    if not negative and -dim <= index < 0:
+        hint = f"this version does not count from the end: did you mean {index + dim}?"
+    raise ConstraintError(
+        constraint,
+        f"indices[{place_text}] is {index}: allowed is {allowed}" + (f", and {others} more are outside" * bool(others)),
+        port="indices",
+        hint=hint,
+        found=str(index),
+        allowed=allowed,
+    )
+
+
+def check_indices(check: Check, constraint: str, indices: TensorType, dims: PartialShape, *, negative: bool) -> None:
+    """In a rule: report known indices that name no place in known dimensions."""
+    if indices.value is None or not dims.is_static:
+        return
+    try:
+        flat_rows(constraint, indices.value, dims.to_shape(), negative=negative)
+    except ConstraintError as error:
+        check(constraint, False, error.message, port=error.port, hint=error.hint, **error.details)
+
+
+def check_updates(check: Check, constraint: str, updates: PartialShape, expected: PartialShape, why: str) -> bool:
+    """In a rule: report updates of another shape than expected; a repair where only the shape is another."""
+    repair = hint = None
+    if expected.is_static and updates.is_static and expected.size == updates.size:
+        repair = {"updates": expected.to_shape()}
+        hint = f"did you mean {expected}?"
+    return check(
+        constraint,
+        updates.compatible(expected),
+        f"updates has shape {updates}, expected {expected} ({why})",
+        port="updates",
+        hint=hint,
+        found=str(updates),
+        allowed=str(expected),
+        repair=repair,
+    )
+
+
+def open_rows(rows: Array, updates: Array, note: str) -> Open | None:
+    """Which updates each row could hold under reduction none, where more than one and unequal ones name it."""
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    candidates: dict[int, list[Array]] = {}
+    for group in np.split(order, starts[1:]) if rows.size else []:
+        if group.size > 1:
+            different = {repr(updates[i].tolist()): updates[i] for i in group}
+            if len(different) > 1:
+                candidates[int(rows[group[0]])] = list(different.values())
+    if not candidates:
+        return None
+    count = f"{len(candidates)} place{'s' if len(candidates) > 1 else ''}"
+    return Open(note.format(count=count), updates.shape[1], candidates)

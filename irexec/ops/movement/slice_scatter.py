@@ -1,0 +1,141 @@
+"""SliceScatter: a copy of a tensor with a slice of it replaced.
+
+Source: operation page SliceScatter-15. Its snippet gives start and stop Python's meaning: a backward slice that starts
+before the first element is empty. (OpenVINO takes the first element there.)
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import filled, integers, known_axes, length_of
+from irexec.ops.movement.combining import bits
+from irexec.ops.movement.scattering import check_updates, copied, delivered, enforce
+from irexec.ops.operator import Array, Check, Elements, operator
+from irexec.ops.rules import has_rank
+from irexec.ops.slicing import slice_of, sliced
+from irexec.types import ANY, INTEGERS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+# The page has one T_IND for the three; OpenVINO lets each be any integer type, and so does irexec.
+T_START: TypeAlias = Annotated[Array, Elements("T_START", INTEGERS)]
+T_STOP: TypeAlias = Annotated[Array, Elements("T_STOP", INTEGERS)]
+T_STEP: TypeAlias = Annotated[Array, Elements("T_STEP", INTEGERS)]
+T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
+
+
+@operator("SliceScatter", "opset15", inplace="data", values="kernel")
+def slice_scatter_15(
+    data: T,
+    updates: T,
+    start: T_START,
+    stop: T_STOP,
+    step: T_STEP,
+    axes: T_AXIS | None = None,
+    /,
+    *,
+    out: Array | None = None,
+) -> T:
+    """A copy of `data` in which data[start:stop:step] along `axes` is `updates`.
+
+    data: rank r; updates: data's shape but for the lengths of the slices; start, stop, step, axes: 1D, [n]. Negative
+    starts and stops count from the end, those beyond an end are clamped. Axes left out are 0 .. n - 1. Raises
+    ConstraintError for
+
+    C1  data of rank 0
+    C2  updates of another shape; there is no broadcasting
+    C3  start, stop, step or axes that are not 1D
+    C4  start, stop, step and axes of different lengths
+    C5  a step of 0
+    C6  an axis outside of [-r, r - 1]
+    C7  an axis twice
+    """
+    region = _region(data, start, stop, step, axes)
+    if region is None or updates.shape != data[region].shape:
+        inputs = (data, updates, start, stop, step, axes)
+        _infer(enforce, *(None if a is None else TensorType.of(a) for a in inputs))
+    result = copied(data, out)
+    bits(result)[region] = bits(updates)
+    return delivered(result, out)
+
+
+def _region(data: Array, start: Array, stop: Array, step: Array, axes: Array | None) -> tuple[slice, ...] | None:
+    """What the slices cover of data; None when they break a constraint."""
+    rank = data.ndim
+    places = list(range(start.size)) if axes is None else integers(axes)
+    flat = all(a is None or a.ndim == 1 for a in (start, stop, step, axes))
+    steps = integers(step)
+    if not flat or not start.size == stop.size == len(steps) == len(places) <= rank or 0 in steps:
+        return None
+    if not all(-rank <= a < rank for a in places) or len({a % rank for a in places}) < len(places):
+        return None
+    region = [slice(None)] * rank
+    for axis, first, last, by in zip(places, integers(start), integers(stop), steps, strict=True):
+        region[axis] = slice_of(data.shape[axis], first, last, by)
+    return tuple(region)
+
+
+@slice_scatter_15.shapes
+def _infer(
+    check: Check,
+    data: TensorType,
+    updates: TensorType,
+    start: TensorType,
+    stop: TensorType,
+    step: TensorType,
+    axes: TensorType | None = None,
+) -> PartialShape:
+    check("C1", data.rank != 0, "data is a scalar: there is no dimension to slice", port="data")
+    lists = {"start": start, "stop": stop, "step": step} | ({} if axes is None else {"axes": axes})
+    flat = [has_rank(check, "C3", tensor, 1, name) for name, tensor in lists.items()]
+    fits = all(flat) and check("C5", 0 not in (step.ints or ()), f"step {step.ints} has a 0", port="step")
+    lengths = {name: n for name, tensor in lists.items() if (n := length_of(tensor)) is not None}
+    count = next(iter(lengths.values()), None)
+    for name, n in lengths.items():
+        message = f"{name} has {n} elements, {next(iter(lengths))} has {count}"
+        fits &= check("C4", n == count, message, port=name, found=str(n), allowed=str(count))
+    if not fits or data.rank is None:
+        return data.shape
+    places = None if count is None else list(range(count))
+    if axes is not None:
+        places = known_axes(check, "C6", axes, data.rank, "axes")
+    elif count is not None:
+        message = f"{count} slices for the {data.rank} axes of data"
+        if not check("C6", count <= data.rank, message, port="start", allowed=f"at most {data.rank}"):
+            return data.shape
+    if places is not None and not check(
+        "C7", len(set(places)) == len(places), f"axes {places} repeat one", port="axes"
+    ):
+        return data.shape
+    expected = _sliced_shape(data.shape, places, [t.known for t in (start, stop, step)])
+    check_updates(check, "C2", updates.shape, expected, "the shape of the slices")
+    return data.shape
+
+
+def _sliced_shape(shape: PartialShape, places: list[int] | None, bounds: list[Any]) -> PartialShape:
+    if places is None:
+        # Any axis may be sliced, none can grow.
+        return PartialShape(Dimension(0, d.max) for d in shape)
+    dims = list(shape)
+    starts, stops, steps = ([None] * len(places) if b is None else b for b in bounds)
+    for axis, first, last, by in zip(places, starts, stops, steps, strict=False):
+        if isinstance(first, int) and isinstance(last, int) and isinstance(by, int):
+            dims[axis] = sliced(dims[axis], first, last, by)
+        else:
+            dims[axis] = Dimension(0, dims[axis].max)
+    return PartialShape(dims)
+
+
+@slice_scatter_15.draw("start", "stop", "step", "axes")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    """Slices from 0 as long as updates is, those axes first where it is shorter than data."""
+    if port in ("start", "step"):
+        return filled(types, port, int(port == "step"))
+    data, updates = types["data"].shape.to_shape(), types["updates"].shape.to_shape()
+    order = list(range(len(data)))
+    if "axes" in types:
+        order.sort(key=lambda axis: data[axis] == updates[axis])
+    order = order[: types[port].shape[0].value]
+    return filled(types, port, order if port == "axes" else [updates[axis] for axis in order])
