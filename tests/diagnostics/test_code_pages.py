@@ -27,6 +27,8 @@ from irexec.diagnostics.codes import CODES
 from irexec.ops.operator import REGISTRY
 
 PAGES = Path(__file__).parents[2] / "docs" / "codes"
+SOURCES = Path(irexec.__file__).parent.rglob("*.py")
+REPORTED = set(re.findall(r'"([A-Z]\d{3})"', "".join(p.read_text("utf-8") for p in SOURCES if p.name != "codes.py")))
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -100,6 +102,11 @@ def test_every_code_has_a_page_and_every_page_a_code() -> None:
     assert sorted(path.stem for path in PAGES.glob("*.md")) == sorted(CODES)
 
 
+def test_every_code_is_reported_somewhere() -> None:
+    assert sorted(CODES.keys() - REPORTED) == []
+    assert sorted(REPORTED - CODES.keys()) == []
+
+
 @pytest.mark.parametrize("code", CODES)
 def test_a_page_has_the_form(code: str) -> None:
     text = (PAGES / f"{code}.md").read_text(encoding="utf-8")
@@ -111,7 +118,7 @@ def test_a_page_has_the_form(code: str) -> None:
     assert text.count("```") == 2 * len(blocks(code))
 
 
-@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("code", sorted(CODES.keys() & REPORTED))
 def test_what_a_page_shows_is_so(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,6 +126,8 @@ def test_what_a_page_shows_is_so(
     failing = execute(code, fixed=False, capsys=capsys)
     if "O004" in failing and code not in failing:
         pytest.skip("the example's operator is not implemented yet, so its attributes and shapes are not checked")
+    if code == "O004" and "O004" not in failing:
+        pytest.skip("there is no operator left that is not implemented")
     assert failing.get(code) == CODES[code].severity, f"the first example gives {failing}"
     mended = execute(code, fixed=True, capsys=capsys)
     assert code not in mended

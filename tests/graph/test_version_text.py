@@ -26,7 +26,7 @@ MODEL = """<net name="m" version="11">
 )
 def test_a_version_that_names_no_opset(version: str) -> None:
     report = irexec.validate(MODEL.replace("VERSION", version).encode())
-    assert [(d.code, d.line, d.column) for d in report] == [("L005", 7, 54)]
+    assert [(d.code, d.line, d.column) for d in report] == [("L005", 7, 55)]
 
 
 def test_a_later_opset_still_has_the_operator() -> None:
