@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 Value: TypeAlias = "int | float | bool | str | list[Value]"
 
 MAX_DEPTH = 32
+MAX_DIGITS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def read_values(comment: str, *, closing: bool = False) -> Listed | Unfinished |
     A comment whose brackets are still open at its end is `Unfinished`: the text of the next comment belongs to it.
     With `closing=True` there is no next one, and the brackets that are missing are taken as written.
     """
-    text = " ".join(comment.split())
+    text = _one_line(comment)
     if (empty := _EMPTY.fullmatch(text)) is not None:
         return Listed([], _name(empty["name"]))
     for lead, start in _leads(text):
@@ -72,18 +73,25 @@ def shape_of(value: Value) -> tuple[int, ...] | None:
 
 def role_of(comment: str) -> str | None:
     """The port's name in a remark that lists no values: "indices", "`X` input data", "query: B=1, H=2"."""
-    text = " ".join(comment.split())
+    text = _one_line(comment)
     match = _QUOTED_ROLE.match(text) or _ROLE.fullmatch(text) or _ROLE_WITH_REMARK.match(text)
     return match[1] if match and match[1].lower() not in _NOT_A_ROLE else None
 
 
+def _one_line(comment: str) -> str:
+    """The comment with every run of blanks as one, but for those in quotes."""
+    return _BLANKS.sub(lambda match: match[1] or " ", comment).strip()
+
+
 # What stands before values. A separator, or one of these words, introduces them.
 
+_BLANKS = re.compile(r"(\"[^\"]*\")|\s+")
 _EMPTY = re.compile(r"(?P<name>[\w ]+?) (?:is|are) (?:an |the )?empty\b[\w\s-]*\.?", re.IGNORECASE)
 _INTRODUCER = re.compile(r"[:=#]|\b(?:is|are|contains|list)\b|\b(?:\w+_)?values?\b(?: of\b)?", re.IGNORECASE)
 _WORDS = re.compile(r"(?=.*[A-Za-z])[\w`'\"./-]+(?:,? [\w`'\"./-]+)*")
 _ABOUT_VALUES = re.compile(r"(?:\b|_)values?\b", re.IGNORECASE)
-_SHAPE_OR_RANGE = re.compile(r"\b(?:shapes?|dims?|dimensions?|range|interval|between|within)$", re.IGNORECASE)
+_SHAPE = re.compile(r" (?:shapes?|dims?|dimensions?)$", re.IGNORECASE)
+_RANGE = re.compile(r"\b(?:range|interval|between|within)$", re.IGNORECASE)
 _LONGEST_LEAD = 120
 _MOST_WORDS = {":": 8, "=": 3, "#": 3, "": 8}
 
@@ -107,7 +115,8 @@ def _introduces(lead: str) -> bool:
         words = twice[1]
     if _WORDS.fullmatch(words) is None or words.count(" ") >= _MOST_WORDS[separator]:
         return False
-    return _SHAPE_OR_RANGE.search(words) is None or _ABOUT_VALUES.search(words) is not None or " " not in words
+    about_shape = _SHAPE.search(words) is not None and _ABOUT_VALUES.search(words) is None
+    return not about_shape and _RANGE.search(words) is None
 
 
 # The values themselves
@@ -171,16 +180,12 @@ def _scalar(text: str, position: int) -> _Literal | None:
         suffix, digits = match["suffix"].lower(), match["number"]
         if suffix == "f" or not digits.lstrip("+-").isdigit():
             return _Literal(float(digits), match.end(), True)
-        return _Literal(_integer(digits), match.end(), False) if len(digits) <= 40 else None
+        return _Literal(int(digits), match.end(), False) if len(digits) <= MAX_DIGITS else None
     if match["special"] is not None:
         return _Literal(float(match["special"]), match.end(), True)
     if match["bool"] is not None:
         return _Literal(match["bool"].lower() == "true", match.end(), False)
     return _Literal(match["string"], match.end(), False)
-
-
-def _integer(digits: str) -> int:
-    return int(digits)
 
 
 def _list(text: str, position: int) -> _Literal | None:
@@ -217,44 +222,32 @@ def _list(text: str, position: int) -> _Literal | None:
 
 # What follows the values, and what the whole comment then says
 
-_REMARK = re.compile(r"(?:[,;.(]|[-–—] ?[^\W\d]|[-–—] \d+ \W?[A-Za-z]).*|[)\]}]*", re.DOTALL)
+# an operator or an index makes an expression of what looked like values
+_EXPRESSION = re.compile(r"[\w\[]|\.\w|\s*[*+/=^<>]")
+_REMARK = re.compile(r"[,;.(].*|[-–—] ?[^\W\d].*|[\])}]*", re.DOTALL)
 
 
 def _listed_list(text: str, lead: str, literal: _Literal, closing: bool) -> Listed | Unfinished | None:
     if literal.open and not closing:
         return Unfinished.LIST
-    rest = text[literal.end :]
-    extra = len(rest) - len(rest.lstrip(_CLOSING))
-    rest = rest[extra:].strip()
-    if re.match(r"[*+/=^\[.\w]", text[literal.end + extra : literal.end + extra + 1]) or re.match(r"[*+/=^<>]", rest):
+    rest = text[literal.end :].lstrip(_CLOSING)
+    balanced = not literal.open and len(rest) == len(text) - literal.end
+    if _EXPRESSION.match(rest) is not None:
         return None
-    if lead and not _ends_as_introduction(lead):
-        return None
-    return Listed(
-        literal.value, _name(lead), _kind(lead, rest, literal), rest.lstrip(",; "), not literal.open and not extra
-    )
+    return Listed(literal.value, _name(lead), _kind(lead, rest, literal), rest.strip().lstrip(",; "), balanced)
 
 
 def _listed_scalar(text: str, lead: str, literal: _Literal) -> Listed | None:
     rest = text[literal.end :].strip()
+    is_text = isinstance(literal.value, str)
+    separated = lead[-1:] in (":", "=", "#")
     if not lead:
         accepted = not rest
+    elif is_text:
+        accepted = separated and _EXPRESSION.match(text, literal.end) is None
     else:
-        by_word = lead[-1] not in ":=#"
-        accepted = not (by_word and _ABOUT_VALUES.search(lead) is None)
-        if isinstance(literal.value, str):
-            accepted = accepted and not by_word and re.match(r"[*+/=^]", rest) is None
-        else:
-            accepted = accepted and _REMARK.fullmatch(rest) is not None
-    if not accepted:
-        return None
-    return Listed(literal.value, _name(lead), _kind(lead, rest, literal), rest.lstrip(",; "))
-
-
-def _ends_as_introduction(lead: str) -> bool:
-    return (
-        lead[-1] in ":=#" or re.search(r"(?:\b|_)(?:is|are|contains|list|values?|values? of)$", lead, re.I) is not None
-    )
+        accepted = (separated or _ABOUT_VALUES.search(lead) is not None) and _REMARK.fullmatch(rest) is not None
+    return Listed(literal.value, _name(lead), _kind(lead, rest, literal), rest.lstrip(",; ")) if accepted else None
 
 
 # Words in the lead

@@ -20,10 +20,11 @@ def known_type(written: str, known: Collection[str]) -> str | None:
     if written in known:
         return written
     candidates = sorted(known)
-    same = [name for name in candidates if name.lower() == written.lower()]
-    same = same or [name for name in candidates if _abbreviates(_words(written), _words(name))]
-    if len(same) == 1:
+    if same := [name for name in candidates if name.lower() == written.lower()]:
         return same[0]
+    shorter = [name for name in candidates if _abbreviates(_words(written), _words(name))]
+    if len(shorter) == 1:
+        return shorter[0]
     near = difflib.get_close_matches(written, [name for name in candidates if _marks(name) == _marks(written)], 1, 0.85)
     return near[0] if near and len(written) > 4 else None
 

@@ -13,7 +13,8 @@ from irexec.ir.repairs.parts import Attribute, Comment, Repair, Text
 
 ELLIPSIS = re.compile(r"\.{2,}|…")
 
-_NAME = r"[A-Za-z_][\w.-]*"
+# dots glued to a name are an ellipsis, not part of it
+_NAME = r"[A-Za-z_](?:[\w-]|\.(?!\.))*+"
 _MARKUP = re.compile(
     rf"""<(?P<comment>\s*+!\s*+--?)
         |<(?P<cdata>!\[CDATA\[)
@@ -163,9 +164,7 @@ class Scanner:
         return end
 
     def _attribute(self, tag: Tag, name: re.Match[str]) -> int:
-        # dots glued to a word are an ellipsis, not part of it
-        key = re.sub(r"\.{2,}$", "", name[0]).rstrip(".")
-        position = name.start() + len(key)
+        key, position = name[0], name.end()
         assigned = _ASSIGNED.match(self.text, position)
         if assigned is None:
             self._repair("Q009", f"{key!r} has no value", name.start(), len(key))
