@@ -1,0 +1,258 @@
+"""ConvolutionBackpropData and GroupConvolutionBackpropData: transposed convolution.
+
+Source: operation pages ConvolutionBackpropData-1, GroupConvolutionBackpropData-1. With `output_shape` given, pads
+follow the page's formula also for auto_pad explicit and valid, where OpenVINO takes the attributes or zero, and a
+negative total padding centres the result, where OpenVINO takes zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.convolution.convolution import grouped_channels, spatial_rank, with_rank
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.parallel import num_threads, parallel_for, scratch, split
+from irexec.ops.products import settle, sum_dtype, summing_buffer
+from irexec.ops.rules import dimension_of, has_rank
+from irexec.ops.windows import AutoPad, check_windows, dilated
+from irexec.types import INTEGERS, NUMERIC, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
+T_SHAPE: TypeAlias = Annotated[Array, Elements("T2", INTEGERS)]
+
+BLOCK_BYTES = 1 << 22
+
+
+@operator("ConvolutionBackpropData", "opset1", tolerance=rounded(64))
+def convolution_backprop_data_1(
+    data: T,
+    kernel: T,
+    output_shape: T_SHAPE | None = None,
+    /,
+    *,
+    strides: PositiveInts,
+    pads_begin: NonNegativeInts = (),
+    pads_end: NonNegativeInts = (),
+    dilations: PositiveInts,
+    auto_pad: AutoPad = "explicit",
+    output_padding: NonNegativeInts = (),
+    out: Array | None = None,
+) -> T:
+    """Spread `data` `[N, C_IN, *X]` by `kernel` `[C_IN, C_OUT, *K]` over the result `[N, C_OUT, *Y]`.
+
+    C1: strides, pads, dilations and output_padding have one value per spatial axis. C2: data has rank 3, 4 or 5. C3:
+    the kernel has data's rank. C4: both have the same C_IN. C5: the padding leaves at least one pixel. C6: output_shape
+    has one value per spatial axis, none negative.
+    """
+    attributes = (strides, pads_begin, pads_end, dilations, auto_pad, output_padding)
+    return _spread(data, kernel[None], output_shape, *attributes, out)
+
+
+@operator("GroupConvolutionBackpropData", "opset1", tolerance=rounded(64))
+def group_convolution_backprop_data_1(
+    data: T,
+    kernel: T,
+    output_shape: T_SHAPE | None = None,
+    /,
+    *,
+    strides: PositiveInts,
+    pads_begin: NonNegativeInts = (),
+    pads_end: NonNegativeInts = (),
+    dilations: PositiveInts,
+    auto_pad: AutoPad = "explicit",
+    output_padding: NonNegativeInts = (),
+    out: Array | None = None,
+) -> T:
+    """ConvolutionBackpropData on each group of channels: `data` `[N, G * C_IN, *X]`, `kernel` `[G, C_IN, C_OUT, *K]`.
+
+    C1, C2, C5, C6 as in ConvolutionBackpropData-1. C3: the kernel has one axis more than data. C4: data has G * C_IN
+    channels.
+    """
+    attributes = (strides, pads_begin, pads_end, dilations, auto_pad, output_padding)
+    return _spread(data, kernel, output_shape, *attributes, out)
+
+
+def _spread(
+    data: Array,
+    kernel: Array,
+    output_shape: Array | None,
+    strides: Sequence[int],
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+    dilations: Sequence[int],
+    auto_pad: str,
+    output_padding: Sequence[int],
+    out: Array | None,
+) -> Array:
+    """Transposed convolution with a kernel `[G, I, O, *K]`, blocks of output channels on all threads."""
+    groups, inputs, outputs, *taps = kernel.shape
+    batch, channels, *extents = data.shape
+    n = len(extents)
+    strides, dilations = tuple(strides) or (1,) * n, tuple(dilations) or (1,) * n
+    padding = tuple(output_padding) or (0,) * n
+    wanted = None if output_shape is None else [int(v) for v in output_shape]
+    message = f"data has {channels} channels, the kernel {groups} times {inputs}"
+    require("C4", channels == groups * inputs, message, port="kernel")
+    message = f"{wanted} is no shape of {n} spatial axes"
+    require("C6", wanted is None or (len(wanted) == n and min(wanted) >= 0), message, port="output_shape")
+    full = [(x - 1) * s + dilated(k, d) for x, s, k, d in zip(extents, strides, taps, dilations, strict=True)]
+    if wanted is None:
+        explicit = auto_pad == "explicit"
+        begins = (tuple(pads_begin) if explicit else ()) or (0,) * n
+        ends = (tuple(pads_end) if explicit else ()) or (0,) * n
+        counts = [f - b - e + p for f, b, e, p in zip(full, begins, ends, padding, strict=True)]
+        require("C5", min(counts) > 0, f"the padding leaves {counts} pixels")
+    else:
+        counts = wanted
+        totals = [f - w + p for f, w, p in zip(full, wanted, padding, strict=True)]
+        begins = tuple(t - t // 2 if auto_pad == "same_upper" else t // 2 for t in totals)
+    dtype = sum_dtype(data.dtype, inputs * int(np.prod(taps)))
+    result = summing_buffer((batch, groups * outputs, *counts), dtype, out)
+    if 0 in data.shape or 0 in kernel.shape or 0 in result.shape:
+        result[...] = 0
+        return settle(result, data.dtype, out)
+    x = data.astype(dtype, copy=False).reshape(batch, groups, inputs, -1)
+    matrix = kernel.astype(dtype, copy=False).reshape(groups, inputs, -1).transpose(0, 2, 1)
+    size, pixels = int(np.prod(taps)), x.shape[-1]
+    wide = max(1, BLOCK_BYTES // (size * pixels * dtype.itemsize))
+    parts = max(-(-outputs // wide), -(-num_threads() // (batch * groups)))
+    tasks = list(product(range(batch), range(groups), split(outputs, parts)))
+    crop = [_crop(b, f, c) for b, f, c in zip(begins, full, counts, strict=True)]
+    whole = all(target == slice(0, c) for (target, _), c in zip(crop, counts, strict=True))
+    y = result.reshape(batch, groups, outputs, *counts)
+
+    def task(index: int) -> None:
+        image, g, (first, last) = tasks[index]
+        columns = scratch("columns", ((last - first) * size, pixels), dtype)
+        np.matmul(matrix[g, first * size : last * size], x[image, g], out=columns)
+        terms = columns.reshape(last - first, *taps, *extents)
+        sums = scratch("sums", (last - first, *full), dtype)
+        sums[...] = 0
+        for tap in product(*map(range, taps)):
+            steps = zip(tap, dilations, extents, strides, strict=True)
+            place: Any = (slice(None), *(slice(t * d, t * d + (e - 1) * s + 1, s) for t, d, e, s in steps))
+            term: Any = (slice(None), *tap)
+            np.add(sums[place], terms[term], out=sums[place])
+        if not whole:
+            y[image, g, first:last] = 0
+        target: Any = (slice(None), *(t for t, _ in crop))
+        source: Any = (slice(None), *(s for _, s in crop))
+        np.copyto(y[image, g, first:last][target], sums[source])
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        parallel_for(len(tasks), task)
+    return settle(result, data.dtype, out)
+
+
+def _crop(begin: int, full: int, count: int) -> tuple[slice, slice]:
+    """(where in the result, where in the sums) the pixels lie that both have; begin may be negative."""
+    first, last = max(0, begin), min(full, begin + count)
+    last = max(first, last)
+    return slice(first - begin, last - begin), slice(first, last)
+
+
+def _rule(
+    check: Check,
+    data: TensorType,
+    kernel: TensorType,
+    output_shape: TensorType | None,
+    leading: int,
+    strides: Sequence[int],
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+    dilations: Sequence[int],
+    auto_pad: str,
+    output_padding: Sequence[int],
+) -> PartialShape:
+    spatial = spatial_rank(check, data, kernel, leading)
+    lists = (strides, dilations, pads_begin, pads_end)
+    if not check_windows(check, "C1", spatial, *lists, output_padding=output_padding) or spatial is None:
+        return PartialShape.dynamic(data.rank)
+    d, k = with_rank(data, spatial + 2), with_rank(kernel, spatial + leading)
+    if leading == 3:
+        channels = grouped_channels(check, d, k[0], k[1]) * k[2]
+    else:
+        message = f"data has {d[1]} channels, the kernel {k[0]}"
+        check("C4", d[1].compatible(k[0]), message, port="kernel", found=str(k[0]), allowed=str(d[1]))
+        channels = k[1]
+    if output_shape is not None:
+        return PartialShape([d[0], channels, *_given(check, output_shape, spatial)])
+    zeros = (0,) * spatial
+    explicit = auto_pad == "explicit"
+    begins, ends = (tuple(p) if explicit and p else zeros for p in (pads_begin, pads_end))
+    extents = []
+    for axis in range(spatial):
+        extent, size, s = d[2 + axis], k[leading + axis], (tuple(strides) or (1,) * spatial)[axis]
+        reach = (size - 1) * (tuple(dilations) or (1,) * spatial)[axis] + 1
+        spare = begins[axis] + ends[axis] - (tuple(output_padding) or zeros)[axis]
+        full = (extent - 1) * s + reach
+        message = f"the padding takes {spare} of the {full} pixels of spatial axis {axis}"
+        check("C5", full.max is None or full.max > spare, message, found=str(spare), allowed=f"below {full}")
+        extents.append(full - spare)
+    return PartialShape([d[0], channels, *extents])
+
+
+def _given(check: Check, output_shape: TensorType, spatial: int) -> list[Dimension]:
+    """The extents that output_shape tells."""
+    if not has_rank(check, "C6", output_shape, 1, "output_shape"):
+        return [Dimension(-1)] * spatial
+    known = output_shape.known
+    count = (
+        Dimension(len(known)) if known is not None else output_shape.shape[0] if output_shape.rank else Dimension(-1)
+    )
+    message = f"output_shape has {count} values for {spatial} spatial axes"
+    if not check("C6", count.compatible(spatial), message, port="output_shape", allowed=str(spatial)) or known is None:
+        return [Dimension(-1)] * spatial
+    negative = [v for v in known if isinstance(v, int) and v < 0]
+    if not check("C6", not negative, f"output_shape holds {negative}", port="output_shape", allowed="0 or more"):
+        return [Dimension(-1)] * spatial
+    return [dimension_of(v) for v in known]
+
+
+@convolution_backprop_data_1.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    kernel: TensorType,
+    output_shape: TensorType | None,
+    *,
+    strides: Sequence[int],
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+    dilations: Sequence[int],
+    auto_pad: str,
+    output_padding: Sequence[int],
+) -> PartialShape:
+    attributes = (strides, pads_begin, pads_end, dilations, auto_pad, output_padding)
+    return _rule(check, data, kernel, output_shape, 2, *attributes)
+
+
+@group_convolution_backprop_data_1.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    kernel: TensorType,
+    output_shape: TensorType | None,
+    *,
+    strides: Sequence[int],
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+    dilations: Sequence[int],
+    auto_pad: str,
+    output_padding: Sequence[int],
+) -> PartialShape:
+    attributes = (strides, pads_begin, pads_end, dilations, auto_pad, output_padding)
+    return _rule(check, data, kernel, output_shape, 3, *attributes)
+
+
+@convolution_backprop_data_1.draw("output_shape")
+@group_convolution_backprop_data_1.draw("output_shape")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array | None:
+    data = types["data"].shape.to_shape()
+    dtype = types[port].element_type.dtype
+    return np.asarray([int(rng.integers(e, 2 * e + 3)) for e in data[2:]], dtype)

@@ -1,0 +1,203 @@
+"""Convolution and GroupConvolution: kernels that slide over 1 to 3 spatial axes.
+
+Source: operation pages Convolution-1, GroupConvolution-1. A stride or dilation of 0, which the page's range includes,
+means nothing and is refused, as OpenVINO does. An empty list stands for ones (strides, dilations) or zeros (pads).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.convolution.blocks import convolver
+from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require, rounded
+from irexec.ops.products import settle, sum_dtype, summing_buffer
+from irexec.ops.rules import has_rank
+from irexec.ops.windows import AutoPad, Windows, check_windows, dilated, output_dims
+from irexec.types import NUMERIC, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+
+
+@operator("Convolution", "opset1", tolerance=rounded(64))
+def convolution_1(
+    data: T,
+    kernel: T,
+    /,
+    *,
+    strides: PositiveInts,
+    pads_begin: NonNegativeInts,
+    pads_end: NonNegativeInts,
+    dilations: PositiveInts,
+    auto_pad: AutoPad = "explicit",
+    out: Array | None = None,
+) -> T:
+    """Cross-correlate `data` `[N, C_IN, *X]` with `kernel` `[C_OUT, C_IN, *K]`; the result is `[N, C_OUT, *Y]`.
+
+    C1: strides, pads and dilations have one value per spatial axis. C2: data has rank 3, 4 or 5. C3: the kernel has
+    data's rank. C4: both have the same C_IN. C5: the kernel, dilated, fits into the padded data.
+    """
+    return Convolve(kernel[None], data.dtype, strides, pads_begin, pads_end, dilations, auto_pad)(data, out)
+
+
+@operator("GroupConvolution", "opset1", tolerance=rounded(64))
+def group_convolution_1(
+    data: T,
+    kernel: T,
+    /,
+    *,
+    strides: PositiveInts,
+    pads_begin: NonNegativeInts,
+    pads_end: NonNegativeInts,
+    dilations: PositiveInts,
+    auto_pad: AutoPad = "explicit",
+    out: Array | None = None,
+) -> T:
+    """Convolve each group of channels of `data` `[N, G * C_IN, *X]` with its `kernel` `[G, C_OUT, C_IN, *K]`.
+
+    C1, C2, C5 as in Convolution-1. C3: the kernel has one axis more than data. C4: data has G * C_IN channels.
+    """
+    return Convolve(kernel, data.dtype, strides, pads_begin, pads_end, dilations, auto_pad)(data, out)
+
+
+class Convolve:
+    """A convolution with one kernel `[G, O, I, *K]`; what depends on the shape of the data is kept per shape."""
+
+    KEPT = 8
+
+    def __init__(
+        self,
+        kernel: Array,
+        dtype: np.dtype[Any],
+        strides: Sequence[int],
+        pads_begin: Sequence[int],
+        pads_end: Sequence[int],
+        dilations: Sequence[int],
+        auto_pad: str,
+    ) -> None:
+        self.dtype, self.sums = dtype, sum_dtype(dtype, int(np.prod(kernel.shape[2:])))
+        self.kernel = np.ascontiguousarray(kernel, self.sums)
+        self.attributes = (strides, dilations, pads_begin, pads_end, auto_pad)
+        self.runners: dict[tuple[int, ...], tuple[tuple[int, ...], Callable[[Array, Array], Array]]] = {}
+
+    def __call__(self, data: Array, out: Array | None = None) -> Array:
+        """Convolve; into `out` when it is given."""
+        found = self.runners.get(data.shape)
+        if found is None:
+            if len(self.runners) >= self.KEPT:
+                self.runners.clear()
+            found = self.runners[data.shape] = self._prepare(data.shape)
+        shape, run = found
+        target = summing_buffer(shape, self.sums, out)
+        run(data if data.dtype == self.sums else data.astype(self.sums), target)
+        return settle(target, self.dtype, out)
+
+    def _prepare(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], Callable[[Array, Array], Array]]:
+        groups, outputs, inputs, *kernel = self.kernel.shape
+        message = f"data has {shape[1]} channels, the kernel {groups} times {inputs}"
+        require("C4", shape[1] == groups * inputs, message, port="data")
+        windows = Windows.over(shape[2:], kernel, *self.attributes)
+        for extent, k, d, b, e in zip(shape[2:], kernel, windows.dilations, windows.begins, windows.ends, strict=True):
+            message = f"the kernel covers {dilated(k, d)} pixels of {extent} with padding {b} + {e}"
+            require("C5", dilated(k, d) <= extent + b + e, message, port="kernel")
+        result = (shape[0], groups * outputs, *windows.counts)
+        if 0 in result or 0 in self.kernel.shape:
+            return result, _zero
+        return result, convolver(shape[0], self.kernel, windows)
+
+
+def _zero(data: Array, out: Array) -> Array:
+    out[...] = 0
+    return out
+
+
+@convolution_1.specialize
+def _(types: NodeTypes) -> Callable[..., Array] | None:
+    kernel = types.constants[1]
+    return None if kernel is None else with_constant_kernel(kernel[None], types)
+
+
+@group_convolution_1.specialize
+def _(types: NodeTypes) -> Callable[..., Array] | None:
+    kernel = types.constants[1]
+    return None if kernel is None else with_constant_kernel(kernel, types)
+
+
+def with_constant_kernel(kernel: Array, types: NodeTypes) -> Callable[..., Array]:
+    """A convolution whose kernel is laid out once."""
+    convolve = Convolve(kernel, kernel.dtype, **types.attributes)
+
+    def run(data: Array, kernel: Array, /, *, out: Array | None = None) -> Array:
+        return convolve(data, out)
+
+    return run
+
+
+@convolution_1.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    kernel: TensorType,
+    *,
+    strides: Sequence[int],
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+    dilations: Sequence[int],
+    auto_pad: str,
+) -> PartialShape:
+    spatial = spatial_rank(check, data, kernel, 2)
+    if not check_windows(check, "C1", spatial, strides, dilations, pads_begin, pads_end) or spatial is None:
+        return PartialShape.dynamic(data.rank)
+    d, k = with_rank(data, spatial + 2), with_rank(kernel, spatial + 2)
+    message = f"data has {d[1]} channels, the kernel {k[1]}"
+    check("C4", d[1].compatible(k[1]), message, port="kernel", found=str(k[1]), allowed=str(d[1]))
+    extents = output_dims(check, "C5", d.dims[2:], k.dims[2:], strides, dilations, pads_begin, pads_end, auto_pad)
+    return PartialShape([d[0], k[0], *extents])
+
+
+@group_convolution_1.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    kernel: TensorType,
+    *,
+    strides: Sequence[int],
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+    dilations: Sequence[int],
+    auto_pad: str,
+) -> PartialShape:
+    spatial = spatial_rank(check, data, kernel, 3)
+    if not check_windows(check, "C1", spatial, strides, dilations, pads_begin, pads_end) or spatial is None:
+        return PartialShape.dynamic(data.rank)
+    d, k = with_rank(data, spatial + 2), with_rank(kernel, spatial + 3)
+    channels = grouped_channels(check, d, k[0], k[2])
+    extents = output_dims(check, "C5", d.dims[2:], k.dims[3:], strides, dilations, pads_begin, pads_end, auto_pad)
+    return PartialShape([d[0], channels * k[1], *extents])
+
+
+def spatial_rank(check: Check, data: TensorType, kernel: TensorType, leading: int) -> int | None:
+    """The number of spatial axes (C2, C3); None when it is not known or the ranks are wrong."""
+    if not has_rank(check, "C2", data, (3, 4, 5), "data"):
+        return None
+    if data.rank is None:
+        return kernel.rank - leading if kernel.rank is not None and 1 <= kernel.rank - leading <= 3 else None
+    return data.rank - 2 if has_rank(check, "C3", kernel, data.rank - 2 + leading, "kernel") else None
+
+
+def grouped_channels(check: Check, data: PartialShape, groups: Dimension, inputs: Dimension) -> Dimension:
+    """The number of groups, which data's channels may tell where the kernel does not; C4 that they agree."""
+    expected = groups * inputs
+    message = f"data has {data[1]} channels, the kernel {groups} groups of {inputs}"
+    check("C4", data[1].compatible(expected), message, port="kernel", found=str(data[1]), allowed=str(expected))
+    if groups.is_dynamic and data[1].is_static and inputs.is_static and inputs.min:
+        return Dimension(data[1].min // inputs.min)
+    return groups
+
+
+def with_rank(tensor: TensorType, rank: int) -> PartialShape:
+    """The shape, of this rank where it is not known."""
+    return tensor.shape if tensor.rank is not None else PartialShape.dynamic(rank)

@@ -1,0 +1,220 @@
+"""DeformableConvolution: every kernel tap reads where an offset sends it, between the pixels if need be.
+
+Source: operation pages DeformableConvolution-1, DeformableConvolution-8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import NonNegativeInts, Positive, PositiveInts, ReaderDefault
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.parallel import parallel_for
+from irexec.ops.precision import compute_dtype, is_float
+from irexec.ops.products import settle
+from irexec.ops.rules import has_rank
+from irexec.ops.windows import AutoPad, Windows, check_windows, dilated, output_dims
+from irexec.types import NUMERIC, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+Groups: TypeAlias = Annotated[Positive, ReaderDefault(0)]
+
+
+@operator("DeformableConvolution", "opset8", tolerance=rounded(64))
+def deformable_convolution_8(
+    data: T,
+    offsets: T,
+    kernel: T,
+    mask: T | None = None,
+    /,
+    *,
+    strides: PositiveInts,
+    pads_begin: NonNegativeInts,
+    pads_end: NonNegativeInts,
+    dilations: PositiveInts,
+    auto_pad: AutoPad = "explicit",
+    group: Groups = 1,
+    deformable_group: Groups = 1,
+    bilinear_interpolation_pad: bool = False,
+) -> T:
+    """Convolve `data` `[N, C, Y, X]` with `kernel` `[O, C / group, KY, KX]`, each tap moved by `offsets` (y, x).
+
+    `offsets` is `[N, deformable_group * KY * KX * 2, YO, XO]`, `mask` `[N, deformable_group * KY * KX, YO, XO]`, a
+    factor per tap. A tap outside of the data adds nothing; between the data and one pixel outside,
+    `bilinear_interpolation_pad` blends with zero.
+
+    C1: strides, pads and dilations have two values. C2: every input has rank 4. C3: group divides C and O, and the
+    kernel has C / group input channels. C4: deformable_group divides C. C5: the kernel, dilated, fits into the padded
+    data. C6: offsets and mask have the channels above. C7: they have data's batch and the result's Y and X.
+    """
+    batch, channels, height, width = data.shape
+    outputs, inputs, ky, kx = kernel.shape
+    windows = Windows.over((height, width), (ky, kx), strides, dilations, pads_begin, pads_end, auto_pad)
+    rows, columns = windows.counts
+    taps, places = ky * kx, rows * columns
+    _require_fitting(data, offsets, kernel, mask, windows, group, deformable_group)
+    dtype = compute_dtype(data.dtype) if is_float(data.dtype) else np.dtype(np.float64)
+    x = data.astype(dtype, copy=False).reshape(batch, deformable_group, channels // deformable_group, height * width)
+    shift = offsets.astype(dtype, copy=False).reshape(batch, deformable_group, ky, kx, 2, rows, columns)
+    factors = None if mask is None else mask.astype(dtype, copy=False).reshape(batch, deformable_group, taps * places)
+    matrix = kernel.astype(dtype, copy=False).reshape(group, outputs // group, inputs * taps)
+    y0, x0 = (
+        np.arange(k)[:, None] * d - b + np.arange(c) * s
+        for k, d, b, c, s in zip(
+            (ky, kx), windows.dilations, windows.begins, windows.counts, windows.strides, strict=True
+        )
+    )
+    base_y, base_x = y0[:, None, :, None].astype(dtype), x0[None, :, None, :].astype(dtype)
+    sampled = np.empty((batch, deformable_group, channels // deformable_group, taps * places), dtype)
+    tasks = list(product(range(batch), range(deformable_group)))
+
+    def task(index: int) -> None:
+        n, g = tasks[index]
+        ys = (base_y + shift[n, g, :, :, 0]).reshape(-1)
+        xs = (base_x + shift[n, g, :, :, 1]).reshape(-1)
+        scale = None if factors is None else factors[n, g]
+        sampled[n, g] = _sample(x[n, g], ys, xs, (height, width), bilinear_interpolation_pad, scale)
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        parallel_for(len(tasks), task)
+        result = np.matmul(matrix, sampled.reshape(batch, group, inputs * taps, places))
+    return settle(result.reshape(batch, outputs, rows, columns), data.dtype)
+
+
+def _sample(pixels: Array, ys: Array, xs: Array, extents: tuple[int, int], padded: bool, scale: Array | None) -> Array:
+    """Bilinear samples `[C, P]` of `[C, Y * X]` at P points; zero outside."""
+    height, width = extents
+    if padded:
+        inside = (ys > -1) & (ys < height) & (xs > -1) & (xs < width)
+    else:
+        inside = (ys >= 0) & (ys < height) & (xs >= 0) & (xs < width)
+    ys, xs = np.where(inside, ys, 0), np.where(inside, xs, 0)
+    top, left = np.floor(ys), np.floor(xs)
+    down, right = ys - top, xs - left
+    result = np.zeros((pixels.shape[0], ys.size), pixels.dtype)
+    for bottom, far in product((0, 1), (0, 1)):
+        weight = (down if bottom else 1 - down) * (right if far else 1 - right)
+        row, column = top.astype(np.int64) + bottom, left.astype(np.int64) + far
+        if padded:
+            weight = np.where((row >= 0) & (row < height) & (column >= 0) & (column < width), weight, 0)
+        index = np.clip(row, 0, height - 1) * width + np.clip(column, 0, width - 1)
+        weight = np.where(inside, weight, 0) if scale is None else np.where(inside, weight * scale, 0)
+        result += pixels[:, index] * weight
+    return result
+
+
+def _require_fitting(
+    data: Array,
+    offsets: Array,
+    kernel: Array,
+    mask: Array | None,
+    windows: Windows,
+    group: int,
+    deformable_group: int,
+) -> None:
+    """The shapes at run time."""
+    batch, channels = data.shape[:2]
+    taps = kernel.shape[2] * kernel.shape[3]
+    found = f"data has {channels} channels, the kernel {kernel.shape[:2]}, group is {group}"
+    require("C3", channels == kernel.shape[1] * group and kernel.shape[0] % group == 0, found, port="kernel")
+    require("C4", channels % deformable_group == 0, f"deformable_group {deformable_group} does not divide {channels}")
+    for e, k, d, b, f in zip(
+        windows.extents, windows.kernel, windows.dilations, windows.begins, windows.ends, strict=True
+    ):
+        require("C5", dilated(k, d) <= e + b + f, f"the kernel covers {dilated(k, d)} pixels of {e} and {b} + {f}")
+    expected = (batch, deformable_group * taps * 2, *windows.counts)
+    require("C6", offsets.shape == expected, f"offsets has shape {offsets.shape}, expected {expected}", port="offsets")
+    expected = (batch, deformable_group * taps, *windows.counts)
+    require("C6", mask is None or mask.shape == expected, f"mask: expected {expected}", port="mask")
+
+
+@operator("DeformableConvolution", "opset1", tolerance=rounded(64))
+def deformable_convolution_1(
+    data: T,
+    offsets: T,
+    kernel: T,
+    /,
+    *,
+    strides: PositiveInts,
+    pads_begin: NonNegativeInts,
+    pads_end: NonNegativeInts,
+    dilations: PositiveInts,
+    auto_pad: AutoPad = "explicit",
+    group: Groups = 1,
+    deformable_group: Groups = 1,
+) -> T:
+    """DeformableConvolution-8 without a mask and without blending at the border. Constraints as there."""
+    return np.asarray(
+        deformable_convolution_8(
+            data,
+            offsets,
+            kernel,
+            None,
+            strides=strides,
+            pads_begin=pads_begin,
+            pads_end=pads_end,
+            dilations=dilations,
+            auto_pad=auto_pad,
+            group=group,
+            deformable_group=deformable_group,
+        )
+    )
+
+
+@deformable_convolution_8.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    offsets: TensorType,
+    kernel: TensorType,
+    mask: TensorType | None,
+    *,
+    strides: Sequence[int],
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+    dilations: Sequence[int],
+    auto_pad: str,
+    group: int,
+    deformable_group: int,
+    bilinear_interpolation_pad: bool = False,
+) -> PartialShape:
+    ports = {"data": data, "offsets": offsets, "kernel": kernel} | ({} if mask is None else {"mask": mask})
+    ranks = [has_rank(check, "C2", tensor, 4, name) for name, tensor in ports.items()]
+    lists = (strides, dilations, pads_begin, pads_end)
+    if not all(ranks) or not check_windows(check, "C1", 2, *lists):
+        return PartialShape.dynamic(4)
+    d, k = (t.shape if t.rank is not None else PartialShape.dynamic(4) for t in (data, kernel))
+    message = f"data has {d[1]} channels, the kernel {k[1]}, group is {group}"
+    check("C3", d[1].compatible(k[1] * group), message, port="kernel", found=str(k[1] * group), allowed=str(d[1]))
+    outputs_fit = k[0].is_dynamic or k[0].min % group == 0
+    check("C3", outputs_fit, f"group {group} does not divide the kernel's {k[0]} output channels", attribute="group")
+    divides = d[1].is_dynamic or d[1].min % deformable_group == 0
+    message = f"deformable_group {deformable_group} does not divide the {d[1]} channels"
+    check("C4", divides, message, attribute="deformable_group")
+    extents = output_dims(check, "C5", d.dims[2:], k.dims[2:], *lists, auto_pad)
+    taps = k[2] * k[3] * deformable_group
+    batch: Dimension = d[0]
+    for name, factor in (("offsets", 2), ("mask", 1)):
+        if name not in ports or ports[name].rank is None:
+            continue
+        found = ports[name].shape
+        allowed = taps * factor
+        message = f"{name} has {found[1]} channels, expected {allowed}"
+        check("C6", found[1].compatible(allowed), message, port=name, found=str(found[1]), allowed=str(allowed))
+        expected = PartialShape([batch, found[1], *extents])
+        merged = found.merge(expected)
+        message = f"{name} has shape {found}, expected {expected}"
+        if check("C7", merged is not None, message, port=name, found=str(found), allowed=str(expected)) and merged:
+            batch, extents = merged[0], list(merged.dims[2:])
+    return PartialShape([batch, k[0], *extents])
+
+
+@deformable_convolution_1.shapes
+def _(check: Check, data: TensorType, offsets: TensorType, kernel: TensorType, **attributes: object) -> PartialShape:
+    rule = deformable_convolution_8.rule
+    assert rule is not None
+    return rule(check, data, offsets, kernel, None, **attributes)  # type: ignore[no-any-return]

@@ -1,0 +1,123 @@
+"""AdaptiveAvgPool and AdaptiveMaxPool: windows chosen so that the output has a given shape.
+
+Source: operation pages AdaptiveAvgPool-8, AdaptiveMaxPool-8. Output i reads the input from floor(i * in / out) to
+ceil((i + 1) * in / out).
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require, rounded
+from irexec.ops.pooling.max_pool import check_index_type
+from irexec.ops.precision import narrow, widen
+from irexec.ops.rules import dimension_of, has_rank
+from irexec.types import FLOATS, I64, INDICES, Dimension, ElementType, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INDICES)]
+T_IND: TypeAlias = Annotated[Array, TypeFrom("index_element_type")]
+
+Span = tuple[int, int]
+
+
+@operator("AdaptiveAvgPool", "opset8", tolerance=rounded(16))
+def adaptive_avg_pool_8(data: T, output_shape: T_SHAPE, /) -> T:
+    """The means of windows of `data` `[N, C, *X]`; `output_shape` is the spatial shape of the result.
+
+    C1: data has rank 3, 4 or 5. C2: output_shape is 1D, with one value per spatial axis. C3: no value is negative, none
+    is positive where data is empty.
+    """
+    sums = widen(data)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for axis, spans in enumerate(_windows(data, output_shape), 2):
+            shape = (*sums.shape[:axis], len(spans), *sums.shape[axis + 1 :])
+            folded = np.empty(shape, sums.dtype)
+            for index, (start, stop) in enumerate(spans):
+                taken = sums.swapaxes(axis, 0)[start:stop]
+                np.add.reduce(taken, axis=0, out=folded.swapaxes(axis, 0)[index])
+            counts = np.asarray([stop - start for start, stop in spans], sums.dtype)
+            sums = folded / counts.reshape(-1, *[1] * (data.ndim - axis - 1))
+    return narrow(sums, data.dtype)
+
+
+@operator("AdaptiveMaxPool", "opset8")
+def adaptive_max_pool_8(data: T, output_shape: T_SHAPE, /, *, index_element_type: ElementType = I64) -> tuple[T, T_IND]:
+    """The largest elements of windows of `data` and their indices in the flattened spatial axes, first of equal ones.
+
+    C1: data has rank 3, 4 or 5. C2: output_shape is 1D, with one value per spatial axis. C3: no value is negative, none
+    is positive where data is empty. C4: index_element_type is i32 or i64.
+    """
+    spans = _windows(data, output_shape)
+    shape = (*data.shape[:2], *map(len, spans))
+    values, indices = np.empty(shape, data.dtype), np.empty(shape, index_element_type.dtype)
+    places = np.arange(int(np.prod(data.shape[2:]))).reshape(data.shape[2:])
+    for target in product(*(range(len(s)) for s in spans)):
+        window: Any = (..., *(slice(*axis[index]) for axis, index in zip(spans, target, strict=True)))
+        place: Any = (..., *target)
+        flat = widen(data[window].reshape(*data.shape[:2], -1))
+        largest = flat.argmax(axis=-1)
+        values[place] = np.take_along_axis(flat, largest[..., None], -1)[..., 0]
+        indices[place] = places[window].reshape(-1)[largest]
+    return values, indices
+
+
+def _windows(data: Array, output_shape: Array) -> list[list[Span]]:
+    """Where each window starts and stops, per spatial axis."""
+    wanted = [int(v) for v in output_shape]
+    message = f"output_shape has {len(wanted)} values for {data.ndim - 2} spatial axes"
+    require("C2", len(wanted) == data.ndim - 2, message, port="output_shape")
+    for extent, count in zip(data.shape[2:], wanted, strict=True):
+        message = f"{extent} pixels give no {count} windows"
+        require("C3", count >= 0 and (extent > 0 or count == 0), message, port="output_shape")
+    return [
+        [(i * extent // count, -(-(i + 1) * extent // count)) for i in range(count)]
+        for extent, count in zip(data.shape[2:], wanted, strict=True)
+    ]
+
+
+def _shape(check: Check, data: TensorType, output_shape: TensorType) -> PartialShape:
+    fits = has_rank(check, "C1", data, (3, 4, 5), "data") & has_rank(check, "C2", output_shape, 1, "output_shape")
+    if not fits:
+        return PartialShape.dynamic(data.rank)
+    known: list[Any] | None = output_shape.known
+    count = output_shape.shape[0] if output_shape.rank else Dimension(-1)
+    spatial = count.min if count.is_static else None if known is None else len(known)
+    if data.rank is not None:
+        message = f"output_shape has {spatial} values for {data.rank - 2} spatial axes"
+        if not check("C2", spatial in (None, data.rank - 2), message, port="output_shape", allowed=str(data.rank - 2)):
+            return PartialShape.dynamic(data.rank)
+        spatial = data.rank - 2
+    if spatial is None:
+        return PartialShape.dynamic()
+    first = list(data.shape.dims[:2]) if data.rank is not None else [Dimension(-1)] * 2
+    if known is None:
+        return PartialShape([*first, *[Dimension(-1)] * spatial])
+    for value in known:
+        check("C3", not isinstance(value, int) or value >= 0, f"output_shape holds {value}", port="output_shape")
+    return PartialShape([*first, *(dimension_of(max(v, 0) if isinstance(v, int) else v) for v in known)])
+
+
+@adaptive_avg_pool_8.shapes
+def _(check: Check, data: TensorType, output_shape: TensorType) -> PartialShape:
+    return _shape(check, data, output_shape)
+
+
+@adaptive_max_pool_8.shapes
+def _(
+    check: Check, data: TensorType, output_shape: TensorType, *, index_element_type: ElementType
+) -> list[PartialShape]:
+    check_index_type(check, "C4", index_element_type)
+    shape = _shape(check, data, output_shape)
+    return [shape, shape]
+
+
+@adaptive_avg_pool_8.draw("output_shape")
+@adaptive_max_pool_8.draw("output_shape")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+    """A shape no larger than the input's."""
+    extents = types["data"].shape.to_shape()[2:]
+    return np.asarray([rng.integers(1, max(2, e + 1)) for e in extents], types[port].element_type.dtype)

@@ -1,0 +1,149 @@
+"""AvgPool: the mean of each window.
+
+Source: operation pages AvgPool-1, AvgPool-14, AvgPool-16, and the shape calculation rules of the pooling operators.
+Choices where the pages are silent, as OpenVINO has them: with padding that counts, the divisor is the kernel's size;
+with no padding at all, a window that sticks out (ceil) is divided by what it covers; a window over padding alone is 0;
+the mean of integers is rounded to the nearest, ties to even.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import Alias, NonNegativeInts, PositiveInts
+from irexec.ops.operator import Array, Check, Elements, operator, rounded
+from irexec.ops.pooling.rule import pooled_shape, windows_over
+from irexec.ops.pooling.slide import covered, slide
+from irexec.ops.precision import compute_dtype, is_float, narrow
+from irexec.ops.products import summing_buffer
+from irexec.ops.windows import AutoPad, Rounding, Windows
+from irexec.types import NUMERIC, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+ExcludePad: TypeAlias = Annotated[bool, Alias("exclude-pad")]
+
+
+@operator("AvgPool", "opset16", tolerance=rounded(16))
+def avg_pool_16(
+    data: T,
+    /,
+    *,
+    strides: PositiveInts,
+    dilations: PositiveInts = (),
+    pads_begin: NonNegativeInts,
+    pads_end: NonNegativeInts,
+    kernel: PositiveInts,
+    exclude_pad: ExcludePad,
+    rounding_type: Rounding = "floor",
+    auto_pad: AutoPad = "explicit",
+    out: Array | None = None,
+) -> T:
+    """The mean of each window of `data` `[N, C, *X]`; with `exclude_pad` over the pixels of the data alone.
+
+    C1: data has rank 3, 4 or 5. C2: kernel, strides, dilations and pads have one value per spatial axis. C3: the
+    kernel, dilated, fits into the padded data.
+    """
+    lists = (kernel, strides, dilations, pads_begin, pads_end)
+    windows = windows_over(data.shape[2:], *lists, auto_pad, rounding_type)
+    dtype = compute_dtype(data.dtype) if is_float(data.dtype) else np.dtype(np.float64)
+    shape = (*data.shape[:2], *windows.counts)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = slide(np.add, data, windows, 0, summing_buffer(shape, dtype, out))
+        np.multiply(sums, _shares(windows, exclude_pad).astype(dtype), out=sums)
+    if sums is out:
+        return out
+    return narrow(sums if is_float(data.dtype) else np.rint(sums), data.dtype, out)
+
+
+def _shares(windows: Windows, exclude_pad: bool) -> Array:
+    """What each window's sum is multiplied by: 1 / n, or 0 for a window without any pixel."""
+    padded = any(windows.begins) or any(windows.ends)
+    if padded and not exclude_pad:
+        return np.asarray(1 / np.prod(windows.kernel, dtype=np.float64))
+    counts = np.ones(())
+    for axis in range(len(windows.kernel)):
+        counts = counts[..., None] * covered(windows, axis)
+    return np.divide(1, counts, out=np.zeros_like(counts), where=counts > 0)
+
+
+@operator("AvgPool", "opset14", tolerance=rounded(16))
+def avg_pool_14(
+    data: T,
+    /,
+    *,
+    strides: PositiveInts,
+    pads_begin: NonNegativeInts,
+    pads_end: NonNegativeInts,
+    kernel: PositiveInts,
+    exclude_pad: ExcludePad,
+    rounding_type: Rounding = "floor",
+    auto_pad: AutoPad = "explicit",
+    out: Array | None = None,
+) -> T:
+    """AvgPool-16 without dilations. Constraints as there."""
+    return np.asarray(
+        avg_pool_16(
+            data,
+            strides=strides,
+            pads_begin=pads_begin,
+            pads_end=pads_end,
+            kernel=kernel,
+            exclude_pad=exclude_pad,
+            rounding_type=rounding_type,
+            auto_pad=auto_pad,
+            dilations=(),
+            out=out,
+        )
+    )
+
+
+@operator("AvgPool", "opset1", tolerance=rounded(16))
+def avg_pool_1(
+    data: T,
+    /,
+    *,
+    strides: PositiveInts,
+    pads_begin: NonNegativeInts,
+    pads_end: NonNegativeInts,
+    kernel: PositiveInts,
+    exclude_pad: ExcludePad,
+    rounding_type: Literal["floor", "ceil"] = "floor",
+    auto_pad: AutoPad = "explicit",
+    out: Array | None = None,
+) -> T:
+    """AvgPool-14 without rounding ceil_torch. Constraints as there."""
+    return np.asarray(
+        avg_pool_14(
+            data,
+            strides=strides,
+            pads_begin=pads_begin,
+            pads_end=pads_end,
+            kernel=kernel,
+            exclude_pad=exclude_pad,
+            rounding_type=rounding_type,
+            auto_pad=auto_pad,
+            out=out,
+        )
+    )
+
+
+@avg_pool_16.shapes
+@avg_pool_14.shapes
+@avg_pool_1.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    *,
+    strides: Sequence[int],
+    dilations: Sequence[int] = (),
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+    kernel: Sequence[int],
+    exclude_pad: bool,
+    rounding_type: str,
+    auto_pad: str,
+) -> PartialShape:
+    return pooled_shape(check, data, kernel, strides, dilations, pads_begin, pads_end, auto_pad, rounding_type)

@@ -1,0 +1,220 @@
+"""MaxPool: the largest element of each window, and where it stands.
+
+Source: operation pages MaxPool-1, MaxPool-8, MaxPool-14, and the shape calculation rules of the pooling operators.
+Padding is -inf (the lowest integer), so a window over padding alone gives that, where OpenVINO gives the lowest finite
+number. Choices where the pages are silent: of equal elements the first counts; NaN is the largest of all, where
+OpenVINO passes over it; the index of a window over padding alone is that of its channel's first element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Annotated, Any, Literal, TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from irexec.ops.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.operator import Array, Check, Elements, NodeTypes, TypeFrom, operator
+from irexec.ops.pooling.rule import pooled_shape, windows_over
+from irexec.ops.pooling.slide import slide
+from irexec.ops.precision import is_float, narrow, widen
+from irexec.ops.products import summing_buffer
+from irexec.ops.rules import axis_in
+from irexec.ops.windows import AutoPad, Rounding, Windows
+from irexec.types import I32, I64, NUMERIC, ElementType, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+T_IND: TypeAlias = Annotated[Array, TypeFrom("index_element_type")]
+
+
+@operator("MaxPool", "opset1")
+def max_pool_1(
+    data: T,
+    /,
+    *,
+    strides: PositiveInts,
+    pads_begin: NonNegativeInts,
+    pads_end: NonNegativeInts,
+    kernel: PositiveInts,
+    rounding_type: Literal["floor", "ceil"] = "floor",
+    auto_pad: AutoPad = "explicit",
+    out: Array | None = None,
+) -> T:
+    """The largest element of each window of `data` `[N, C, *X]`.
+
+    C1: data has rank 3, 4 or 5. C2: kernel, strides and pads have one value per spatial axis. C3: the kernel fits into
+    the padded data.
+    """
+    return _largest(
+        data, windows_over(data.shape[2:], kernel, strides, (), pads_begin, pads_end, auto_pad, rounding_type), out
+    )
+
+
+@operator("MaxPool", "opset14")
+def max_pool_14(
+    data: T,
+    /,
+    *,
+    strides: PositiveInts,
+    dilations: PositiveInts = (),
+    pads_begin: NonNegativeInts,
+    pads_end: NonNegativeInts,
+    kernel: PositiveInts,
+    rounding_type: Rounding = "floor",
+    auto_pad: AutoPad = "explicit",
+    index_element_type: ElementType = I64,
+    axis: int = 0,
+) -> tuple[T, T_IND]:
+    """The largest element of each window, and its index in `data` flattened from `axis` on.
+
+    C1: data has rank 3, 4 or 5. C2: kernel, strides, dilations and pads have one value per spatial axis. C3: the
+    kernel, dilated, fits into the padded data. C4: index_element_type is i32 or i64. C5: axis is in [-rank, rank - 1].
+    """
+    lists = (kernel, strides, dilations, pads_begin, pads_end)
+    windows = windows_over(data.shape[2:], *lists, auto_pad, rounding_type)
+    return _largest(data, windows, None), _indices(data, windows, axis).astype(index_element_type.dtype)
+
+
+@operator("MaxPool", "opset8")
+def max_pool_8(
+    data: T,
+    /,
+    *,
+    strides: PositiveInts,
+    dilations: PositiveInts = (),
+    pads_begin: NonNegativeInts,
+    pads_end: NonNegativeInts,
+    kernel: PositiveInts,
+    rounding_type: Literal["floor", "ceil"] = "floor",
+    auto_pad: AutoPad = "explicit",
+    index_element_type: ElementType = I64,
+    axis: int = 0,
+) -> tuple[T, T_IND]:
+    """MaxPool-14 without rounding ceil_torch. Constraints as there."""
+    values, indices = max_pool_14(
+        data,
+        strides=strides,
+        dilations=dilations,
+        pads_begin=pads_begin,
+        pads_end=pads_end,
+        kernel=kernel,
+        rounding_type=rounding_type,
+        auto_pad=auto_pad,
+        index_element_type=index_element_type,
+        axis=axis,
+    )
+    return values, indices
+
+
+def _lowest(dtype: np.dtype[Any]) -> float | int:
+    return -np.inf if is_float(dtype) else int(np.iinfo(dtype).min)
+
+
+def _largest(data: Array, windows: Windows, out: Array | None) -> Array:
+    wide = widen(data) if data.dtype == ml_dtypes.bfloat16 else data
+    target = summing_buffer((*data.shape[:2], *windows.counts), wide.dtype, out)
+    with np.errstate(invalid="ignore"):
+        slide(np.maximum, wide, windows, _lowest(wide.dtype), target)
+    return target if target is out else narrow(target, data.dtype, out)
+
+
+def _indices(data: Array, windows: Windows, axis: int) -> Array:
+    """Where each window's largest element stands, in row-major order from `axis` on; the first of equal ones."""
+    shape = (*data.shape[:2], *windows.counts)
+    best = np.full(shape, _lowest(data.dtype), data.dtype)
+    found = np.full(shape, -1, np.int64)
+    places = np.arange(int(np.prod(windows.extents)), dtype=np.int64).reshape(windows.extents)
+    for tap in product(*map(range, windows.kernel)):
+        pairs = [_meeting(windows, axis, t) for axis, t in enumerate(tap)]
+        target: Any = (..., *(t for t, _ in pairs))
+        source: Any = (..., *(s for _, s in pairs))
+        x, y, index = data[source], best[target], found[target]
+        larger = (x > y) | (index < 0)
+        if is_float(data.dtype):
+            larger |= np.isnan(x) & ~np.isnan(y)
+        np.copyto(y, x, where=larger)
+        np.copyto(index, places[source], where=larger)
+    np.maximum(found, 0, out=found)
+    channels = np.arange(data.shape[0] * data.shape[1], dtype=np.int64).reshape(data.shape[:2])
+    found += channels.reshape(*channels.shape, *[1] * len(windows.kernel)) * places.size
+    outer = axis % data.ndim
+    if outer:
+        found %= max(1, int(np.prod(data.shape[outer:])))
+    return found
+
+
+def _meeting(windows: Windows, axis: int, tap: int) -> tuple[slice, slice]:
+    """(windows, pixels) along one axis that meet in this tap of the kernel, in the data."""
+    stride, count = windows.strides[axis], windows.counts[axis]
+    shift = tap * windows.dilations[axis] - windows.begins[axis]
+    first = max(0, -(shift // stride))
+    last = min(count, -(-(windows.extents[axis] - shift) // stride))
+    if last <= first:
+        return slice(0, 0), slice(0, 0)
+    start = first * stride + shift
+    return slice(first, last), slice(start, start + (last - first - 1) * stride + 1, stride)
+
+
+@max_pool_8.specialize
+@max_pool_14.specialize
+def _(types: NodeTypes) -> Callable[..., tuple[Array, Array]] | None:
+    """When nobody reads the indices they are not computed."""
+    if types.used is None or types.used[1]:
+        return None
+    a = types.attributes
+    lists = [
+        a[name] for name in ("kernel", "strides", "dilations", "pads_begin", "pads_end", "auto_pad", "rounding_type")
+    ]
+    unused = np.zeros((), a["index_element_type"].dtype)
+
+    def run(data: Array) -> tuple[Array, Array]:
+        values = _largest(data, windows_over(data.shape[2:], *lists), None)
+        return values, np.broadcast_to(unused, values.shape)
+
+    return run
+
+
+@max_pool_1.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    *,
+    strides: Sequence[int],
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+    kernel: Sequence[int],
+    rounding_type: str,
+    auto_pad: str,
+) -> PartialShape:
+    return pooled_shape(check, data, kernel, strides, (), pads_begin, pads_end, auto_pad, rounding_type)
+
+
+@max_pool_8.shapes
+@max_pool_14.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    *,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+    kernel: Sequence[int],
+    rounding_type: str,
+    auto_pad: str,
+    index_element_type: ElementType,
+    axis: int,
+) -> list[PartialShape]:
+    check_index_type(check, "C4", index_element_type)
+    axis_in(check, "C5", axis, data.rank, attribute="axis")
+    shape = pooled_shape(check, data, kernel, strides, dilations, pads_begin, pads_end, auto_pad, rounding_type)
+    return [shape, shape]
+
+
+def check_index_type(check: Check, constraint: str, element_type: ElementType) -> None:
+    """Indices are i32 or i64."""
+    message = f"index_element_type is {element_type}, expected i32 or i64"
+    ok = element_type in (I32, I64)
+    check(constraint, ok, message, attribute="index_element_type", found=str(element_type), allowed="i32, i64")
