@@ -6,7 +6,7 @@ import argparse
 import sys
 
 import irexec
-from irexec.cli.inputs import check_readable, exit_code, load_extension, refuse
+from irexec.cli.inputs import check_readable, exit_code, load_extensions, refuse
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import FORMATS, write
 
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
 def _validate(args: argparse.Namespace) -> Report:
     if args.weights is not None and len(args.files) > 1:
         return refuse("U003", f"--weights belongs to one model, but {len(args.files)} are given")
-    given = Report([finding for path in args.extension for finding in load_extension(path)])
+    given = load_extensions(args.extension)
     if args.weights is not None:
         given.extend(check_readable(args.weights))
     if not given.ok:

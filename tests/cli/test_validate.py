@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from irexec.cli.main import main
+from irexec.ops.operator import REGISTRY
 
 GOOD = """<net name="m" version="11">
     <layers>
@@ -24,6 +25,21 @@ GOOD = """<net name="m" version="11">
 """
 BAD = GOOD.replace('from-layer="0"', 'from-layer="7"')
 LENIENT = GOOD.replace('to-port="0"/>', 'to-port="0"/><edge from-layer="0" from-port="0" to-layer="9" to-port="0"/>')
+
+HALVE = """from typing import Annotated
+
+import irexec
+from irexec.ops.operator import Array, Elements
+from irexec.ops.rules import same_as
+from irexec.types import F32
+
+Float = Annotated[Array, Elements("T", {F32})]
+
+
+@irexec.operator("Halve", "mine", shapes=same_as())
+def halve(x: Float, /) -> Float:
+    return x / 2
+"""
 
 
 @pytest.fixture
@@ -95,6 +111,23 @@ def test_an_extension_is_loaded_first(folder: Path, capsys: pytest.CaptureFixtur
     (folder / "ops.py").write_text("print('loaded')\n")
     assert main(["validate", "good.xml", "--extension", "ops.py"]) == 0
     assert capsys.readouterr().out == "loaded\nno findings\n"
+
+
+def test_an_operator_of_ones_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ports = '<port id="0" precision="FP32"><dim>2</dim></port>'
+    halve = (
+        f'<layer id="2" name="h" type="Halve" version="mine"><input>{ports}</input><output>{ports}</output></layer>'
+        '</layers>\n<edges><edge from-layer="0" from-port="0" to-layer="2" to-port="0"/>'
+    )
+    model = GOOD.replace("</layers>\n    <edges>", halve).replace('from-layer="0" from-port="0" to-layer="1"', "@", 1)
+    (folder / "halve.xml").write_text(model.replace("@", 'from-layer="2" from-port="0" to-layer="1"'))
+    (folder / "ops.py").write_text(HALVE)
+    assert main(["validate", "halve.xml", "--format", "json"]) == 1
+    assert [finding["code"] for finding in findings(capsys)] == ["L004"]
+    try:
+        assert main(["validate", "halve.xml", "--extension", "ops.py"]) == 0
+    finally:
+        REGISTRY.pop(("Halve", "mine"), None)
 
 
 @pytest.mark.parametrize(

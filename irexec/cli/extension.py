@@ -1,0 +1,43 @@
+"""Python files given with --extension, executed so that the operators they declare are known."""
+
+from __future__ import annotations
+
+import importlib.util
+import linecache
+import os
+import sys
+import traceback
+from pathlib import Path
+
+from irexec.cli.inputs import check_readable, refuse
+from irexec.diagnostics import Place, Report
+
+
+def load_extension(path: str) -> Report:
+    """Execute a Python file that declares operators; an empty report, or U001 or U002 when that fails."""
+    if not (report := check_readable(path)).ok:
+        return report
+    spec = importlib.util.spec_from_file_location(f"irexec_extension_{Path(path).stem}", path)
+    if spec is None or spec.loader is None:
+        return refuse("U002", "an extension is a Python file (.py)", place=Place(file=path))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        return refuse("U002", f"{type(error).__name__}: {error}", place=_place_of(error, path))
+    return Report()
+
+
+def _place_of(error: BaseException, path: str) -> Place:
+    """The last line of the file at `path` that took part in the error."""
+    full = os.path.abspath(path)
+    if isinstance(error, SyntaxError) and error.filename == full:
+        lines, columns = [error.lineno], error.offset
+    else:
+        lines, columns = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == full], None
+    if not lines or not lines[-1]:
+        return Place(path)
+    text = linecache.getline(full, lines[-1]).rstrip("\n")
+    start = columns - 1 if columns else len(text) - len(text.lstrip())
+    return Place(path, lines[-1], start + 1, 1 if columns else len(text) - start, text)
