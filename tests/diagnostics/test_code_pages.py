@@ -17,12 +17,14 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
 import irexec
 from irexec.cli.main import main
+from irexec.diagnostics import Report
 from irexec.diagnostics.codes import CODES
 from irexec.ops.operator import REGISTRY
 
@@ -71,10 +73,10 @@ def codes_found(example: Block, capsys: pytest.CaptureFixture[str]) -> dict[str,
     if example.language == "xml" and "run" not in example.words:
         report = irexec.validate("model.xml")
     elif example.language == "python":
-        names: dict[str, object] = {"irexec": irexec, "np": np, "report": irexec.Report()}
+        names: dict[str, object] = {"irexec": irexec, "np": np, "report": Report()}
         try:
             exec(example.text, names)
-            report = names["report"]
+            report = cast(Report, names["report"])
         except irexec.IRError as error:
             report = error.report
     else:
