@@ -1,34 +1,200 @@
-"""Elementwise arithmetic with one operand: each is one NumPy function, applied at the declared precision."""
+"""Elementwise arithmetic with one operand: each is one real function, applied at the declared precision.
+
+Integers: a page says "rounded (half up)" for Sqrt and Tanh and shows it for Tan; every function that leaves the
+integers is rounded so here, halves away from zero. (OpenVINO's core truncates Exp, Log and Sin, as no page says.)
+Results that an integer type cannot hold are its lowest value. Source: the operation pages of these names.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.ops.arithmetic.error_function import erf_f32, erf_f64, erfinv_f64
+from irexec.ops.elementwise import blockwise, elementwise, half_away, result_like, through_floats
 from irexec.ops.operator import Array, Elements, operator, rounded
 from irexec.ops.precision import is_float
 from irexec.ops.rules import same_as
-from irexec.types import FLOATS, NUMERIC
+from irexec.types import FLOATS, NUMERIC, SIGNED
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+T_SIGNED: TypeAlias = Annotated[Array, Elements("T", FLOATS | SIGNED)]
+T_FLOAT: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+
+
+def _real(function: Any, x: Array, out: Array | None) -> Array:
+    """A real function of any number: integers go through f64 and are rounded."""
+    return elementwise(function, x, out) if is_float(x.dtype) else through_floats(function, x, out)
+
+
+def _whole(function: Any, x: Array, out: Array | None) -> Array:
+    """A function that leaves whole numbers alone."""
+    return elementwise(function if is_float(x.dtype) else np.positive, x, out)
 
 
 @operator("Abs", "opset1", shapes=same_as(), inplace="x")
 def abs_1(x: T, /, *, out: Array | None = None) -> T:
     """The absolute value of each element; the lowest integer stays itself (it wraps)."""
-    return np.abs(x, out=out)
+    return elementwise(np.absolute, x, out)
+
+
+@operator("Acos", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
+def acos_1(x: T, /, *, out: Array | None = None) -> T:
+    """The inverse cosine of each element; nan outside [-1, 1]."""
+    return _real(np.arccos, x, out)
+
+
+@operator("Acosh", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(4))
+def acosh_4(x: T, /, *, out: Array | None = None) -> T:
+    """The inverse hyperbolic cosine of each element; nan below 1. (The page calls it Acosh-3.)"""
+    return _real(np.arccosh, x, out)
+
+
+@operator("Asin", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
+def asin_1(x: T, /, *, out: Array | None = None) -> T:
+    """The inverse sine of each element; nan outside [-1, 1]."""
+    return _real(np.arcsin, x, out)
+
+
+@operator("Asinh", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(4))
+def asinh_4(x: T, /, *, out: Array | None = None) -> T:
+    """The inverse hyperbolic sine of each element. (The page calls it Asinh-3.)"""
+    return _real(np.arcsinh, x, out)
+
+
+@operator("Atan", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
+def atan_1(x: T, /, *, out: Array | None = None) -> T:
+    """The inverse tangent of each element."""
+    return _real(np.arctan, x, out)
+
+
+@operator("Atanh", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(4))
+def atanh_4(x: T, /, *, out: Array | None = None) -> T:
+    """The inverse hyperbolic tangent of each element; integers from 1 on give the type's highest value, from -1 down
+    its lowest. (The page calls it Atanh-3.)
+    """
+    if is_float(x.dtype):
+        return elementwise(np.arctanh, x, out)
+    bounds = np.iinfo(x.dtype)
+    result = result_like(x, out)
+    np.copyto(result, np.where(x > 0, bounds.max, np.where(x < 0, bounds.min, 0)), casting="unsafe")
+    return result
 
 
 @operator("Ceiling", "opset1", shapes=same_as(), inplace="x")
 def ceiling_1(x: T, /, *, out: Array | None = None) -> T:
     """Each element rounded up to a whole number."""
-    return np.ceil(x, out=out) if is_float(x.dtype) else np.positive(x, out=out)
+    return _whole(np.ceil, x, out)
+
+
+@operator("Cos", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
+def cos_1(x: T, /, *, out: Array | None = None) -> T:
+    """The cosine of each element, in radians."""
+    return _real(np.cos, x, out)
+
+
+@operator("Cosh", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
+def cosh_1(x: T, /, *, out: Array | None = None) -> T:
+    """The hyperbolic cosine of each element."""
+    return _real(np.cosh, x, out)
+
+
+@operator("Erf", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(8))
+def erf_1(x: T, /, *, out: Array | None = None) -> T:
+    """The Gauss error function of each element: 2/√π times the integral of exp(-t²) from 0 to x.
+
+    The page prints 1/π and the bounds -x, x; its name and OpenVINO say the usual function.
+    """
+    if x.dtype == np.float64:
+        return elementwise(_erf_f64, x, out)
+    return blockwise(_erf_block, x, out) if is_float(x.dtype) else through_floats(erf_f64, x, out)
+
+
+def _erf_block(x: Array, out: Array, scratch: Array) -> None:
+    erf_f32(x, out, scratch)
+
+
+def _erf_f64(x: Array, out: Array) -> None:
+    out[...] = erf_f64(x)
+
+
+@operator("ErfInv", "opset17", shapes=same_as(), inplace="x", tolerance=rounded(4))
+def erfinv_17(x: T_FLOAT, /, *, out: Array | None = None) -> T_FLOAT:
+    """The y with erf(y) = x: 0 at 0, ±infinity at ±1, nan outside [-1, 1]."""
+    result = result_like(x, out)
+    with np.errstate(all="ignore"):
+        result[...] = erfinv_f64(x.astype(np.float64))
+    return result
+
+
+@operator("Exp", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
+def exp_1(x: T, /, *, out: Array | None = None) -> T:
+    """e to the power of each element."""
+    return _real(np.exp, x, out)
+
+
+@operator("Floor", "opset1", shapes=same_as(), inplace="x")
+def floor_1(x: T, /, *, out: Array | None = None) -> T:
+    """Each element rounded down to a whole number."""
+    return _whole(np.floor, x, out)
+
+
+@operator("Log", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
+def log_1(x: T, /, *, out: Array | None = None) -> T:
+    """The natural logarithm of each element; -infinity at 0, nan below."""
+    return _real(np.log, x, out)
+
+
+@operator("Negative", "opset1", shapes=same_as(), inplace="x")
+def negative_1(x: T_SIGNED, /, *, out: Array | None = None) -> T_SIGNED:
+    """Each element with the opposite sign; the lowest integer stays itself (it wraps)."""
+    return elementwise(np.negative, x, out)
+
+
+@operator("Round", "opset5", shapes=same_as(), inplace="x")
+def round_5(
+    x: T, /, *, mode: Literal["half_to_even", "half_away_from_zero"] = "half_to_even", out: Array | None = None
+) -> T:
+    """Each element rounded to the nearest whole number; `mode` decides for halves."""
+    return _whole(np.rint if mode == "half_to_even" else _half_away, x, out)
+
+
+def _half_away(x: Array, out: Array) -> None:
+    out[...] = half_away(x)
+
+
+@operator("Sign", "opset1", shapes=same_as(), inplace="x")
+def sign_1(x: T, /, *, out: Array | None = None) -> T:
+    """-1, 0 or 1 for negative, zero and positive elements; nan stays nan."""
+    return elementwise(np.sign, x, out)
+
+
+@operator("Sin", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
+def sin_1(x: T, /, *, out: Array | None = None) -> T:
+    """The sine of each element, in radians."""
+    return _real(np.sin, x, out)
+
+
+@operator("Sinh", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
+def sinh_1(x: T, /, *, out: Array | None = None) -> T:
+    """The hyperbolic sine of each element."""
+    return _real(np.sinh, x, out)
+
+
+@operator("Sqrt", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(1))
+def sqrt_1(x: T, /, *, out: Array | None = None) -> T:
+    """The square root of each element; nan for negative floats."""
+    return _real(np.sqrt, x, out)
+
+
+@operator("Tan", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
+def tan_1(x: T, /, *, out: Array | None = None) -> T:
+    """The tangent of each element, in radians."""
+    return _real(np.tan, x, out)
 
 
 @operator("Tanh", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def tanh_1(
-    x: Annotated[Array, Elements("T", FLOATS)], /, *, out: Array | None = None
-) -> Annotated[Array, Elements("T", FLOATS)]:
+def tanh_1(x: T, /, *, out: Array | None = None) -> T:
     """The hyperbolic tangent of each element."""
-    return np.tanh(x, out=out)
+    return _real(np.tanh, x, out)

@@ -1,0 +1,264 @@
+"""Activation functions of each element alone.
+
+The kernels run block by block, so that what lies between two steps stays in cache; in-place steps, no masks.
+Source: the operation pages of these names.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.activation.formulas import (
+    elu,
+    gelu_erf,
+    gelu_tanh,
+    hsigmoid,
+    hswish,
+    mish,
+    sigmoid,
+    softplus,
+    softsign,
+    swish,
+)
+from irexec.ops.elementwise import blockwise, result_like, through_floats, wide_pair
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.precision import is_float
+from irexec.ops.rules import same_as
+from irexec.types import FLOATS, NUMERIC, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T_NUMERIC: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+
+
+@operator("Clamp", "opset1", shapes=same_as(), inplace="x")
+def clamp_1(x: T_NUMERIC, /, *, min: float, max: float, out: Array | None = None) -> T_NUMERIC:
+    """Each element, no lower than `min` and no higher than `max`; nan stays nan.
+
+    For integers `min` is rounded up and `max` down, and both are brought into the type's range. Where min > max,
+    which OpenVINO refuses, max wins, as in the page's formula.
+    """
+    if is_float(x.dtype):
+        low, high = x.dtype.type(min), x.dtype.type(max)
+    else:
+        bounds = np.iinfo(x.dtype)
+        low = x.dtype.type(_bounded(min, math.ceil, bounds))
+        high = x.dtype.type(_bounded(max, math.floor, bounds))
+    result = result_like(x, out)
+    np.minimum(np.maximum(x, low, out=result), high, out=result)
+    return result
+
+
+def _bounded(value: float, towards: Any, bounds: np.iinfo[Any]) -> int:
+    """A limit as a whole number that the type holds."""
+    if math.isinf(value):
+        return int(bounds.max if value > 0 else bounds.min)
+    return int(min(max(towards(value), int(bounds.min)), int(bounds.max)))
+
+
+@operator("Elu", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(8))
+def elu_1(x: T, /, *, alpha: float, out: Array | None = None) -> T:
+    """x above zero, alpha · (eˣ - 1) below.
+
+    The page wants a non-negative alpha and OpenVINO takes any, so any is computed.
+    """
+    return blockwise(partial(elu, alpha=alpha), x, out)
+
+
+@operator("Gelu", "opset2", shapes=same_as(), inplace="x", tolerance=rounded(16))
+def gelu_2(x: T, /, *, out: Array | None = None) -> T:
+    """x · Φ(x), Φ the normal distribution's cumulative function."""
+    return blockwise(gelu_erf, x, out)
+
+
+@operator("Gelu", "opset7", shapes=same_as(), inplace="x", tolerance=rounded(16))
+def gelu_7(
+    x: T, /, *, approximation_mode: Literal["erf", "tanh", "ERF", "TANH"] = "erf", out: Array | None = None
+) -> T:
+    """x · Φ(x), exactly (`erf`) or with Φ approximated by a hyperbolic tangent (`tanh`).
+
+    Files that OpenVINO writes spell the modes in capitals.
+    """
+    return blockwise(gelu_erf if approximation_mode.lower() == "erf" else gelu_tanh, x, out)
+
+
+@operator("HSigmoid", "opset5", shapes=same_as(), inplace="x", tolerance=rounded(2))
+def hsigmoid_5(x: T, /, *, out: Array | None = None) -> T:
+    """min(max(x + 3, 0), 6) / 6."""
+    return blockwise(hsigmoid, x, out)
+
+
+@operator("HSwish", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(2))
+def hswish_4(x: T, /, *, out: Array | None = None) -> T:
+    """x · min(max(x + 3, 0), 6) / 6."""
+    return blockwise(hswish, x, out)
+
+
+@operator("HardSigmoid", "opset1", inplace="x", tolerance=rounded(2))
+def hard_sigmoid_1(x: T, alpha: T, beta: T, /, *, out: Array | None = None) -> T:
+    """max(0, min(1, alpha · x + beta)).
+
+    C1: alpha is a scalar. C2: beta is a scalar. One element of rank 1 is taken too.
+    """
+    a, b = _scalar("C1", "alpha", alpha), _scalar("C2", "beta", beta)
+
+    def formula(x: Array, out: Array, scratch: Array) -> None:
+        np.multiply(x, a, out)
+        np.add(out, b, out)
+        np.clip(out, 0, 1, out)
+
+    return blockwise(formula, x, out)
+
+
+@hard_sigmoid_1.shapes
+def _(check: Check, x: TensorType, alpha: TensorType, beta: TensorType) -> PartialShape:
+    _one_element(check, "C1", alpha, "alpha")
+    _one_element(check, "C2", beta, "beta")
+    return x.shape
+
+
+@operator("Mish", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(8))
+def mish_4(x: T, /, *, out: Array | None = None) -> T:
+    """x · tanh(ln(1 + eˣ))."""
+    return blockwise(mish, x, out)
+
+
+@operator("PReLU", "opset1", tolerance=rounded(1))
+def prelu_1(data: T_NUMERIC, slope: T_NUMERIC, /, *, out: Array | None = None) -> T_NUMERIC:
+    """data where it is not negative, slope · data where it is.
+
+    A slope of rank 1 that is as long as data's second dimension (of rank-1 data: the first) goes along that one;
+    any other is broadcast by NumPy's rules. C1: slope broadcasts into data's shape. C2: slope's rank is 1 or more
+    (a scalar, which OpenVINO takes, is computed all the same).
+    """
+    along = _channel(data.ndim)
+    if slope.ndim == 1 and data.ndim > 1 and data.shape[along] == slope.shape[0]:
+        slope = slope.reshape(-1, *[1] * (data.ndim - along - 1))
+    try:
+        fits = np.broadcast_shapes(data.shape, slope.shape) == data.shape
+    except ValueError:
+        fits = False
+    message = f"slope of shape {list(slope.shape)} does not broadcast into data of shape {list(data.shape)}"
+    require("C1", fits, message, port="slope")
+    return wide_pair(_prelu, data, slope, "numpy", out)
+
+
+def _prelu(data: Array, slope: Array, out: Array | None = None) -> Array:
+    result = np.asarray(np.multiply(data, slope))
+    np.copyto(result, data, where=data >= 0)
+    if out is None:
+        return result
+    np.copyto(out, result)
+    return out
+
+
+def _channel(rank: int) -> int:
+    return 1 if rank > 1 else 0
+
+
+@prelu_1.shapes
+def _(check: Check, data: TensorType, slope: TensorType) -> PartialShape:
+    if data.rank is None or slope.rank is None:
+        return data.shape
+    along = _channel(data.rank)
+    per_channel = slope.rank == 1 and data.rank > 1 and data.shape[along].compatible(slope.shape[0])
+    aligned = [1] * max(0, data.rank - slope.rank) + list(slope.shape)
+    fits = len(aligned) == data.rank and all(
+        y == 1 or x.compatible(y) or (y.min <= 1 and y.contains(1)) if not isinstance(y, int) else True
+        for x, y in zip(data.shape, aligned, strict=True)
+    )
+    message = f"slope {slope.shape} does not broadcast into data {data.shape}"
+    check("C1", per_channel or fits, message, port="slope", found=str(slope.shape), allowed=str(data.shape))
+    return data.shape
+
+
+@operator("ReLU", "opset1", shapes=same_as(), inplace="x")
+def relu_1(x: T_NUMERIC, /, *, out: Array | None = None) -> T_NUMERIC:
+    """max(0, x); nan stays nan."""
+    result = result_like(x, out)
+    np.maximum(x, x.dtype.type(0), out=result)
+    return result
+
+
+@operator("Selu", "opset1", tolerance=rounded(8))
+def selu_1(data: T, alpha: T, lambda_: T, /, *, out: Array | None = None) -> T:
+    """lambda · data above zero, lambda · alpha · (e^data - 1) below.
+
+    C1: alpha has one element. C2: lambda has one element. A scalar is taken too, as in OpenVINO.
+    """
+    a, scale = _scalar("C1", "alpha", alpha), _scalar("C2", "lambda_", lambda_)
+
+    def formula(x: Array, out: Array, scratch: Array) -> None:
+        elu(x, out, scratch, alpha=a)
+        np.multiply(out, scale, out)
+
+    return blockwise(formula, data, out)
+
+
+@selu_1.shapes
+def _(check: Check, data: TensorType, alpha: TensorType, lambda_: TensorType) -> PartialShape:
+    _one_element(check, "C1", alpha, "alpha")
+    _one_element(check, "C2", lambda_, "lambda_")
+    return data.shape
+
+
+@operator("Sigmoid", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
+def sigmoid_1(x: T_NUMERIC, /, *, out: Array | None = None) -> T_NUMERIC:
+    """1 / (1 + e⁻ˣ)."""
+    return blockwise(sigmoid, x, out) if is_float(x.dtype) else through_floats(_sigmoid_of, x, out)
+
+
+def _sigmoid_of(x: Array) -> Array:
+    return np.asarray(1.0 / (1.0 + np.exp(-x)))
+
+
+@operator("SoftPlus", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(8))
+def softplus_4(x: T, /, *, out: Array | None = None) -> T:
+    """ln(eˣ + 1), and x itself from a threshold on that depends on the type (f32: 20, f16: 11)."""
+    return blockwise(partial(softplus, threshold=_THRESHOLDS.get(x.dtype.name, 20.0)), x, out)
+
+
+_THRESHOLDS = {"float16": 11.0, "bfloat16": 20.0, "float32": 20.0, "float64": 40.0}
+
+
+@operator("SoftSign", "opset9", shapes=same_as(), inplace="data", tolerance=rounded(2))
+def softsign_9(data: T, /, *, out: Array | None = None) -> T:
+    """data / (1 + |data|)."""
+    return blockwise(softsign, data, out)
+
+
+@operator("Swish", "opset4", inplace="data", tolerance=rounded(8))
+def swish_4(data: T, beta: T | None = None, /, *, out: Array | None = None) -> T:
+    """data · sigmoid(beta · data); beta is 1 when left out.
+
+    C1: beta is a scalar (one element of rank 1 is taken too). C2: beta is not negative (OpenVINO takes any, so only
+    a known value is refused).
+    """
+    factor = 1.0 if beta is None else _scalar("C1", "beta", beta)
+    return blockwise(partial(swish, beta=factor), data, out)
+
+
+@swish_4.shapes
+def _(check: Check, data: TensorType, beta: TensorType | None) -> PartialShape:
+    if beta is not None:
+        _one_element(check, "C1", beta, "beta")
+        value = beta.scalar
+        check("C2", value is None or not value < 0, f"beta is {value}", port="beta", allowed="0 or more")
+    return data.shape
+
+
+def _scalar(constraint: str, port: str, value: Array) -> float:
+    """The one element of a scalar input."""
+    if value.size != 1:
+        message = f"{port} has shape {list(value.shape)}, expected one element"
+        raise ConstraintError(constraint, message, port=port)
+    return float(value.reshape(-1)[0])
+
+
+def _one_element(check: Check, constraint: str, tensor: TensorType, port: str) -> None:
+    fits = tensor.rank in (None, 0) or (tensor.rank == 1 and tensor.shape[0].contains(1))
+    message = f"{port} has shape {tensor.shape}, expected one element"
+    check(constraint, fits, message, port=port, found=str(tensor.shape), allowed="a scalar or [1]")

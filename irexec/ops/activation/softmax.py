@@ -1,0 +1,91 @@
+"""SoftMax and LogSoftmax along one axis.
+
+Source: operation pages SoftMax-1, SoftMax-8, LogSoftmax-5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import NonNegative, ReaderDefault
+from irexec.ops.elementwise import BLOCK
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.precision import compute_dtype
+from irexec.ops.rules import axis_in
+from irexec.types import FLOATS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+
+
+@operator("SoftMax", "opset8", inplace="x", tolerance=rounded(8))
+def softmax_8(x: T, /, *, axis: int = 1, out: Array | None = None) -> T:
+    """exp(x) divided by its sum along `axis`.
+
+    C1: `axis` lies in [-rank, rank - 1]. A row that holds +infinity, or nothing but -infinity, is nan.
+    """
+    return _along(_softmax_rows, x, axis, out)
+
+
+@softmax_8.shapes
+def _axis_exists(check: Check, x: TensorType, *, axis: int) -> PartialShape:
+    axis_in(check, "C1", axis, x.rank, attribute="axis")
+    return x.shape
+
+
+@operator("SoftMax", "opset1", shapes=_axis_exists, inplace="x", tolerance=rounded(8))
+def softmax_1(x: T, /, *, axis: Annotated[NonNegative, ReaderDefault(0)] = 1, out: Array | None = None) -> T:
+    """SoftMax-8 without negative axes. C1: `axis` lies in [0, rank - 1]."""
+    return _along(_softmax_rows, x, axis, out)
+
+
+@operator("LogSoftmax", "opset5", shapes=_axis_exists, inplace="x", tolerance=rounded(8))
+def log_softmax_5(x: T, /, *, axis: int = 1, out: Array | None = None) -> T:
+    """The logarithm of the softmax: t - ln(sum(exp(t))) with t = x - max(x), along `axis`. C1 as SoftMax-8."""
+    return _along(_log_softmax_rows, x, axis, out)
+
+
+Rows = Callable[[Array, Array, Array, int], None]
+
+
+def _along(rows: Rows, x: Array, axis: int, out: Array | None) -> Array:
+    """`rows` over slices of x that stay in cache, in the compute dtype; `rows(x, out, scratch, axis)`."""
+    require("C1", -x.ndim <= axis < x.ndim, f"axis {axis} is outside [{-x.ndim}, {x.ndim - 1}]")
+    result = np.empty(x.shape, x.dtype) if out is None else out
+    if x.size == 0:
+        return result
+    axis %= x.ndim
+    if not result.flags.c_contiguous:
+        np.copyto(result, _along(rows, x, axis, None))
+        return result
+    # Rows along the last axis are cut as [count, length]; others as [before, length, after].
+    after = int(np.prod(x.shape[axis + 1 :]))
+    shape = (-1, x.shape[axis]) if after == 1 else (-1, x.shape[axis], after)
+    source, target = x.reshape(shape), result.reshape(shape)
+    step = max(1, BLOCK // int(np.prod(shape[1:])))
+    scratch = np.empty((min(step, source.shape[0]), *shape[1:]), compute_dtype(x.dtype))
+    with np.errstate(all="ignore"):
+        for start in range(0, source.shape[0], step):
+            part = source[start : start + step]
+            rows(part, target[start : start + step], scratch[: part.shape[0]], 1)
+    return result
+
+
+def _softmax_rows(x: Array, out: Array, scratch: Array, axis: int) -> None:
+    highest = _wide(np.maximum.reduce(x, axis=axis, keepdims=True), scratch.dtype)
+    np.subtract(x, highest, scratch, casting="unsafe")
+    np.exp(scratch, scratch)
+    np.divide(scratch, np.add.reduce(scratch, axis=axis, keepdims=True), out, casting="unsafe")
+
+
+def _log_softmax_rows(x: Array, out: Array, scratch: Array, axis: int) -> None:
+    highest = _wide(np.maximum.reduce(x, axis=axis, keepdims=True), scratch.dtype)
+    np.subtract(x, highest, scratch, casting="unsafe")
+    total = np.log(np.add.reduce(np.exp(scratch), axis=axis, keepdims=True))
+    np.subtract(scratch, total, out, casting="unsafe")
+
+
+def _wide(array: Any, dtype: np.dtype[Any]) -> Array:
+    return np.asarray(array, dtype)

@@ -1,0 +1,127 @@
+"""Elementwise arithmetic with two operands, broadcast to each other.
+
+Integers wrap. What the pages call undefined, division by zero, gives 0 for integers and the IEEE result for floats.
+Source: the operation pages of these names, and the page of broadcast rules.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.elementwise import AutoBroadcast, aligned, broadcast_pair, wide_pair
+from irexec.ops.operator import Array, Elements, operator, rounded
+from irexec.ops.precision import is_float
+from irexec.ops.rules import broadcast
+from irexec.types import NUMERIC
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+
+
+@operator("Add", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
+def add_1(a: T, b: T, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None) -> T:
+    """a + b."""
+    return broadcast_pair(np.add, a, b, auto_broadcast, out)
+
+
+@operator("Subtract", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
+def subtract_1(a: T, b: T, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None) -> T:
+    """a - b."""
+    return broadcast_pair(np.subtract, a, b, auto_broadcast, out)
+
+
+@operator("Multiply", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
+def multiply_1(a: T, b: T, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None) -> T:
+    """a · b."""
+    return broadcast_pair(np.multiply, a, b, auto_broadcast, out)
+
+
+@operator("Divide", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
+def divide_1(
+    a: T,
+    b: T,
+    /,
+    *,
+    m_pythondiv: bool = True,
+    auto_broadcast: AutoBroadcast = "numpy",
+    out: Array | None = None,
+) -> T:
+    """a / b; integers are rounded down, or toward zero when `m_pythondiv` is false."""
+    if is_float(a.dtype):
+        return broadcast_pair(np.divide, a, b, auto_broadcast, out)
+    if m_pythondiv or a.dtype.kind == "u":
+        return broadcast_pair(np.floor_divide, a, b, auto_broadcast, out)
+    rest = broadcast_pair(np.fmod, a, b, auto_broadcast)
+    b = aligned(a, b, auto_broadcast)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.floor_divide(np.subtract(a, rest), b, out=out))
+
+
+@operator("Mod", "opset1", shapes=broadcast, values="elementwise", tolerance=rounded(2))
+def mod_1(a: T, b: T, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None) -> T:
+    """What a truncated division of a by b leaves, with the sign of a."""
+    return wide_pair(np.fmod, a, b, auto_broadcast, out)
+
+
+@operator("FloorMod", "opset1", shapes=broadcast, values="elementwise", tolerance=rounded(2))
+def floor_mod_1(a: T, b: T, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None) -> T:
+    """What a floored division of a by b leaves, with the sign of b."""
+    return wide_pair(np.remainder, a, b, auto_broadcast, out)
+
+
+@operator("Maximum", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
+def maximum_1(a: T, b: T, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None) -> T:
+    """The greater of a and b; nan when either is nan (the page is silent; in OpenVINO the order of the two decides)."""
+    return broadcast_pair(np.maximum, a, b, auto_broadcast, out)
+
+
+@operator("Minimum", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
+def minimum_1(a: T, b: T, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None) -> T:
+    """The smaller of a and b; nan when either is nan (the page is silent; in OpenVINO the order of the two decides)."""
+    return broadcast_pair(np.minimum, a, b, auto_broadcast, out)
+
+
+@operator("SquaredDifference", "opset1", shapes=broadcast, tolerance=rounded(1))
+def squared_difference_1(a: T, b: T, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None) -> T:
+    """(a - b)²."""
+    return wide_pair(_squared_difference, a, b, auto_broadcast, out)
+
+
+def _squared_difference(a: Array, b: Array, out: Array | None = None) -> Array:
+    difference = np.asarray(np.subtract(a, b, out=out))
+    return np.asarray(np.multiply(difference, difference, out=difference))
+
+
+@operator("Power", "opset1", shapes=broadcast, values="elementwise", tolerance=rounded(4))
+def power_1(a: T, b: T, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None) -> T:
+    """a to the power of b. Integers wrap; with a negative exponent they are truncated (0 unless a is 1 or -1)."""
+    if is_float(a.dtype):
+        return wide_pair(_real_power, a, b, auto_broadcast, out)
+    return broadcast_pair(_integer_power, a, b, auto_broadcast, out)
+
+
+def _real_power(a: Array, b: Array, out: Array | None = None) -> Array:
+    """NumPy's power, with products in its place for one small whole exponent: some fifty times faster."""
+    exponent = b.reshape(-1)[0] if b.size == 1 and b.ndim <= a.ndim else np.nan
+    if exponent == 1:
+        return np.asarray(np.positive(a, out=out))
+    if exponent == 2:
+        return np.asarray(np.square(a, out=out))
+    if exponent == 3:
+        return np.asarray(np.multiply(np.square(a), a, out=out))
+    return np.asarray(np.power(a, b, out=out))
+
+
+def _integer_power(a: Array, b: Array, out: Array | None = None) -> Array:
+    if a.dtype.kind == "u" or a.dtype == object or not np.any(b < 0):
+        return np.asarray(np.power(a, b, out=out))
+    odd = (b & 1).astype(bool)
+    below = np.where(a == 1, 1, np.where(a == -1, np.where(odd, -1, 1), 0)).astype(a.dtype)
+    result = np.where(b < 0, below, np.power(a, np.maximum(b, 0)))
+    return result if out is None else _into(out, result)
+
+
+def _into(out: Array, result: Array) -> Array:
+    np.copyto(out, result)
+    return out

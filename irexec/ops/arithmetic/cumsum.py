@@ -1,0 +1,61 @@
+"""CumSum: running sums along one axis.
+
+Source: operation page CumSum-3.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.precision import compute_dtype, narrow
+from irexec.ops.rules import axis_in
+from irexec.types import INTEGERS, NUMERIC, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
+
+
+@operator("CumSum", "opset3", tolerance=rounded(8))
+def cumsum_3(
+    x: T, axis: T_AXIS | None = None, /, *, exclusive: bool = False, reverse: bool = False, out: Array | None = None
+) -> T:
+    """Sums of the first elements of x along `axis` (0 when left out), each with its own element or (`exclusive`)
+    without; from the end when `reverse`. Integers wrap.
+
+    C1: x has at least one axis. C2: `axis` is a scalar (one element of rank 1 is taken too). C3: `axis` lies in
+    [-rank, rank - 1].
+    """
+    require("C1", x.ndim >= 1, "x is a scalar", port="x")
+    along = 0 if axis is None else int(axis.reshape(-1)[0])
+    require("C3", -x.ndim <= along < x.ndim, f"axis {along} is outside [{-x.ndim}, {x.ndim - 1}]", port="axis")
+    view = np.flip(x, along) if reverse else x
+    with np.errstate(all="ignore"):
+        sums = np.cumsum(view, along, dtype=compute_dtype(x.dtype))
+    if exclusive:
+        first = [slice(None)] * x.ndim
+        first[along] = slice(0, 1)
+        kept = [slice(None)] * x.ndim
+        kept[along] = slice(0, -1)
+        sums = np.concatenate([np.zeros_like(sums[tuple(first)]), sums[tuple(kept)]], along)
+    return narrow(np.flip(sums, along) if reverse else sums, x.dtype, out)
+
+
+@cumsum_3.shapes
+def _(check: Check, x: TensorType, axis: TensorType | None, *, exclusive: bool, reverse: bool) -> PartialShape:
+    check("C1", x.rank != 0, "x is a scalar, and has no axis to sum along", port="x", allowed="rank 1 or more")
+    if axis is not None:
+        scalar = axis.rank in (None, 0) or axis.shape.compatible(PartialShape([1]))
+        check("C2", scalar, f"axis has shape {axis.shape}, expected a scalar", port="axis", found=str(axis.shape))
+        if axis.scalar is not None and x.rank != 0:
+            axis_in(check, "C3", int(axis.scalar), x.rank, port="axis")
+    return x.shape
+
+
+@cumsum_3.draw("axis")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array:
+    rank = types["x"].rank or 1
+    dtype = types["axis"].element_type.dtype
+    return np.asarray(rng.integers(-rank if dtype is not None and dtype.kind == "i" else 0, rank)).astype(dtype)

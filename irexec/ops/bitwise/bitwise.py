@@ -1,0 +1,79 @@
+"""Logic and shifts of the bits of integers, elementwise, with operands broadcast to each other.
+
+Source: the operation pages of these names.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.elementwise import AutoBroadcast, broadcast_pair
+from irexec.ops.operator import Array, Elements, operator
+from irexec.ops.rules import broadcast, same_as
+from irexec.types import BOOLEAN, INTEGERS
+
+T: TypeAlias = Annotated[Array, Elements("T", INTEGERS | {BOOLEAN})]
+T_INT: TypeAlias = Annotated[Array, Elements("T", INTEGERS)]
+
+
+@operator("BitwiseAnd", "opset13", shapes=broadcast, inplace=("a", "b"))
+def bitwise_and_13(a: T, b: T, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None) -> T:
+    """The bits that a and b both have; booleans: a and b."""
+    return broadcast_pair(np.bitwise_and, a, b, auto_broadcast, out)
+
+
+@operator("BitwiseOr", "opset13", shapes=broadcast, inplace=("a", "b"))
+def bitwise_or_13(a: T, b: T, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None) -> T:
+    """The bits that a or b has; booleans: a or b."""
+    return broadcast_pair(np.bitwise_or, a, b, auto_broadcast, out)
+
+
+@operator("BitwiseXor", "opset13", shapes=broadcast, inplace=("a", "b"))
+def bitwise_xor_13(a: T, b: T, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None) -> T:
+    """The bits that only one of a and b has; booleans: either, not both."""
+    return broadcast_pair(np.bitwise_xor, a, b, auto_broadcast, out)
+
+
+@operator("BitwiseNot", "opset13", shapes=same_as(), inplace="data")
+def bitwise_not_13(data: T, /, *, out: Array | None = None) -> T:
+    """Each bit inverted; booleans: not data."""
+    return np.asarray(np.invert(data, out=out))
+
+
+@operator("BitwiseLeftShift", "opset15", shapes=broadcast)
+def bitwise_left_shift_15(
+    a: T_INT, b: T_INT, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None
+) -> T_INT:
+    """a << b, modulo two to the power of the bits in T.
+
+    The page leaves negative shifts and those as long as the type open: here they give 0, as if bits were pushed out.
+    """
+    return _shift(np.left_shift, a, b, auto_broadcast, out)
+
+
+@operator("BitwiseRightShift", "opset15", shapes=broadcast)
+def bitwise_right_shift_15(
+    a: T_INT, b: T_INT, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None
+) -> T_INT:
+    """a >> b; the sign is kept.
+
+    The page leaves negative shifts and those as long as the type open: here they give 0, or -1 for negative a.
+    """
+    return _shift(np.right_shift, a, b, auto_broadcast, out)
+
+
+def _shift(function: Any, a: Array, b: Array, mode: str, out: Array | None) -> Array:
+    """NumPy's shifts, which push all bits out for counts that the type does not have."""
+    return broadcast_pair(function, a, b, mode, out)
+
+
+def _shift_count(rng: np.random.Generator, port: str, types: dict[str, Any], attributes: dict[str, Any]) -> Array:
+    """Counts that the page defines."""
+    kind = types[port].element_type
+    return np.asarray(rng.integers(0, kind.bitwidth, types[port].shape.to_shape()).astype(kind.dtype))
+
+
+bitwise_left_shift_15.draw("b")(_shift_count)
+bitwise_right_shift_15.draw("b")(_shift_count)

@@ -1,0 +1,47 @@
+"""IsFinite, IsInf, IsNaN: a boolean per float.
+
+Source: operation pages IsFinite-10, IsInf-10, IsNaN-10.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.operator import Array, Elements, operator
+from irexec.ops.precision import widen
+from irexec.ops.rules import same_as
+from irexec.types import BOOLEAN, FLOATS
+
+T_IN: TypeAlias = Annotated[Array, Elements("T_IN", FLOATS)]
+T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]
+
+
+@operator("IsFinite", "opset10", shapes=same_as())
+def is_finite_10(data: T_IN, /, *, out: Array | None = None) -> T_BOOL:
+    """True for numbers, false for infinities and nan."""
+    return np.asarray(np.isfinite(widen(data), out=out))
+
+
+@operator("IsInf", "opset10", shapes=same_as())
+def is_inf_10(
+    data: T_IN, /, *, detect_negative: bool = True, detect_positive: bool = True, out: Array | None = None
+) -> T_BOOL:
+    """True for infinities of the signs to detect."""
+    data = widen(data)
+    if detect_negative and detect_positive:
+        return np.asarray(np.isinf(data, out=out))
+    if detect_positive:
+        return np.asarray(np.equal(data, np.inf, out=out))
+    if detect_negative:
+        return np.asarray(np.equal(data, -np.inf, out=out))
+    result = np.empty(data.shape, np.bool_) if out is None else out
+    result[...] = False
+    return result
+
+
+@operator("IsNaN", "opset10", shapes=same_as())
+def is_nan_10(data: T_IN, /, *, out: Array | None = None) -> T_BOOL:
+    """True for nan."""
+    return np.asarray(np.isnan(widen(data), out=out))

@@ -1,0 +1,137 @@
+"""What elementwise kernels share: blocks that stay in cache, operands that broadcast, one rounding at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from irexec.ops.operator import Array, ConstraintError
+from irexec.ops.precision import compute_dtype, is_float, narrow, widen
+
+AutoBroadcast = Literal["numpy", "none", "pdpd", "explicit"]
+"""`explicit` is OpenVINO's second word for `none`: the pages do not name it, its reader takes it."""
+
+BLOCK = 1 << 15
+"""Elements per block: 128 KiB of f32, so that a block and its scratch arrays stay in the second-level cache."""
+
+Formula = Callable[[Array, Array, Array], object]
+"""`formula(x, out, scratch)`: `out` may be `x` itself, so it is written by the last step that reads `x`."""
+
+Ufunc = Callable[..., Any]
+
+
+def result_like(x: Array, out: Array | None) -> Array:
+    """`out`, or a new array of x's shape and type."""
+    return np.empty(x.shape, x.dtype) if out is None else out
+
+
+def blockwise(formula: Formula, x: Array, out: Array | None = None) -> Array:
+    """`formula` over x block by block, in x's compute dtype; `scratch` is three rows of the block's length."""
+    result = result_like(x, out)
+    if not result.flags.c_contiguous:
+        np.copyto(result, blockwise(formula, x))
+        return result
+    dtype = compute_dtype(x.dtype)
+    source, target = x.reshape(-1), result.reshape(-1)
+    size = min(BLOCK, source.size)
+    scratch = np.empty((3, size), dtype)
+    wide = None if dtype == x.dtype else np.empty(size, dtype)
+    with np.errstate(all="ignore"):
+        for start in range(0, source.size, BLOCK):
+            part, place = source[start : start + BLOCK], target[start : start + BLOCK]
+            if wide is None:
+                formula(part, place, scratch[:, : part.size])
+            else:
+                block = wide[: part.size]
+                block[...] = part
+                formula(block, block, scratch[:, : part.size])
+                place[...] = block
+    return result
+
+
+def elementwise(function: Ufunc, x: Array, out: Array | None = None) -> Array:
+    """One NumPy function of one operand, floats only, at x's precision."""
+    if compute_dtype(x.dtype) != x.dtype:
+        return blockwise(lambda part, place, _: function(part, place), x, out)
+    with np.errstate(all="ignore"):
+        result = result_like(x, out)
+        function(x, result)
+        return result
+
+
+def truncated(x: Array, dtype: np.dtype[Any]) -> Array:
+    """Floats cut to whole numbers of an integer dtype, as a C cast does on x86: the same on every machine.
+
+    Values that the dtype cannot hold, which the C standard leaves undefined: up to 32 bits signed, they wrap when they
+    fit i32 and become its lowest value (low bits 0 for narrower types) otherwise; wider types go through i64 likewise.
+    """
+    bounds = np.iinfo(dtype)
+    if x.size == 0 or (x.min() >= bounds.min and x.max() < float(bounds.max) + (bounds.max < 2**53)):
+        return x.astype(dtype)
+    with np.errstate(all="ignore"):
+        whole = np.trunc(x.astype(np.float64))
+        shifted = np.zeros(whole.shape, np.int64)
+        if dtype == np.uint64:
+            high = (whole >= 2.0**63) & (whole < 2.0**64)
+            shifted = np.where(high, np.int64(-(2**63)), shifted)
+            whole = np.where(high, whole - 2.0**63, np.where(whole >= 2.0**64, 0.0, whole))
+        limit = 2.0**31 if dtype.itemsize < 4 or dtype == np.int32 else 2.0**63
+        fits = (whole >= -limit) & (whole < limit)
+        lowest = np.int64(-(2**63)) if limit == 2.0**63 else np.int64(-(2**31))
+        held = np.where(fits, whole, 0.0).astype(np.int64)
+        return np.asarray(np.where(fits, held, lowest) + shifted).astype(dtype)
+
+
+def half_away(x: Array) -> Array:
+    """Each float rounded to the nearest whole number, halves away from zero."""
+    whole = np.trunc(x)
+    return np.asarray(whole + np.copysign(np.abs(x - whole) >= 0.5, x))
+
+
+def through_floats(function: Ufunc, x: Array, out: Array | None = None) -> Array:
+    """A real function of integers: computed in f64, rounded half away from zero to x's own type."""
+    with np.errstate(all="ignore"):
+        return narrow(truncated(half_away(np.asarray(function(x.astype(np.float64)))), x.dtype), x.dtype, out)
+
+
+def aligned(a: Array, b: Array, mode: str, port: str = "b") -> Array:
+    """`b` in a shape that NumPy broadcasts against `a` as `mode` says.
+
+    Raises ConstraintError "broadcast" when the shapes do not fit.
+    """
+    if mode == "numpy" or a.shape == b.shape:
+        return b
+    if mode == "pdpd":
+        shape = b.shape
+        while shape and shape[-1] == 1 and len(shape) > a.ndim:
+            shape = shape[:-1]
+        if len(shape) <= a.ndim and all(y in (1, x) for x, y in zip(a.shape, shape, strict=False)):
+            return b.reshape(*shape, *[1] * (a.ndim - len(shape)))
+    raise ConstraintError(
+        "broadcast", f"shapes {list(a.shape)} and {list(b.shape)} do not fit under {mode!r}", port=port
+    )
+
+
+def broadcast_pair(function: Ufunc, a: Array, b: Array, mode: str, out: Array | None = None, **options: Any) -> Array:
+    """A NumPy function of two operands under auto_broadcast, computed as the element type itself.
+
+    Raises ConstraintError "broadcast" when the shapes do not fit.
+    """
+    b = aligned(a, b, mode)
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(a, b, out=out, **options))
+    except ValueError:
+        raise ConstraintError(
+            "broadcast", f"shapes {list(a.shape)} and {list(b.shape)} do not broadcast", port="b"
+        ) from None
+
+
+def wide_pair(function: Ufunc, a: Array, b: Array, mode: str, out: Array | None = None) -> Array:
+    """As broadcast_pair, with narrow floats computed in f32 and rounded once."""
+    if not is_float(a.dtype) or compute_dtype(a.dtype) == a.dtype:
+        return broadcast_pair(function, a, b, mode, out)
+    with np.errstate(all="ignore"):
+        return narrow(broadcast_pair(function, widen(a), widen(b), mode), a.dtype, out)

@@ -1,0 +1,68 @@
+"""FakeConvert: floats rounded to an eight-bit float type and back.
+
+Source: operation page FakeConvert-13.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, rounded
+from irexec.ops.precision import narrow, widen
+from irexec.types import F8E4M3, F8E5M2, FLOATS, PartialShape, TensorType
+
+T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
+
+_TYPES = {"f8e4m3": (F8E4M3, 448.0), "f8e5m2": (F8E5M2, 57344.0)}
+
+
+@operator("FakeConvert", "opset13", tolerance=rounded(2))
+def fake_convert_13(
+    data: T_F,
+    scale: T_F,
+    shift: T_F | None = None,
+    /,
+    *,
+    destination_type: Literal["f8e4m3", "f8e5m2"],
+    out: Array | None = None,
+) -> T_F:
+    """(round(data · scale - shift) + shift) / scale, rounded to the nearest number of `destination_type`.
+
+    What lies beyond the type becomes its greatest number, as in OpenVINO's core (the page does not say); nan stays.
+    C1: scale broadcasts into the shape of data. C2: shift broadcasts into it. C3: shift has the shape of scale.
+    """
+    factor = widen(scale)
+    offset = np.zeros((), factor.dtype) if shift is None else widen(shift)
+    for constraint, port, limit in (("C1", "scale", factor), ("C2", "shift", offset)):
+        try:
+            fits = np.broadcast_shapes(data.shape, limit.shape) == data.shape
+        except ValueError:
+            fits = False
+        if not fits:
+            message = f"{port} of shape {list(limit.shape)} does not broadcast into {list(data.shape)}"
+            raise ConstraintError(constraint, message, port=port)
+    kind, greatest = _TYPES[destination_type]
+    with np.errstate(all="ignore"):
+        moved = np.asarray(widen(data) * factor - offset)
+        emulated = np.clip(moved, -greatest, greatest).astype(kind.dtype).astype(moved.dtype)
+        return narrow((emulated + offset) / factor, data.dtype, out)
+
+
+@fake_convert_13.shapes
+def _(
+    check: Check, data: TensorType, scale: TensorType, shift: TensorType | None, *, destination_type: str
+) -> PartialShape:
+    for constraint, port, limit in (("C1", "scale", scale), ("C2", "shift", shift)):
+        if limit is None:
+            continue
+        common = data.shape.broadcast(limit.shape)
+        message = f"{port} {limit.shape} does not broadcast into data {data.shape}"
+        fits = common is not None and common.compatible(data.shape)
+        check(constraint, fits, message, port=port, found=str(limit.shape), allowed=str(data.shape))
+    if shift is not None:
+        same = scale.shape.compatible(shift.shape)
+        message = f"shift has shape {shift.shape}, scale {scale.shape}"
+        check("C3", same, message, port="shift", found=str(shift.shape), allowed=str(scale.shape))
+    return data.shape

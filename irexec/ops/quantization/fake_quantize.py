@@ -1,0 +1,134 @@
+"""FakeQuantize: floats rounded to a number of levels between limits.
+
+Source: operation page FakeQuantize-1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Annotated, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from irexec.ops.attributes import ReaderDefault
+from irexec.ops.elementwise import BLOCK, AutoBroadcast, aligned
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, rounded
+from irexec.ops.precision import compute_dtype
+from irexec.ops.rules import broadcast_shapes
+from irexec.types import FLOATS, PartialShape, TensorType
+
+T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
+
+_LIMITS = ("input_low", "input_high", "output_low", "output_high")
+
+
+@operator("FakeQuantize", "opset1", inplace="x", tolerance=rounded(8))
+def fake_quantize_1(
+    x: T_F,
+    input_low: T_F,
+    input_high: T_F,
+    output_low: T_F,
+    output_high: T_F,
+    /,
+    *,
+    levels: Annotated[int, Field(ge=2), ReaderDefault(0)],
+    auto_broadcast: AutoBroadcast = "numpy",
+    out: Array | None = None,
+) -> T_F:
+    """x, brought from [input_low, input_high] to one of `levels` values in [output_low, output_high].
+
+    Halves go to the even level. C1: the limits broadcast into the shape of x, NumPy's or PaddlePaddle's way; with
+    "none" they have its shape, or one element as in OpenVINO.
+    """
+    given = (input_low, input_high, output_low, output_high)
+    dtype = compute_dtype(x.dtype)
+    limits = [_limit(x, a, name, auto_broadcast).astype(dtype) for name, a in zip(_LIMITS, given, strict=True)]
+    result = np.empty(x.shape, x.dtype) if out is None else out
+    if not result.flags.c_contiguous:
+        source = np.ascontiguousarray(x)
+        np.copyto(result, fake_quantize_1.kernel(source, *given, levels=levels, auto_broadcast=auto_broadcast))
+        return result
+    lead = x.ndim
+    while lead and all(a.shape[lead - 1] == 1 for a in limits):
+        lead -= 1
+    rows, length = math.prod(x.shape[:lead]), math.prod(x.shape[lead:])
+    columns = [np.broadcast_to(a.reshape(a.shape[:lead]), x.shape[:lead]).reshape(rows, 1) for a in limits]
+    quantize = _between if bool(np.all(limits[0] < limits[1])) else _by_cases
+    before, after = x.reshape(rows, length), result.reshape(rows, length)
+    with np.errstate(all="ignore"):
+        for part in _blocks(rows, length):
+            block = before[part].astype(dtype)
+            low, high, output_low, output_high = (c[part[0]] for c in columns)
+            quantize(block, low, high, output_low, output_high, levels)
+            after[part] = block
+    return result
+
+
+def _limit(x: Array, limit: Array, port: str, mode: str) -> Array:
+    """A limit with as many axes as x. Raises ConstraintError C1."""
+    try:
+        if limit.size > 1 and limit.shape != x.shape:
+            limit = aligned(x, limit, mode, port)
+        limit = limit.reshape((1,) * x.ndim if limit.size == 1 else (*[1] * (x.ndim - limit.ndim), *limit.shape))
+        if np.broadcast_shapes(x.shape, limit.shape) == x.shape:
+            return limit
+    except ValueError:
+        pass
+    message = f"{port} of shape {list(limit.shape)} does not broadcast into {list(x.shape)}"
+    raise ConstraintError("C1", message, port=port)
+
+
+def _blocks(rows: int, length: int) -> Iterator[tuple[slice, slice]]:
+    """Parts of a matrix that stay in cache: several rows, or a piece of one."""
+    step, width = max(1, BLOCK // max(1, length)), max(1, min(length, BLOCK))
+    for row in range(0, rows, step):
+        for column in range(0, length, width):
+            yield slice(row, row + step), slice(column, column + width)
+
+
+def _between(x: Array, low: Array, high: Array, output_low: Array, output_high: Array, levels: int) -> None:
+    """The page's last case, for all: the level number is clipped in place of x, which comes to the same."""
+    np.subtract(x, low, x)
+    np.divide(x, high - low, x)
+    np.multiply(x, x.dtype.type(levels - 1), x)
+    np.rint(x, x)
+    np.clip(x, 0, levels - 1, x)
+    np.multiply(x, (output_high - output_low) / x.dtype.type(levels - 1), x)
+    np.add(x, output_low, x)
+
+
+def _by_cases(x: Array, low: Array, high: Array, output_low: Array, output_high: Array, levels: int) -> None:
+    """The page's expression as it stands: for limits that are equal or the wrong way round."""
+    number = x.copy()
+    _between(number, low, high, output_low, output_high, levels)
+    above = np.where(x > np.maximum(low, high), output_high, number)
+    x[...] = np.where(x <= np.minimum(low, high), output_low, above)
+
+
+@fake_quantize_1.shapes
+def _(check: Check, x: TensorType, *limits: TensorType, levels: int, auto_broadcast: str) -> PartialShape:
+    for port, limit in zip(_LIMITS, limits, strict=True):
+        if auto_broadcast in ("none", "explicit") and limit.shape.is_static and _one(limit.shape.to_shape()):
+            continue
+        fits = _broadcasts(x.shape, limit.shape, auto_broadcast)
+        message = f"{port} {limit.shape} does not broadcast into x {x.shape}"
+        check("C1", fits, message, port=port, found=str(limit.shape), allowed=str(x.shape))
+    return x.shape
+
+
+def _one(shape: Sequence[int]) -> bool:
+    return math.prod(shape) == 1
+
+
+def _broadcasts(x: PartialShape, limit: PartialShape, mode: str) -> bool:
+    """Whether the limit may broadcast, and the result may have x's shape."""
+    fits = True
+
+    def note(constraint: str, condition: bool | None, message: str, **details: object) -> bool:
+        nonlocal fits
+        fits = fits and bool(condition)
+        return bool(condition)
+
+    return broadcast_shapes(note, x, limit, mode).compatible(x) and fits

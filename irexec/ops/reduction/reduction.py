@@ -1,0 +1,144 @@
+"""Reductions of a tensor along axes.
+
+Source: the operation pages of these names. Common to all: an empty `axes` reduces nothing, so every element is
+reduced alone (L1 and L2 give its absolute value); the floats are summed in f32 or f64; integers wrap.
+Constraints, as the pages list them: C1: `axes` is a scalar or 1D. C2: its elements are unique. C3: they lie in
+[-r, r - 1], r the rank of `data` (of a scalar, 0 and -1 are taken too, as in OpenVINO).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from irexec.ops.elementwise import half_away, truncated
+from irexec.ops.operator import Array, Elements, operator, rounded
+from irexec.ops.precision import compute_dtype, is_float, narrow, widen
+from irexec.ops.reduction.axes import draw_axes, normalized, reduced_shape
+from irexec.types import BOOLEAN, INTEGERS, NUMERIC
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+
+
+def _reduce(
+    ufunc: Any, data: Array, axes: Array, keep_dims: bool, out: Array | None, dtype: Any = None, **options: Any
+) -> Array:
+    """A ufunc's reduction along the axes that `axes` names; `dtype` is what it accumulates in."""
+    along = normalized(axes, data.ndim)
+    with np.errstate(all="ignore"):
+        if out is not None and (dtype is None or dtype == out.dtype):
+            return np.asarray(ufunc.reduce(data, axis=along, keepdims=keep_dims, out=out, dtype=dtype, **options))
+        return np.asarray(ufunc.reduce(data, axis=along, keepdims=keep_dims, dtype=dtype, **options))
+
+
+def _count(data: Array, axes: Array) -> int:
+    """How many elements each result is made of."""
+    return int(np.prod([data.shape[a] for a in normalized(axes, data.ndim)]))
+
+
+@operator("ReduceSum", "opset1", shapes=reduced_shape, tolerance=rounded(16))
+def reduce_sum_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+    """The sum; 0 of nothing."""
+    return narrow(_reduce(np.add, data, axes, keep_dims, out, compute_dtype(data.dtype)), data.dtype, out)
+
+
+@operator("ReduceMean", "opset1", shapes=reduced_shape, tolerance=rounded(16))
+def reduce_mean_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+    """The arithmetic mean; of integers cut toward zero, as in OpenVINO's core; 0 of nothing, likewise."""
+    count = max(1, _count(data, axes))
+    if is_float(data.dtype):
+        total = _reduce(np.add, data, axes, keep_dims, out, compute_dtype(data.dtype))
+        return narrow(np.divide(total, total.dtype.type(count), out=total), data.dtype, out)
+    total = _reduce(np.add, data, axes, keep_dims, None, np.uint64 if data.dtype.kind == "u" else np.int64)
+    size = total.dtype.type(count)
+    return narrow((total - np.fmod(total, size)) // size, data.dtype, out)
+
+
+@operator("ReduceProd", "opset1", shapes=reduced_shape, tolerance=rounded(16))
+def reduce_prod_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+    """The product; 1 of nothing."""
+    return narrow(_reduce(np.multiply, data, axes, keep_dims, out, compute_dtype(data.dtype)), data.dtype, out)
+
+
+@operator("ReduceMax", "opset1", shapes=reduced_shape)
+def reduce_max_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+    """The greatest element; nan when one is nan (in OpenVINO nan is passed over, or not, by its place).
+
+    Of nothing, as in OpenVINO's core: the type's lowest finite number.
+    """
+    if _count(data, axes) == 0:
+        return _filled(data, axes, keep_dims, out, _limits(data.dtype).min)
+    return narrow(_reduce(np.maximum, data, axes, keep_dims, out), data.dtype, out)
+
+
+@operator("ReduceMin", "opset1", shapes=reduced_shape)
+def reduce_min_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+    """The smallest element; nan when one is nan (in OpenVINO nan is passed over, or not, by its place).
+
+    Of nothing, as in OpenVINO's core: infinity, or the integer type's highest number.
+    """
+    if _count(data, axes) == 0:
+        highest = np.inf if is_float(data.dtype) else _limits(data.dtype).max
+        return _filled(data, axes, keep_dims, out, highest)
+    return narrow(_reduce(np.minimum, data, axes, keep_dims, out), data.dtype, out)
+
+
+def _limits(dtype: np.dtype[Any]) -> Any:
+    return ml_dtypes.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)  # type: ignore[no-untyped-call]
+
+
+def _filled(data: Array, axes: Array, keep_dims: bool, out: Array | None, value: Any) -> Array:
+    along = normalized(axes, data.ndim)
+    kept = [1 if a in along else n for a, n in enumerate(data.shape) if keep_dims or a not in along]
+    result = np.empty(kept, data.dtype) if out is None else out
+    result[...] = value
+    return result
+
+
+@operator("ReduceL1", "opset4", shapes=reduced_shape, tolerance=rounded(16))
+def reduce_l1_4(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+    """The sum of the absolute values."""
+    return narrow(
+        _reduce(np.add, np.abs(widen(data)), axes, keep_dims, out, compute_dtype(data.dtype)), data.dtype, out
+    )
+
+
+@operator("ReduceL2", "opset4", shapes=reduced_shape, tolerance=rounded(16))
+def reduce_l2_4(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+    """The square root of the sum of squares; of integers rounded, halves away from zero, as Sqrt."""
+    wide = widen(data) if is_float(data.dtype) else data
+    with np.errstate(all="ignore"):
+        total = _reduce(np.add, np.square(wide), axes, keep_dims, None, wide.dtype)
+        if is_float(data.dtype):
+            return narrow(np.sqrt(total), data.dtype, out)
+        return narrow(truncated(half_away(np.sqrt(total.astype(np.float64))), data.dtype), data.dtype, out)
+
+
+@operator("ReduceLogicalAnd", "opset1", shapes=reduced_shape)
+def reduce_logical_and_1(data: T_BOOL, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T_BOOL:
+    """True when all elements are; so of nothing."""
+    return _reduce(np.logical_and, data, axes, keep_dims, out)
+
+
+@operator("ReduceLogicalOr", "opset1", shapes=reduced_shape)
+def reduce_logical_or_1(data: T_BOOL, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T_BOOL:
+    """True when any element is; false of nothing."""
+    return _reduce(np.logical_or, data, axes, keep_dims, out)
+
+
+for _op in (
+    reduce_sum_1,
+    reduce_mean_1,
+    reduce_prod_1,
+    reduce_max_1,
+    reduce_min_1,
+    reduce_l1_4,
+    reduce_l2_4,
+    reduce_logical_and_1,
+    reduce_logical_or_1,
+):
+    _op.draw("axes")(draw_axes)

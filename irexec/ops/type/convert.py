@@ -1,0 +1,87 @@
+"""Convert and ConvertLike: the same elements in another type.
+
+Source: operation pages Convert-1, ConvertLike-1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.casting import cast, castable
+from irexec.ops.operator import Array, Check, Elements, NodeTypes, TypeFrom, operator
+from irexec.types import ANY, STRING, ElementType, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T2: TypeAlias = Annotated[Array, Elements("T2", ANY)]
+
+
+def _into(result: Array, out: Array | None) -> Array:
+    if out is None:
+        return result
+    np.copyto(out, result)
+    return out
+
+
+@operator("Convert", "opset1", view="input", values="elementwise")
+def convert_1(
+    input: T, /, *, destination_type: ElementType, out: Array | None = None
+) -> Annotated[Array, TypeFrom("destination_type")]:
+    """Each element in `destination_type`; casting.py has the rules.
+
+    C1: strings convert to strings only. The types u1, u3, u6 and nf4 travel as uint8, which is taken for u8 here:
+    a node that declares one of them is specialised.
+    """
+    if input.dtype == object:
+        return input
+    return _into(cast(input, ElementType.of(input.dtype), destination_type), out)
+
+
+@convert_1.shapes
+def _(check: Check, input: TensorType, *, destination_type: ElementType) -> PartialShape | TensorType:
+    _check_strings(check, input.element_type, destination_type, "destination_type")
+    return input.shape
+
+
+@convert_1.specialize
+def _(types: NodeTypes) -> Callable[..., Array] | None:
+    return _for_types(types, 1) if types.inputs[0] and types.inputs[0].element_type.is_carried else None
+
+
+@operator("ConvertLike", "opset1", view="data", values="elementwise")
+def convert_like_1(data: T, like: T2, /, *, out: Array | None = None) -> T2:
+    """Each element of `data` in the element type of `like`, whose shape and values do not matter. C1 as Convert-1."""
+    if data.dtype == object:
+        return data
+    return _into(cast(data, ElementType.of(data.dtype), ElementType.of(like.dtype)), out)
+
+
+@convert_like_1.shapes
+def _(check: Check, data: TensorType, like: TensorType) -> PartialShape:
+    _check_strings(check, data.element_type, like.element_type, None)
+    return data.shape
+
+
+@convert_like_1.specialize
+def _(types: NodeTypes) -> Callable[..., Array] | None:
+    carried = any(t is not None and t.element_type.is_carried for t in types.inputs)
+    return _for_types(types, 2) if carried else None
+
+
+def _for_types(types: NodeTypes, count: int) -> Callable[..., Array] | None:
+    """The conversion from the first input's declared type to the output's."""
+    data = types.inputs[0]
+    if data is None:
+        return None
+    source, target = data.element_type, types.outputs[0].element_type
+    return lambda *inputs, out=None, **_: _into(cast(inputs[0], source, target), out)
+
+
+def _check_strings(check: Check, source: ElementType, target: ElementType, attribute: str | None) -> None:
+    if source.is_dynamic or target.is_dynamic:
+        return
+    message = f"{source} does not convert to {target}"
+    allowed = "string" if source is STRING else "any type but string"
+    check("C1", castable(source, target), message, attribute=attribute, found=str(target), allowed=allowed)

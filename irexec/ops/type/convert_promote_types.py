@@ -1,0 +1,170 @@
+"""ConvertPromoteTypes: two tensors brought to a common element type.
+
+Source: operation page ConvertPromoteTypes-14.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, NamedTuple, TypeAlias
+
+import numpy as np
+
+from irexec.ops.casting import cast
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, NodeTypes, operator
+from irexec.types import (
+    ANY,
+    BF16,
+    BOOLEAN,
+    DYNAMIC,
+    F4E2M1,
+    F8E4M3,
+    F8E5M2,
+    F16,
+    F32,
+    F64,
+    I4,
+    I8,
+    I16,
+    I32,
+    I64,
+    U64,
+    ElementType,
+    TensorType,
+)
+
+T1: TypeAlias = Annotated[Array, Elements("T1", ANY)]
+T2: TypeAlias = Annotated[Array, Elements("T2", ANY)]
+T_OUT: TypeAlias = Annotated[Array, Elements("T_OUT", ANY)]
+
+# Bits of mantissa and exponent, narrowest type first.
+_FLOATS = {
+    F4E2M1: (1, 2),
+    F8E4M3: (3, 4),
+    F8E5M2: (2, 5),
+    F16: (10, 5),
+    BF16: (7, 8),
+    F32: (23, 8),
+    F64: (52, 11),
+}
+_SIGNED = (I4, I8, I16, I32, I64)
+
+
+class Promotion(NamedTuple):
+    """The common type, or None; and why it is not to be had safely, if so."""
+
+    type: ElementType | None
+    unsafe: str | None = None
+
+
+def promote(
+    a: ElementType, b: ElementType, target_of_u64: ElementType, scalars: tuple[bool, bool] = (False, False)
+) -> Promotion:
+    """The common type of two. `scalars`: which of them PyTorch's rule takes for a scalar beside a tensor."""
+    if a is b:
+        return Promotion(a)
+    if BOOLEAN in (a, b):
+        other = b if a is BOOLEAN else a
+        return Promotion(other) if other.is_integral or other in _FLOATS else Promotion(None)
+    if not all(t.is_integral or t in _FLOATS for t in (a, b)):
+        return Promotion(None)
+    if a.is_real != b.is_real:
+        real, whole = (a, b) if a.is_real else (b, a)
+        narrow = real.bitwidth < 2 * whole.bitwidth
+        return Promotion(real, f"{real} has less than twice the bits of {whole}" if narrow else None)
+    common = _common_float(a, b) if a.is_real else _common_integer(a, b, target_of_u64)
+    if scalars[0] != scalars[1]:
+        scalar, tensor = (a, b) if scalars[0] else (b, a)
+        safe = common.type is tensor and common.unsafe is None
+        return Promotion(tensor, None if safe else f"{tensor} cannot hold all of {scalar}")
+    return common
+
+
+def _common_float(a: ElementType, b: ElementType) -> Promotion:
+    mantissa, exponent = (max(bits) for bits in zip(_FLOATS[a], _FLOATS[b], strict=True))
+    found = next(t for t, (m, e) in _FLOATS.items() if m >= mantissa and e >= exponent)
+    return Promotion(found, None if found in (a, b) else f"neither {a} nor {b} holds the other: {found} is wider")
+
+
+def _common_integer(a: ElementType, b: ElementType, target_of_u64: ElementType) -> Promotion:
+    if a.is_signed == b.is_signed:
+        return Promotion(a if a.bitwidth > b.bitwidth else b)
+    signed, unsigned = (a, b) if a.is_signed else (b, a)
+    if unsigned is U64:
+        return Promotion(target_of_u64, f"no integer holds both {signed} and u64")
+    bits = max(signed.bitwidth, 2 * unsigned.bitwidth)
+    found = next(t for t in _SIGNED if t.bitwidth >= bits)
+    return Promotion(found, None if found is signed else f"{signed} does not hold {unsigned}: {found} is wider")
+
+
+def _agreed(
+    a: ElementType, b: ElementType, ranks: tuple[int | None, int | None], unsafe: bool, pytorch: bool, u64: ElementType
+) -> tuple[ElementType | None, tuple[str, str] | None]:
+    """The common type, and the constraint that is broken with the reason."""
+    scalars = (ranks[0] == 0, ranks[1] == 0) if pytorch and None not in ranks else (False, False)
+    found = promote(a, b, u64, scalars)
+    if found.type is None:
+        return None, ("C1", f"{a} and {b} have no common type")
+    if found.unsafe and not unsafe:
+        return found.type, ("C2", f"{a} and {b} do not promote safely: {found.unsafe}")
+    return found.type, None
+
+
+@operator("ConvertPromoteTypes", "opset14")
+def convert_promote_types_14(
+    input_0: T1,
+    input_1: T2,
+    /,
+    *,
+    promote_unsafe: bool = False,
+    pytorch_scalar_promotion: bool = False,
+    u64_integer_promotion_target: ElementType = F32,
+) -> tuple[T_OUT, T_OUT]:
+    """Both inputs, converted to their common type.
+
+    Floats win over integers, and integers over boolean; of one kind the narrowest type that holds both.
+    C1: there is a common type. C2: without `promote_unsafe` nothing widens beyond both types, u64 does not meet a
+    signed integer, and a float has at least twice the bits of an integer it takes.
+    """
+    a, b = ElementType.of(input_0.dtype), ElementType.of(input_1.dtype)
+    ranks = (input_0.ndim, input_1.ndim)
+    common, breach = _agreed(a, b, ranks, promote_unsafe, pytorch_scalar_promotion, u64_integer_promotion_target)
+    if breach is not None:
+        raise ConstraintError(*breach)
+    assert common is not None
+    return cast(input_0, a, common), cast(input_1, b, common)
+
+
+@convert_promote_types_14.shapes
+def _(
+    check: Check,
+    input_0: TensorType,
+    input_1: TensorType,
+    *,
+    promote_unsafe: bool,
+    pytorch_scalar_promotion: bool,
+    u64_integer_promotion_target: ElementType,
+) -> list[TensorType]:
+    a, b = input_0.element_type, input_1.element_type
+    common: ElementType | None = DYNAMIC
+    ranks = (input_0.rank, input_1.rank)
+    open_rank = pytorch_scalar_promotion and None in ranks and a is not b and a.is_real == b.is_real
+    if not (a.is_dynamic or b.is_dynamic or open_rank):
+        common, breach = _agreed(a, b, ranks, promote_unsafe, pytorch_scalar_promotion, u64_integer_promotion_target)
+        if breach is not None:
+            hint = "set promote_unsafe to true" if breach[0] == "C2" else None
+            check(breach[0], False, breach[1], port="input_1", found=f"{a}, {b}", hint=hint)
+    return [TensorType(common or DYNAMIC, t.shape) for t in (input_0, input_1)]
+
+
+@convert_promote_types_14.specialize
+def _(types: NodeTypes) -> Callable[..., tuple[Array, Array]] | None:
+    a, b, common = types.inputs[0], types.inputs[1], types.outputs[0].element_type
+    if a is None or b is None or not (a.element_type.is_carried or b.element_type.is_carried) or common.is_dynamic:
+        return None
+    first, second = a.element_type, b.element_type
+
+    def run(input_0: Array, input_1: Array, **_: object) -> tuple[Array, Array]:
+        return np.asarray(cast(input_0, first, common)), np.asarray(cast(input_1, second, common))
+
+    return run
