@@ -74,6 +74,12 @@ def length_of(tensor: TensorType) -> int | None:
     return tensor.shape[0].value if tensor.rank == 1 and tensor.shape[0].is_static else None
 
 
+def first_known(tensor: TensorType) -> int | Dimension | None:
+    """In a rule: the value of a scalar or one-element input, as far as it is known."""
+    known = tensor.known
+    return known[0] if known else None
+
+
 def sum_of(values: Sequence[Dimension]) -> Dimension:
     """The extent of parts laid end to end."""
     total = Dimension(0)

@@ -1,0 +1,64 @@
+"""Bucketize: the bucket between sorted boundaries into which each element falls.
+
+Source: operation page Bucketize-3.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import ReaderDefault
+from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.precision import widen
+from irexec.ops.rules import has_rank
+from irexec.types import NUMERIC, ElementType, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+T_BOUNDARIES: TypeAlias = Annotated[Array, Elements("T_BOUNDARIES", NUMERIC)]
+
+
+@operator("Bucketize", "opset3")
+def bucketize_3(
+    data: T,
+    buckets: T_BOUNDARIES,
+    /,
+    *,
+    output_type: Annotated[Literal["i64", "i32"], ReaderDefault("dynamic")] = "i64",
+    with_right_bound: bool = True,
+) -> Annotated[Array, TypeFrom("output_type")]:
+    """For each element the number of boundaries below it; one that equals a boundary is in the bucket that ends there.
+
+    Without `with_right_bound`, in the one that begins there.
+    Raises ConstraintError C2 unless `buckets` ascend without repetition. Shape rule: C1 buckets is 1D.
+    """
+    boundaries, values = widen(buckets), widen(data)
+    require("C2", _ascending(boundaries), "buckets is not strictly ascending", port="buckets")
+    if {boundaries.dtype.kind, values.dtype.kind} == {"i", "u"}:
+        # NumPy has no common type for i64 and u64 but f64: a u64 beyond i64 is above every i64 all the same.
+        boundaries, values = _signed(boundaries), _signed(values)
+        boundaries = np.maximum.accumulate(boundaries)
+    found = np.searchsorted(boundaries, values, "left" if with_right_bound else "right")
+    return np.asarray(found).astype(ElementType.by_name[output_type].dtype)
+
+
+def _ascending(boundaries: Array) -> bool:
+    return bool((boundaries[1:] > boundaries[:-1]).all())
+
+
+def _signed(values: Array) -> Array:
+    top = np.iinfo(np.int64).max
+    return np.minimum(values, top).astype(np.int64) if values.dtype.kind == "u" else values.astype(np.int64)
+
+
+@bucketize_3.shapes
+def _(check: Check, data: TensorType, buckets: TensorType, *, output_type: str, with_right_bound: bool) -> PartialShape:
+    if has_rank(check, "C1", buckets, 1, "buckets") and buckets.value is not None:
+        check("C2", _ascending(buckets.value), f"buckets {buckets.value.tolist()} do not ascend", port="buckets")
+    return data.shape
+
+
+@bucketize_3.draw("buckets")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    return np.arange(types[port].shape[0].value).astype(types[port].element_type.dtype)

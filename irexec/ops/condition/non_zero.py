@@ -1,0 +1,34 @@
+"""NonZero: where a tensor is not zero.
+
+Source: operation page NonZero-3. A scalar counts as one element of a 1D tensor, as in OpenVINO; the page's formula
+would make its result [0, count].
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import product_of
+from irexec.ops.operator import ANY_ELEMENTS, Array, Check, TypeFrom, operator
+from irexec.ops.precision import widen
+from irexec.types import ANY_DIMENSION, Dimension, ElementType, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
+
+
+@operator("NonZero", "opset3")
+def non_zero_3(data: T, /, *, output_type: Literal["i64", "i32"] = "i64") -> Annotated[Array, TypeFrom("output_type")]:
+    """Indices of the elements that are not zero (NaN is none), [rank, count], in row-major order."""
+    found = np.nonzero(np.atleast_1d(widen(data)))
+    return np.stack(found).astype(ElementType.by_name[output_type].dtype)
+
+
+@non_zero_3.shapes
+def _(check: Check, data: TensorType, *, output_type: str) -> PartialShape:
+    if data.rank is None:
+        return PartialShape.dynamic(2)
+    total = product_of(data.shape.dims)
+    count = ANY_DIMENSION if total.max is None else Dimension(0, total.max)
+    return PartialShape([max(data.rank, 1), count])

@@ -1,0 +1,119 @@
+"""Range: evenly spaced numbers.
+
+Source: operation pages Range-1, Range-4.
+"""
+
+from __future__ import annotations
+
+from math import ceil, isfinite
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import filled, first_known
+from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.rules import has_rank
+from irexec.types import MAX_KNOWN, NUMERIC, Dimension, ElementType, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+T1: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
+T2: TypeAlias = Annotated[Array, Elements("T2", NUMERIC)]
+T3: TypeAlias = Annotated[Array, Elements("T3", NUMERIC)]
+Number: TypeAlias = int | float
+
+
+@operator("Range", "opset1")
+def range_1(start: T, stop: T, step: T, /) -> T:
+    """start, start + step, ... up to but not including `stop`; nothing when that lies in the other direction.
+
+    Raises ConstraintError C2 for a step of 0 or a value that is not finite.
+    Shape rule: C1 start, stop and step are scalars.
+    """
+    return _range(start, stop, step, ElementType.of(start.dtype))
+
+
+@operator("Range", "opset4")
+def range_4(start: T1, stop: T2, step: T3, /, *, output_type: ElementType) -> Annotated[Array, TypeFrom("output_type")]:
+    """As Range-1 in `output_type`, to which the inputs are cast towards zero before anything is computed.
+
+    Constraints likewise.
+    """
+    return _range(start, stop, step, output_type)
+
+
+def _range(start: Array, stop: Array, step: Array, kind: ElementType) -> Array:
+    first, last, by = (_cast(value.reshape(()).item(), kind) for value in (start, stop, step))
+    require("C2", _usable(first, last, by), f"start {first}, stop {last}, step {by}: finite, step not 0", port="step")
+    count = _count(first, last, by)
+    dtype = kind.dtype
+    assert dtype is not None
+    if isinstance(first, int):
+        # Whole numbers wrap like every integer arithmetic.
+        steps: Array = np.arange(count, dtype=np.int64) * np.array(by).astype(np.int64)
+        return (steps + np.array(first).astype(np.int64)).astype(dtype)
+    # The page's accumulate_type: at least as exact as any output type.
+    values: Array = first + np.arange(count, dtype=np.float64) * by
+    return values.astype(dtype)
+
+
+def _cast(value: Number, kind: ElementType) -> Number:
+    """Towards zero for integer types; the value itself when it is no number."""
+    return int(value) if kind.is_integral and isfinite(value) else value
+
+
+def _usable(first: Number, last: Number, by: Number) -> bool:
+    return isfinite(first) and isfinite(last) and isfinite(by) and by != 0
+
+
+def _count(first: Number, last: Number, by: Number) -> int:
+    """max(ceil((stop - start) / step), 0), exactly for whole numbers."""
+    if isinstance(first, int) and isinstance(last, int) and isinstance(by, int):
+        return max(-((first - last) // by), 0)
+    return max(ceil((last - first) / by), 0)
+
+
+def _rule(check: Check, start: TensorType, stop: TensorType, step: TensorType, kind: ElementType) -> Any:
+    ports = {"start": start, "stop": stop, "step": step}
+    for name, tensor in ports.items():
+        has_rank(check, "C1", tensor, 0, name)
+    values = [_known(t, kind) for t in ports.values()]
+    for (name, _), value in zip(ports.items(), values, strict=True):
+        if not isinstance(value, (Dimension, type(None))):
+            check("C2", isfinite(value), f"{name} is {value}, expected a finite number", port=name)
+            check("C2", name != "step" or value != 0, "step is 0", port=name)
+    first, last, by = values
+    if isinstance(last, Dimension) and isinstance(first, int) and isinstance(by, int) and by > 0:
+        # Positions of a dimension: the count follows its interval.
+        high = None if last.max is None else _count(first, last.max, by)
+        return PartialShape([Dimension(_count(first, last.min, by), high)])
+    numbers = [v for v in values if not isinstance(v, (Dimension, type(None)))]
+    if len(numbers) < 3 or not _usable(*numbers):
+        return PartialShape.dynamic(1)
+    count = _count(*numbers)
+    shape = PartialShape([count])
+    if count > MAX_KNOWN or not kind.is_integral:
+        return shape
+    scalars = [np.array(n) for n in numbers]
+    return TensorType(kind, shape, _range(scalars[0], scalars[1], scalars[2], kind))
+
+
+def _known(tensor: TensorType, kind: ElementType) -> Number | Dimension | None:
+    if tensor.scalar is not None:
+        return _cast(tensor.scalar, kind)
+    return first_known(tensor)
+
+
+@range_1.shapes
+def _(check: Check, start: TensorType, stop: TensorType, step: TensorType) -> Any:
+    return _rule(check, start, stop, step, start.element_type)
+
+
+@range_4.shapes
+def _(check: Check, start: TensorType, stop: TensorType, step: TensorType, *, output_type: ElementType) -> Any:
+    return _rule(check, start, stop, step, output_type)
+
+
+@range_1.draw("start", "stop", "step")
+@range_4.draw("start", "stop", "step")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    return filled(types, port, {"start": 0, "stop": 8, "step": 1}[port])

@@ -1,0 +1,88 @@
+"""OneHot: indices as rows that are "off" but for one place.
+
+Source: operation pages OneHot-1, OneHot-16. OneHot-1 leaves negative indices undefined; irexec ignores them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import axis_of, drawn_below, filled, first_known, integers
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules import axis_in, dimension_of, has_rank
+from irexec.types import ANY, INTEGERS, PartialShape, TensorType
+
+T1: TypeAlias = Annotated[Array, Elements("T1", INTEGERS)]
+T_DEPTH: TypeAlias = Annotated[Array, Elements("T_DEPTH", INTEGERS)]
+T2: TypeAlias = Annotated[Array, Elements("T2", ANY)]
+
+
+@operator("OneHot", "opset16")
+def one_hot_16(
+    indices: T1,
+    depth: T_DEPTH,
+    on_value: T2,
+    off_value: T2,
+    /,
+    *,
+    axis: int,
+    negative_indices_mode: Literal["ignore_negative", "normalize", "ignore-negative"] = "ignore_negative",
+) -> T2:
+    """A new dimension of `depth` places at `axis`: `on_value` where the place is the index, `off_value` elsewhere.
+
+    An index outside [0, depth - 1] is nowhere; "normalize" counts those of [-depth, -1] from the end. The page spells
+    "ignore-negative" what OpenVINO writes "ignore_negative": both are taken.
+
+    Raises ConstraintError C1 for an axis outside [-rank - 1, rank], C2 for a depth below 1.
+    Shape rule: C3 depth, C4 on_value and off_value are scalars.
+    """
+    count = integers(depth)[0]
+    require("C2", count >= 1, f"depth is {count}, expected 1 or more", port="depth")
+    at = axis_of("C1", axis, indices.ndim + 1)
+    places = np.arange(count, dtype=np.int64).reshape((count,) + (1,) * (indices.ndim - at))
+    index = np.expand_dims(indices, at)
+    hot = index == places
+    if negative_indices_mode == "normalize":
+        hot |= index == places - count
+    return np.where(hot, on_value.reshape(()), off_value.reshape(()))
+
+
+@operator("OneHot", "opset1")
+def one_hot_1(indices: T1, depth: T_DEPTH, on_value: T2, off_value: T2, /, *, axis: int) -> T2:
+    """As OneHot-16 with negative indices ignored. Constraints likewise."""
+    result: Array = one_hot_16(indices, depth, on_value, off_value, axis=axis)
+    return result
+
+
+@one_hot_1.shapes
+@one_hot_16.shapes
+def _(
+    check: Check,
+    indices: TensorType,
+    depth: TensorType,
+    on_value: TensorType,
+    off_value: TensorType,
+    *,
+    axis: int,
+    **attributes: Any,
+) -> PartialShape:
+    has_rank(check, "C3", depth, 0, "depth")
+    has_rank(check, "C4", on_value, 0, "on_value")
+    has_rank(check, "C4", off_value, 0, "off_value")
+    count = first_known(depth)
+    if isinstance(count, int) and not check("C2", count >= 1, f"depth is {count}, expected 1 or more", port="depth"):
+        count = None
+    rank = None if indices.rank is None else indices.rank + 1
+    at = axis_in(check, "C1", axis, rank, attribute="axis")
+    if at is None:
+        return PartialShape.dynamic(rank)
+    return PartialShape([*indices.shape[:at], dimension_of(count), *indices.shape[at:]])
+
+
+@one_hot_1.draw("indices", "depth")
+@one_hot_16.draw("indices", "depth")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    depth = types["depth"].scalar or 4
+    return filled(types, port, depth) if port == "depth" else drawn_below(rng, types, port, int(depth))

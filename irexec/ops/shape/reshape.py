@@ -1,0 +1,129 @@
+"""Reshape: the same elements in another shape.
+
+Source: operation page Reshape-1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import ReaderDefault
+from irexec.ops.axes import filled, integers, length_of, product_of
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, NodeTypes, operator, require
+from irexec.ops.rules import has_rank
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INTEGERS)]
+
+
+@operator("Reshape", "opset1", view="data", values="kernel")
+def reshape_1(data: T, shape: T_SHAPE, /, *, special_zero: Annotated[bool, ReaderDefault(False)]) -> T:
+    """`data` in `shape`: one -1 takes what is left, and with `special_zero` a 0 copies the dimension at its place.
+
+    Raises ConstraintError C1 when the number of elements would change, C2 for a second -1, C3 for a special zero
+    beyond the rank of `data`, C5 for another negative extent. Shape rule: C4 shape is 1D.
+    """
+    return data.reshape(_target(data.shape, integers(shape), special_zero))
+
+
+def _target(extents: tuple[int, ...], pattern: list[int], special_zero: bool) -> list[int]:
+    """The pattern with everything special resolved."""
+    require("C5", min(pattern, default=0) >= -1, f"shape {pattern} has a negative extent", port="shape")
+    require("C2", pattern.count(-1) < 2, f"shape {pattern} has more than one -1", port="shape")
+    target = list(pattern)
+    if special_zero:
+        beyond = [i for i, n in enumerate(pattern) if n == 0 and i >= len(extents)]
+        require("C3", not beyond, f"shape {pattern} copies dimensions {beyond} of rank {len(extents)}", port="shape")
+        target = [extents[i] if n == 0 else n for i, n in enumerate(pattern)]
+    total = prod(extents)
+    if -1 in target:
+        others = -prod(target)
+        # Where nothing is left to count, an empty tensor stays empty.
+        left = total // others if others else 0
+        target[target.index(-1)] = left
+    if prod(target) != total:
+        raise ConstraintError(
+            "C1", f"shape {pattern} does not fit the {total} elements of {list(extents)}", port="shape"
+        )
+    return target
+
+
+@reshape_1.specialize
+def _(node: NodeTypes) -> Callable[..., Any] | None:
+    """A constant pattern over a static shape is resolved once."""
+    data, shape = node.inputs[0], node.constants[1]
+    if data is None or shape is None or data.shape.is_dynamic:
+        return None
+    target = tuple(_target(data.shape.to_shape(), integers(shape), node.attributes["special_zero"]))
+
+    def reshape(data: Array, *_: Any, **__: Any) -> Array:
+        return data.reshape(target)
+
+    return reshape
+
+
+@reshape_1.shapes
+def _(check: Check, data: TensorType, shape: TensorType, *, special_zero: bool) -> PartialShape:
+    has_rank(check, "C4", shape, 1, "shape")
+    known, length = shape.known, length_of(shape)
+    if known is None:
+        return PartialShape.dynamic(length)
+    wrong = [n for n in known if isinstance(n, int) and n < -1]
+    check("C5", not wrong, f"shape has the negative extents {wrong}: only -1 may be", port="shape")
+    lefts = [i for i, n in enumerate(known) if isinstance(n, int) and n == -1]
+    check("C2", len(lefts) < 2, f"shape {list(map(str, known))} has {len(lefts)} times -1", port="shape")
+    if wrong or len(lefts) > 1:
+        return PartialShape.dynamic(len(known))
+    dims = [ANY_DIMENSION if i in lefts else Dimension.of(n) for i, n in enumerate(known)]
+    copied = [i for i, n in enumerate(known) if special_zero and isinstance(n, int) and n == 0]
+    if data.rank is None:
+        return PartialShape(ANY_DIMENSION if i in copied else d for i, d in enumerate(dims))
+    message = f"shape copies dimension {max(copied, default=0)}, data has rank {data.rank}"
+    allowed = "zeros at dimensions of data"
+    if not check("C3", all(i < data.rank for i in copied), message, port="shape", allowed=allowed):
+        return PartialShape.dynamic(len(known))
+    for i in copied:
+        dims[i] = data.shape[i]
+    # Copied dimensions stand on both sides: what is left is computed without them.
+    source = product_of([d for i, d in enumerate(data.shape) if i not in copied])
+    rest = [i for i in range(len(dims)) if i not in copied]
+    return PartialShape(_resolved(check, data, dims, rest, lefts, source))
+
+
+def _resolved(
+    check: Check, data: TensorType, dims: list[Dimension], rest: list[int], lefts: list[int], source: Dimension
+) -> list[Dimension]:
+    """The one unknown dimension among `rest` from the number of elements `source`; breaches of C1."""
+    open_ = lefts or [i for i in rest if dims[i].is_dynamic]
+    others = product_of([dims[i] for i in rest if i not in open_])
+    target = f"[{', '.join('-1' if i in lefts else str(d) for i, d in enumerate(dims))}]"
+    message = f"shape {target} does not fit the {source} elements of data {data.shape}"
+    if len(open_) > 1 or others.is_dynamic:
+        return dims
+    count = others.value
+    if not open_:
+        check("C1", source.contains(count), message, port="shape", found=str(count), allowed=str(source))
+        return dims
+    if count == 0:
+        # Where nothing is left to count, an empty tensor stays empty.
+        check("C1", source.contains(0), message, port="shape")
+        return [Dimension(0) if i in lefts else d for i, d in enumerate(dims)]
+    low, high = source.ceildiv(count).min, (source // count).max
+    fits = high is None or low <= high
+    left = Dimension(low, high) if fits else ANY_DIMENSION
+    merged = dims[open_[0]].merge(left)
+    check("C1", fits and merged is not None, message, port="shape", found=str(count), allowed=str(source))
+    return [d if i not in open_ or merged is None else merged for i, d in enumerate(dims)]
+
+
+@reshape_1.draw("shape")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    """All elements in the last dimension."""
+    length = types[port].shape[0].value
+    last = -1 if types[port].element_type.is_signed else prod(types["data"].shape.to_shape())
+    return filled(types, port, [1] * (length - 1) + [last] * min(length, 1))

@@ -1,0 +1,44 @@
+"""ShapeOf: the extents of a tensor.
+
+Source: operation pages ShapeOf-1, ShapeOf-3.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import ReaderDefault
+from irexec.ops.operator import ANY_ELEMENTS, Array, Check, Elements, TypeFrom, operator
+from irexec.types import I64, ElementType, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
+
+
+@operator("ShapeOf", "opset1")
+def shape_of_1(input: T, /) -> Annotated[Array, Elements("T_OUT", {I64})]:
+    """The shape of `input`, [rank] elements."""
+    return np.array(input.shape, np.int64)
+
+
+@operator("ShapeOf", "opset3")
+def shape_of_3(
+    input: T, /, *, output_type: Annotated[Literal["i64", "i32"], ReaderDefault("dynamic")] = "i64"
+) -> Annotated[Array, TypeFrom("output_type")]:
+    """As ShapeOf-1, in either integer type."""
+    return np.array(input.shape, ElementType.by_name[output_type].dtype)
+
+
+@shape_of_1.shapes
+@shape_of_3.shapes
+def _(check: Check, input: TensorType, *, output_type: str = "i64") -> PartialShape | TensorType:
+    """The value is known as far as the shape is."""
+    if input.rank is None:
+        return PartialShape.dynamic(1)
+    kind, shape = ElementType.by_name[output_type], PartialShape([input.rank])
+    if input.shape.is_static:
+        return TensorType(kind, shape, np.array(input.shape.to_shape(), kind.dtype))
+    partial = np.empty(input.rank, object)
+    partial[:] = [d.value if d.is_static else d for d in input.shape]
+    return TensorType(kind, shape, partial=partial)

@@ -1,0 +1,119 @@
+"""Squeeze and Unsqueeze: dimensions of one element taken away or put in.
+
+Source: operation pages Squeeze-1, Squeeze-15, Unsqueeze-1.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import axes_of, filled, known_axes, length_of
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules import has_rank
+from irexec.types import ANY, INTEGERS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
+
+
+@operator("Squeeze", "opset1", view="data", values="kernel")
+def squeeze_1(data: T, axes: T_INT | None = None, /) -> T:
+    """`data` without those dimensions out of `axes` that have one element; without any such when axes is left out.
+
+    Empty axes are like none. A named dimension of more elements stays, as the page has it since 2024.3.
+    Raises ConstraintError C1 for an axis outside [-rank, rank - 1]. Shape rule: C2 axes is a scalar or 1D.
+    """
+    if axes is None or axes.size == 0:
+        return data.squeeze()
+    return data.squeeze(tuple({axis for axis in axes_of("C1", axes, data.ndim, "axes") if data.shape[axis] == 1}))
+
+
+@operator("Squeeze", "opset15", view="data", values="kernel")
+def squeeze_15(data: T, axes: T_INT | None = None, /, *, allow_axis_skip: bool = False) -> T:
+    """As Squeeze-1. `allow_axis_skip`: a named dimension that may or may not be 1 leaves the rank unknown.
+
+    Constraints likewise.
+    """
+    view: Array = squeeze_1(data, axes)
+    return view
+
+
+def _squeezed(
+    check: Check, data: TensorType, axes: TensorType | None = None, *, allow_axis_skip: bool = False
+) -> PartialShape:
+    if axes is not None:
+        has_rank(check, "C2", axes, (0, 1), "axes")
+    if data.rank is None:
+        return PartialShape.dynamic()
+    if axes is None or axes.shape == (0,) or axes.ints == []:
+        return _without_ones(data.shape)
+    named = known_axes(check, "C1", axes, data.rank, "axes")
+    if named is None:
+        return PartialShape.dynamic()
+    if allow_axis_skip and any(data.shape[a].is_dynamic and data.shape[a].contains(1) for a in named):
+        return PartialShape.dynamic()
+    return PartialShape(d for i, d in enumerate(data.shape) if i not in named or not d.contains(1))
+
+
+def _without_ones(shape: PartialShape) -> PartialShape:
+    """Every dimension that is 1 taken away; one that may be leaves the rank unknown."""
+    if any(d.is_dynamic and d.contains(1) for d in shape):
+        return PartialShape.dynamic()
+    return PartialShape(d for d in shape if d != 1)
+
+
+squeeze_1.shapes(_squeezed)
+squeeze_15.shapes(_squeezed)
+
+
+@squeeze_1.draw("axes")
+@squeeze_15.draw("axes")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    """The dimensions of one element, in turn."""
+    ones = [i for i, n in enumerate(types["data"].shape.to_shape()) if n == 1] or [0]
+    shape = types[port].shape.to_shape()
+    return filled(types, port, np.resize(ones, shape))
+
+
+@operator("Unsqueeze", "opset1", view="data", values="kernel")
+def unsqueeze_1(data: T, axes: T_INT, /) -> T:
+    """`data` with dimensions of one element put in, so that they stand at `axes` of the result.
+
+    An axis named twice counts once, as in OpenVINO.
+    Raises ConstraintError C1 for an axis outside [-R, R - 1], R being rank + number of axes; C3 for empty axes.
+    Shape rule: C2 axes is a scalar or 1D.
+    """
+    require("C3", axes.size > 0, "axes is empty", port="axes")
+    places = set(axes_of("C1", axes, data.ndim + axes.size, "axes"))
+    rank = data.ndim + len(places)
+    require("C1", max(places) < rank, f"axis {max(places)} is outside rank {rank}", port="axes")
+    return np.expand_dims(data, tuple(places))
+
+
+@unsqueeze_1.shapes
+def _(check: Check, data: TensorType, axes: TensorType) -> PartialShape:
+    has_rank(check, "C2", axes, (0, 1), "axes")
+    count = 1 if axes.rank == 0 else length_of(axes)
+    check("C3", count != 0, "axes is empty, expected at least one", port="axes")
+    if data.rank is None or count is None:
+        return PartialShape.dynamic()
+    if axes.ints is None:
+        return PartialShape.dynamic(data.rank + count if count == 1 else None)
+    places = known_axes(check, "C1", axes, data.rank + count, "axes")
+    if places is None:
+        return PartialShape.dynamic()
+    rank = data.rank + len(set(places))
+    message = f"axis {max(places, default=0)} is outside the result's rank {rank}"
+    if not check("C1", max(places, default=-1) < rank, message, port="axes"):
+        return PartialShape.dynamic(rank)
+    extents = iter(data.shape)
+    return PartialShape(Dimension(1) if i in places else next(extents) for i in range(rank))
+
+
+@unsqueeze_1.draw("axes")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    return filled(
+        types, port, np.arange(int(np.prod(types[port].shape.to_shape()))).reshape(types[port].shape.to_shape())
+    )

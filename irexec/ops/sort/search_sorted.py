@@ -1,0 +1,76 @@
+"""SearchSorted: where values belong in sorted sequences.
+
+Source: operation page SearchSorted-15. The page names the attribute `right` and the result i64; OpenVINO reads
+`right_mode` and `output_type`. irexec takes both forms.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.precision import widen
+from irexec.types import ANY_DIMENSION, NUMERIC, ElementType, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+
+
+@operator("SearchSorted", "opset15")
+def search_sorted_15(
+    sorted: T,
+    values: T,
+    /,
+    *,
+    right: bool = False,
+    right_mode: bool = False,
+    output_type: Literal["i64", "i32"] = "i64",
+) -> Annotated[Array, TypeFrom("output_type")]:
+    """For each value the first place in its row of `sorted` that keeps the order, or (`right`) the last.
+
+    `sorted` is 1D, for all values, or has the shape of `values` but for the last dimension.
+
+    Raises ConstraintError C1 unless the shapes fit.
+    """
+    rows, wanted = widen(sorted), widen(values)
+    side: Literal["left", "right"] = "right" if right or right_mode else "left"
+    kind = ElementType.by_name[output_type].dtype
+    if rows.ndim == 1:
+        return np.asarray(np.searchsorted(rows, wanted, side)).astype(kind)
+    require(
+        "C1", rows.ndim > 0 and rows.shape[:-1] == wanted.shape[:-1], "the leading dimensions differ", port="values"
+    )
+    return _search(rows, wanted, side == "right").astype(kind)
+
+
+def _search(rows: Array, wanted: Array, right: bool) -> Array:
+    """Binary search of all rows at once."""
+    low = np.zeros(wanted.shape, np.intp)
+    high = np.full(wanted.shape, rows.shape[-1], np.intp)
+    for _ in range(rows.shape[-1].bit_length()):
+        middle = (low + high) // 2
+        seen = np.take_along_axis(rows, np.minimum(middle, rows.shape[-1] - 1), -1)
+        below = (seen <= wanted if right else seen < wanted) & (low < high)
+        low = np.where(below, middle + 1, low)
+        high = np.where(below, high, middle)
+    return low
+
+
+@search_sorted_15.shapes
+def _(check: Check, sorted: TensorType, values: TensorType, **attributes: Any) -> PartialShape:
+    check("C1", sorted.rank != 0, "sorted is a scalar, expected rank 1 or more", port="sorted")
+    if sorted.rank is None or values.rank is None or sorted.rank < 2:
+        return values.shape
+    message = f"values has shape {values.shape}, expected that of sorted {sorted.shape} but for the last dimension"
+    if not check("C1", sorted.rank == values.rank, message, port="values"):
+        return values.shape
+    common = values.shape.merge(sorted.shape.with_dim(-1, ANY_DIMENSION))
+    check("C1", common is not None, message, port="values", found=str(values.shape), allowed=str(sorted.shape))
+    return values.shape if common is None else common
+
+
+@search_sorted_15.draw("sorted")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    drawn = rng.integers(0, 100, types[port].shape.to_shape())
+    return np.sort(drawn, -1).astype(types[port].element_type.dtype)

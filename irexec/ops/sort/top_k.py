@@ -1,0 +1,142 @@
+"""TopK: the k largest or smallest elements of each slice, and where they stand.
+
+Source: operation pages TopK-1, TopK-3, TopK-11. Choices where the pages leave the result open: of equal elements the
+one with the lower index comes first, sort "none" sorts by value, NaN is greater than every number.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import axis_of, filled, first_known, integers
+from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.precision import is_float, widen
+from irexec.ops.rules import axis_in, has_rank
+from irexec.types import INTEGERS, NUMERIC, Dimension, ElementType, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+T_K: TypeAlias = Annotated[Array, Elements("T_K", INTEGERS)]
+Mode: TypeAlias = Literal["max", "min"]
+Sort: TypeAlias = Literal["value", "index", "none"]
+IndexType: TypeAlias = Literal["i32", "i64"]
+Indices: TypeAlias = Annotated[Array, TypeFrom("index_element_type")]
+
+
+@operator("TopK", "opset11")
+def top_k_11(
+    data: T,
+    k: T_K,
+    /,
+    *,
+    axis: int,
+    mode: Mode,
+    sort: Sort,
+    stable: bool = False,
+    index_element_type: IndexType = "i32",
+) -> tuple[T, Indices]:
+    """The `k` largest ("max") or smallest ("min") elements along `axis`, and their indices.
+
+    Sorted by "value" (the best first) or by "index". Always stable.
+
+    Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C3 for k outside [0, data.shape[axis]].
+    Shape rule: C2 k is a scalar, C3 a constant k is in [1, data.shape[axis]].
+    """
+    at, count = axis_of("C1", axis, data.ndim), integers(k)[0]
+    extent = data.shape[at]
+    require("C3", 0 <= count <= extent, f"k is {count}, outside [1, {extent}]", port="k")
+    rows = np.moveaxis(data, at, -1)
+    picks = _best(widen(rows), count, mode == "max", by_index=sort == "index")
+    values = np.take_along_axis(rows, picks, -1)
+    kind = ElementType.by_name[index_element_type].dtype
+    return np.moveaxis(values, -1, at), np.moveaxis(picks.astype(kind), -1, at)
+
+
+@operator("TopK", "opset3")
+def top_k_3(
+    data: T, k: T_K, /, *, axis: int, mode: Mode, sort: Sort, index_element_type: IndexType = "i32"
+) -> tuple[T, Indices]:
+    """As TopK-11. Constraints likewise."""
+    found: tuple[Array, Array] = top_k_11(
+        data, k, axis=axis, mode=mode, sort=sort, index_element_type=index_element_type
+    )
+    return found
+
+
+@operator("TopK", "opset1")
+def top_k_1(
+    data: T, k: T_K, /, *, axis: int, mode: Mode, sort: Sort, index_element_type: IndexType = "i32"
+) -> tuple[T, Indices]:
+    """As TopK-11. Constraints likewise."""
+    found: tuple[Array, Array] = top_k_11(
+        data, k, axis=axis, mode=mode, sort=sort, index_element_type=index_element_type
+    )
+    return found
+
+
+def _best(rows: Array, k: int, largest: bool, *, by_index: bool) -> Array:
+    """Indices of the best k of the last axis, the lower index first among equals; by value unless `by_index`."""
+    extent = rows.shape[-1]
+    if k == 0 or rows.size == 0:
+        return np.zeros((*rows.shape[:-1], k), np.intp)
+    nans = is_float(rows.dtype) and bool(np.isnan(rows).any())
+    if k == 1 and not nans:
+        first: Array = np.argmax(rows, -1) if largest else np.argmin(rows, -1)
+        return first[..., None]
+    if 4 * k >= extent or nans:
+        picks = _order(rows, largest)[..., :k]
+        return np.sort(picks, -1) if by_index else picks
+    # The k-th best value, everything better, and as many of its equals as there is room for, in ascending index.
+    place = extent - k if largest else k - 1
+    limit = np.partition(rows, place, -1)[..., place : place + 1]
+    better = rows > limit if largest else rows < limit
+    equal = rows == limit
+    room = k - np.count_nonzero(better, -1, keepdims=True)
+    taken = better | (equal & (np.cumsum(equal, -1) <= room))
+    picks = np.nonzero(taken)[-1].reshape(*rows.shape[:-1], k)
+    if by_index:
+        return picks
+    order = _order(np.take_along_axis(rows, picks, -1), largest)
+    return np.take_along_axis(picks, order, -1)
+
+
+def _order(rows: Array, descending: bool) -> Array:
+    """A stable argsort of the last axis; NaN is the greatest."""
+    if not descending:
+        return np.argsort(rows, -1, "stable")
+    # Backward twice: equal elements keep their order.
+    backward: Array = np.argsort(rows[..., ::-1], -1, "stable")[..., ::-1]
+    return rows.shape[-1] - 1 - backward
+
+
+@top_k_1.shapes
+@top_k_3.shapes
+@top_k_11.shapes
+def _(
+    check: Check, data: TensorType, k: TensorType, *, axis: int, **attributes: Any
+) -> tuple[PartialShape, PartialShape]:
+    check("C1", data.rank != 0, "data is a scalar, expected rank 1 or more", port="data")
+    has_rank(check, "C2", k, 0, "k")
+    at = axis_in(check, "C1", axis, data.rank, attribute="axis") if data.rank else None
+    known = first_known(k)
+    if at is None:
+        return PartialShape.dynamic(data.rank), PartialShape.dynamic(data.rank)
+    extent = data.shape[at]
+    count = Dimension(0, extent.max)
+    if isinstance(known, Dimension):
+        count = known.merge(count) or count
+    elif known is not None:
+        fits = known >= 1 and (extent.max is None or known <= extent.max)
+        message = f"k is {known}, outside [1, {extent}]"
+        if check("C3", fits, message, port="k", found=str(known), allowed=f"[1, {extent}]"):
+            count = Dimension(known)
+    shape = data.shape.with_dim(at, count)
+    return shape, shape
+
+
+@top_k_1.draw("k")
+@top_k_3.draw("k")
+@top_k_11.draw("k")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    return filled(types, port, min(10, types["data"].shape[attributes["axis"]].value))
