@@ -48,6 +48,7 @@ class Positions:
         self._lines: list[int] | None = None
         self._tags: list[Span] = []
         self._scan = self._start_tags()
+        self._latest: tuple[int, dict[str, Span]] | None = None
 
     def line_column(self, offset: int) -> tuple[int, int]:
         """Line and column, from 1, of a character."""
@@ -73,7 +74,12 @@ class Positions:
 
     def attribute(self, element: int, name: str) -> Span | None:
         """The value (between its quotes) of an element's attribute, the first when it is written twice."""
-        return next((value for key, value in self.attributes(element) if key == name), None)
+        if self._latest is None or self._latest[0] != element:
+            values: dict[str, Span] = {}
+            for key, value in self.attributes(element):
+                values.setdefault(key, value)
+            self._latest = element, values
+        return self._latest[1].get(name)
 
     def attributes(self, element: int) -> Iterator[tuple[str, Span]]:
         """Every attribute of an element as written: its name and the place of its value."""

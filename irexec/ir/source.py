@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -168,7 +169,7 @@ class Source:
 
     def _screen(self, limits: Limits) -> bool:
         """Refuse what must not reach the parser, or what the parser would only complain about obscurely."""
-        for match in _FORBIDDEN.finditer(self.text):
+        for match in islice(_FORBIDDEN.finditer(self.text), _MAX_PROBLEMS):
             self._problem("X007", f"character U+{ord(match[0]):04X} is not allowed in XML", Span(match.start(), 1))
         if self.problems:
             return False

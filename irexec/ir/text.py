@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -107,6 +108,22 @@ def name_list(text: str) -> list[str]:
 def write_name_list(names: list[str]) -> str:
     """The text that `name_list` reads as these names."""
     return ",".join(name.replace(",", "\\,") for name in names)
+
+
+def cut(text: str, length: int = 60) -> str:
+    """The text, or the beginning of a long one."""
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def shown(text: str) -> str:
+    """The text in quotes for a message, cut when it is long."""
+    return repr(cut(text))
+
+
+def listed(values: Iterable[object], length: int = 12) -> str:
+    """The values between commas for a message; of many, the first few."""
+    first = [str(value) for value in islice(values, length + 1)]
+    return ", ".join(first if len(first) <= length else [*first[:length], "..."])
 
 
 def _plain(text: str, minimum: int) -> int | None:

@@ -16,7 +16,7 @@ from irexec.diagnostics.findings import At, Findings
 from irexec.ir.document import Layer
 from irexec.ir.packing import to_array, unpack
 from irexec.ir.strings import read_strings
-from irexec.ir.text import INT64_MAX, Reading, int64_list, whole
+from irexec.ir.text import INT64_MAX, Reading, cut, int64_list, listed, shown, whole
 from irexec.types import BOOLEAN, DYNAMIC, STRING, ElementType
 
 _MAX_RANK = 64
@@ -102,8 +102,8 @@ class Weights:
                 message = f"the constant has no {name}"
                 findings.add("C001", message, at=at, layer=layer.ref, attribute=name, allowed=wanted)
             elif wrong:
-                message = f"{name} of the constant is {text!r}"
-                findings.add("C012", message, at=at, layer=layer.ref, attribute=name, found=text, allowed=wanted)
+                message = f"{name} of the constant is {shown(text)}"
+                findings.add("C012", message, at=at, layer=layer.ref, attribute=name, found=cut(text), allowed=wanted)
         if element_type is None or dims is None or offset.value is None or size.value is None:
             return None
         at = At(layer.data_at)
@@ -114,10 +114,10 @@ class Weights:
         """True when there is no number; one that is not written plainly is reported here."""
         if reading.value is not None and reading.strict is None:
             text = layer.data[name]
-            message = f"{name} of the constant is written {text!r}"
+            message = f"{name} of the constant is written {shown(text)}"
             at = At(layer.data_at, name)
             findings.add(
-                "N010", message, at=at, layer=layer.ref, attribute=name, found=text, allowed=str(reading.value)
+                "N010", message, at=at, layer=layer.ref, attribute=name, found=cut(text), allowed=str(reading.value)
             )
         return reading.value is None
 
@@ -147,12 +147,12 @@ class Weights:
         if len(shape) > _MAX_RANK or max(extents, element_type.nbytes(extents)) > INT64_MAX:
             add(
                 "C013",
-                f"shape {list(shape)} is more than 64 bits or {_MAX_RANK} dimensions can hold",
+                f"shape [{listed(shape)}] is more than 64 bits or {_MAX_RANK} dimensions can hold",
                 attribute="shape",
             )
             return None
         if size < needed:
-            wanted = f"at least {needed} for {element_type}{list(shape)}"
+            wanted = f"at least {needed} for {element_type}[{listed(shape)}]"
             add("C003", f"the constant needs {needed} bytes and has {size}", attribute="size", allowed=wanted)
         elif size > max(needed, 1):
             # OpenVINO writes one byte for a constant without elements.
@@ -182,7 +182,7 @@ class Weights:
             return None
         if len(strings) != count:
             message = f"the string constant holds {len(strings)} strings, its shape {count}"
-            add("C007", message, attribute="shape", found=str(list(shape)))
+            add("C007", message, attribute="shape", found=f"[{listed(shape)}]")
             return None
         array = np.array(strings, STRING.dtype).reshape(shape)
         array.flags.writeable = False

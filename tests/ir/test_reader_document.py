@@ -141,3 +141,35 @@ def test_three_thousand_layers_take_a_fraction_of_a_second(read_ir) -> None:
     assert time.process_time() - start < 2
     assert outcome.codes == []
     assert len(outcome.document.net.layers) == 3001
+
+
+def test_depth_up_to_the_limit(read_ir) -> None:
+    deep = '<net version="11"><layers/><rt_info>' + "<a>" * 253 + "</a>" * 253 + "</rt_info></net>"
+    assert read_ir(deep).codes == ["N007"]
+    body = "<layers/>"
+    for _ in range(83):
+        body = f'<layers><layer id="0" name="l" type="TensorIterator" version="opset1"><body>{body}</body></layer></layers>'
+    assert read_ir(f'<net version="11">{body}</net>').codes.count("B001") == 83
+
+
+def test_a_message_does_not_repeat_a_long_text(model, read_ir) -> None:
+    (finding,) = read_ir(model.replace("<dim>3</dim>", f"<dim>{'9' * 100_000}</dim>", 1)).found
+    assert len(finding.message) + len(finding.found) < 300
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<net version="11" ' + " ".join(f'a{n}=""' for n in range(10_000)) + "/>",
+        '<net version="11"><layers><layer id="1" name="" type="x" version="y"><input>'
+        + "".join(f'<port id="{n}"/>' for n in range(10_000))
+        + "</input></layer></layers></net>",
+        '<net version="11"><layers/><edges>' + "<edge/>" * 10_000 + "</edges></net>",
+    ],
+    ids=["attributes", "ports", "edges"],
+)
+def test_many_findings_take_time_in_proportion(text, read_ir) -> None:
+    start = time.process_time()
+    assert len(read_ir(text).found) >= 10_000
+    # Well under a second; work that grows with the square would take far more than the bound.
+    assert time.process_time() - start < 5

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from irexec.diagnostics.findings import At
 from irexec.ir.checks.scope import Scope
 from irexec.ir.document import Layer, Net, PortMap
-from irexec.ir.text import whole
+from irexec.ir.text import cut, listed, shown, whole
 
 _WITH_BODY = {
     "TensorIterator": (("port_map", "body"),),
@@ -78,11 +78,11 @@ def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scop
     if entry.purpose is not None and entry.purpose not in ("", _PURPOSES[entry.kind]):
         scope.findings.add(
             "B012",
-            f"{entry.purpose!r} is no purpose of an {entry.kind}",
+            f"{shown(entry.purpose)} is no purpose of an {entry.kind}",
             at=At(entry.at, "purpose"),
             layer=layer.ref,
             attribute="purpose",
-            found=entry.purpose,
+            found=cut(entry.purpose),
             allowed=_PURPOSES[entry.kind],
         )
     if number is None:
@@ -115,7 +115,7 @@ def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scop
             layer=layer.ref,
             attribute="external_port_id",
             found=str(number),
-            allowed=", ".join(map(str, known)) or f"it has no {entry.kind} ports",
+            allowed=listed(known) or f"it has no {entry.kind} ports",
         )
 
 
@@ -131,7 +131,7 @@ def _inner(
     if found is not None and found.type == wanted:
         return number
     what = f"is {found.ref}, not a {wanted}" if found is not None else "does not exist"
-    candidates = ", ".join(str(number) for number, item in sorted(inner.items()) if item.type == wanted)
+    candidates = listed(number for number, item in inner.items() if item.type == wanted)
     scope.findings.add(
         code,
         f"layer {number} of the body {what}",
@@ -227,5 +227,5 @@ def _check_branches(layer: Layer, then: tuple[PortMap, ...], other: tuple[PortMa
         return sorted(number for number in numbers if number is not None)
 
     if ports(then) != ports(other):
-        message = f"the branches of {layer.ref} give outputs {ports(then)} and {ports(other)}"
+        message = f"the branches of {layer.ref} give outputs [{listed(ports(then))}] and [{listed(ports(other))}]"
         scope.findings.add("B010", message, at=At(layer.at), layer=layer.ref)

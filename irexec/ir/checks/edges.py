@@ -9,6 +9,7 @@ from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At
 from irexec.ir.checks.scope import Scope
 from irexec.ir.document import Edge, Layer, Port
+from irexec.ir.text import listed, whole
 from irexec.types import ElementType
 
 _SOURCES = ("Parameter", "Const", "Constant")
@@ -57,7 +58,8 @@ def _is_lost(port: Port, layer: Layer, scope: Scope) -> bool:
     """True when no edge can name the port, for a reason that is reported already."""
     if layer.at in scope.broken or port.at in scope.broken:
         return True
-    return all(known is not port for known in scope.inputs(layer).values())
+    number = whole(port.id).value
+    return number is None or scope.inputs(layer).get(number) is not port
 
 
 def _ends(edge: Edge, scope: Scope) -> tuple[_End | None, _End | None]:
@@ -111,7 +113,7 @@ def _unknown_port(kind: str, number: int, known: Iterable[int], layer: Layer, at
         attribute=at.attribute,
         port=str(number),
         found=str(number),
-        allowed=", ".join(map(str, known)) or f"it has no {kind} ports",
+        allowed=listed(known) or f"it has no {kind} ports",
     )
 
 
@@ -152,12 +154,12 @@ def _declarations(edge: Edge, source: _End, target: _End, scope: Scope) -> None:
     if len(a_dims) != len(b_dims) or any(x != y and -1 not in (x, y) for x, y in zip(a_dims, b_dims, strict=True)):
         scope.findings.add(
             "E008",
-            f"{source.layer.ref} gives {list(a_dims)} and the port declares {list(b_dims)}",
+            f"{source.layer.ref} gives [{listed(a_dims)}] and the port declares [{listed(b_dims)}]",
             at=At(taken.at),
             layer=target.layer.ref,
             port=taken.id,
-            found=str(list(b_dims)),
-            allowed=str(list(a_dims)),
+            found=f"[{listed(b_dims)}]",
+            allowed=f"[{listed(a_dims)}]",
             related=(("the producer's port", At(given.at)), ("the edge", At(edge.at))),
         )
 

@@ -8,7 +8,7 @@ from math import prod
 from irexec.diagnostics.findings import At
 from irexec.ir.checks.scope import Scope
 from irexec.ir.document import Layer, Port
-from irexec.ir.text import INT64_MAX, dim, name_list
+from irexec.ir.text import INT64_MAX, cut, dim, listed, name_list, shown
 from irexec.types import ElementType
 
 _FIRST_OUTPUT_NAMES = 11
@@ -97,7 +97,7 @@ def _port(port: Port, layer: Layer, scope: Scope, *, is_output: bool) -> None:
         nbytes = prod(extent for extent in extents if extent > 0) * bits // 8
         if nbytes > INT64_MAX:
             message = f"the port's tensor would take {nbytes} bytes"
-            found = str(list(extents))
+            found = f"[{listed(extents)}]"
             scope.findings.add("P011", message, at=At(port.at), layer=layer.ref, port=port.id, found=found)
 
 
@@ -111,12 +111,12 @@ def _no_precision(port: Port, layer: Layer, scope: Scope, *, is_output: bool) ->
     meant = ElementType.from_attribute(port.precision.strip())
     scope.findings.add(
         "P003" if is_output else "P010",
-        f"{port.precision!r} is not a precision",
+        f"{shown(port.precision)} is not a precision",
         at=at,
         layer=layer.ref,
         port=port.id,
         attribute="precision",
-        found=port.precision,
+        found=cut(port.precision),
         hint=f"did you mean {meant.port_name}?" if meant else None,
     )
 
@@ -141,11 +141,11 @@ def _extent(text: str, at: At, port: Port, layer: Layer, scope: Scope) -> int | 
         readable = reading.openvino is not None
         scope.findings.add(
             "P006" if readable else "P009",
-            f"{text.strip()!r} is not an extent" + (f"; OpenVINO reads {reading.openvino}" if readable else ""),
+            f"{shown(text.strip())} is not an extent" + (f"; OpenVINO reads {reading.openvino}" if readable else ""),
             at=at,
             layer=layer.ref,
             port=port.id,
-            found=text.strip(),
+            found=cut(text.strip()),
             allowed="-1 or an integer from 0 to 2^63-2",
             hint="write -1 for an extent that is not known" if text.strip() in ("?", "", "-2") else None,
         )
@@ -211,5 +211,5 @@ def _name_list(text: str, at: At, layer: Layer, scope: Scope, port: str | None =
         odd.append("blanks around a name, which belong to it")
     if odd:
         message = f"the list of names has {' and '.join(odd)}"
-        scope.findings.add("P008", message, at=at, layer=layer.ref, port=port, attribute=at.attribute, found=text)
+        scope.findings.add("P008", message, at=at, layer=layer.ref, port=port, attribute=at.attribute, found=cut(text))
     return list(dict.fromkeys(names))

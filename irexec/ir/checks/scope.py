@@ -6,7 +6,7 @@ from typing import Any
 
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.document import Layer, Net, Port
-from irexec.ir.text import whole
+from irexec.ir.text import cut, shown, whole
 
 
 class Scope:
@@ -52,11 +52,13 @@ class Scope:
         if text is None:
             self.findings.add(code, f"{what} is missing", **details)
         elif value is not None:
-            self.findings.add("N010", f"{what} is written {text!r}", found=text, **{"allowed": str(value)} | details)
+            self.findings.add(
+                "N010", f"{what} is written {shown(text)}", found=cut(text), **{"allowed": str(value)} | details
+            )
         else:
             kind = "an integer" if signed else "an unsigned integer"
             details = {"allowed": f"{kind} of at most 63 bits"} | details
-            self.findings.add(code, f"{what} is {text!r}, not {kind}", found=text, **details)
+            self.findings.add(code, f"{what} is {shown(text)}, not {kind}", found=cut(text), **details)
         if value is None:
             self.broken.add(element)
         return value

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.document import Layer, Net
+from irexec.ir.text import cut, listed, shown
 
 
 def check_variables(nets: Iterable[Net], findings: Findings) -> None:
@@ -30,10 +31,10 @@ def check_variables(nets: Iterable[Net], findings: Findings) -> None:
         if variable not in read:
             findings.add(
                 "V002",
-                f"the variable {variable!r} is assigned and never read",
+                f"the variable {shown(variable)} is assigned and never read",
                 at=At(layer.data_at, "variable_id"),
                 layer=layer.ref,
                 attribute="variable_id",
-                found=variable,
-                allowed=", ".join(sorted(read)) or "there is no ReadValue",
+                found=cut(variable),
+                allowed=listed(sorted(read)) or "there is no ReadValue",
             )
