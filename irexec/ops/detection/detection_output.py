@@ -1,0 +1,346 @@
+"""DetectionOutput: the detections of an SSD head, decoded from its logits and thinned out.
+
+Source: operation pages DetectionOutput-1 and -8; the steps in between (decoding, the two ways of suppression, the order
+of the results) are those of OpenVINO's reference.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import Positive
+from irexec.ops.boxes import descending, suppress
+from irexec.ops.operator import Array, Check, Elements, operator, rounded
+from irexec.ops.precision import narrow, widen
+from irexec.ops.rules import has_rank
+from irexec.types import ANY_DIMENSION, FLOATS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+CodeType = Literal["caffe.PriorBoxParameter.CENTER_SIZE", "caffe.PriorBoxParameter.CORNER"]
+
+
+class Settings(NamedTuple):
+    """The attributes, as both versions have them."""
+
+    classes: int
+    background: int
+    top_k: int
+    keep_top_k: int
+    center_size: bool
+    share_location: bool
+    nms_threshold: float
+    confidence_threshold: float
+    clip_before: bool
+    clip_after: bool
+    like_mxnet: bool
+    variance_encoded: bool
+    image: tuple[float, float] | None  # width and height to normalise by
+    objectness: float
+
+
+def _detect(
+    location: Array,
+    confidence: Array,
+    priors: Array,
+    arm_confidence: Array | None,
+    arm_location: Array | None,
+    s: Settings,
+) -> Array:
+    """[1, 1, rows, 7]: image, class, confidence, corners; image -1 in the row after the last detection."""
+    images, size = len(location), 4 if s.image is None else 5
+    count = priors.shape[2] // size
+    boxes, variances = _priors(priors, count, size, s)
+    scores = confidence.reshape(images, count, s.classes)
+    if arm_confidence is not None and arm_location is not None:
+        boxes = _decode(boxes, variances, _per_class(arm_location, count), s)
+        unlikely = arm_confidence.reshape(images, count, 2)[..., 1] < s.objectness
+        background = (np.arange(s.classes) == s.background).astype(scores.dtype)
+        scores = np.where(unlikely[..., None], background, scores)
+    decoded = _decode(boxes, variances, _per_class(location, count), s)
+    rows = []
+    for image in range(images):
+        found = _mxnet(decoded[image], scores[image], s) if s.like_mxnet else _caffe(decoded[image], scores[image], s)
+        for label, index in _best(found, scores[image], s.keep_top_k):
+            corners = decoded[image, index, 0 if s.share_location else label]
+            corners = np.clip(corners, 0, 1) if s.clip_after else corners
+            rows.append([image, label - s.like_mxnet, scores[image, index, label], *corners])
+    result = np.zeros((_row_count(images, count, s), 7), location.dtype)
+    if rows:
+        result[: len(rows)] = rows[: len(result)]
+    if len(rows) < len(result):
+        result[len(rows), 0] = -1
+    return result[None, None]
+
+
+def _row_count(images: int, priors: int, s: Settings) -> int:
+    if s.keep_top_k > 0:
+        return images * s.keep_top_k
+    return images * s.classes * (s.top_k if s.keep_top_k == -1 and s.top_k > 0 else priors)
+
+
+def _priors(priors: Array, count: int, size: int, s: Settings) -> tuple[Array, Array | None]:
+    """Corners [batch, priors, 1, 4] and their variances, [batch, priors, 1, 4] or None."""
+    batch = len(priors)
+    boxes = priors[:, 0].reshape(batch, count, size)[:, :, None, size - 4 :]
+    if s.variance_encoded:
+        return boxes, None
+    # Variances are four to a box even where boxes have five numbers.
+    return boxes, priors[:, 1, : 4 * count].reshape(batch, count, 1, 4)
+
+
+def _per_class(location: Array, count: int) -> Array:
+    return location.reshape(len(location), count, -1, 4)
+
+
+def _decode(boxes: Array, variances: Array | None, location: Array, s: Settings) -> Array:
+    """Corners [images, priors, classes or 1, 4] of the boxes moved and resized by `location`."""
+    if s.image is not None:
+        boxes = boxes / np.array([*s.image, *s.image], boxes.dtype)
+    shift = location if variances is None else variances * location
+    if s.center_size:
+        low, high = boxes[..., :2], boxes[..., 2:]
+        side = high - low
+        centre = shift[..., :2] * side + (low + high) / 2
+        with np.errstate(over="ignore"):
+            half = np.exp(shift[..., 2:]) * side / 2
+        result: Array = np.concatenate([centre - half, centre + half], axis=-1)
+    else:
+        result = boxes + shift
+    return np.clip(result, 0, 1) if s.clip_before else result
+
+
+def _caffe(boxes: Array, scores: Array, s: Settings) -> dict[int, Array]:
+    """Priors kept for each class: suppression within a class, over all priors above the threshold."""
+    found = {}
+    for label in range(s.classes):
+        if label != s.background:
+            candidates = np.flatnonzero(scores[:, label] > s.confidence_threshold)
+            candidates = candidates[descending(scores[candidates, label])]
+            found[label] = _suppress(boxes, scores, _cut(candidates, s.top_k), label, s)
+    return found
+
+
+def _mxnet(boxes: Array, scores: Array, s: Settings) -> dict[int, Array]:
+    """Priors kept for each class: each prior counts for its best class only, and top_k is for all classes together."""
+    judged = scores.copy()
+    judged[:, 0] = -1
+    if s.background > -1:
+        judged[:, s.background] = -1
+    labels = judged.argmax(axis=1)
+    best = np.take_along_axis(judged, labels[:, None], axis=1)[:, 0]
+    candidates = np.flatnonzero((best > -1) & (best >= s.confidence_threshold))
+    candidates = _cut(candidates[descending(best[candidates])], s.top_k)
+    return {
+        int(label): _suppress(boxes, scores, candidates[labels[candidates] == label], int(label), s)
+        for label in np.unique(labels[candidates])
+    }
+
+
+def _cut(candidates: Array, top_k: int) -> Array:
+    return candidates[:top_k] if top_k > -1 else candidates
+
+
+def _suppress(boxes: Array, scores: Array, candidates: Array, label: int, s: Settings) -> Array:
+    own = boxes[candidates, 0 if s.share_location else label]
+    kept: Array = candidates[suppress(own, scores[candidates, label], s.nms_threshold, len(candidates))]
+    return kept
+
+
+def _best(found: dict[int, Array], scores: Array, keep: int) -> list[tuple[int, int]]:
+    """(class, prior) of the detections, by class and falling score; the `keep` best of all, -1 for all."""
+    pairs = [(label, int(index)) for label in sorted(found) for index in found[label]]
+    if -1 < keep < len(pairs):
+        pairs = sorted(pairs, key=lambda p: (-scores[p[1], p[0]], p[1]))[:keep]
+        pairs.sort(key=lambda p: p[0])
+    return pairs
+
+
+@operator("DetectionOutput", "opset8", tolerance=rounded(32))
+def detection_output_8(
+    box_logits: T,
+    class_preds: T,
+    proposals: T,
+    aux_class_preds: T | None = None,
+    aux_box_preds: T | None = None,
+    /,
+    *,
+    background_label_id: int = 0,
+    top_k: int = -1,
+    variance_encoded_in_target: bool = False,
+    keep_top_k: tuple[int, ...],
+    code_type: CodeType = "caffe.PriorBoxParameter.CORNER",
+    share_location: bool = True,
+    nms_threshold: float,
+    confidence_threshold: float = 0.0,
+    clip_after_nms: bool = False,
+    clip_before_nms: bool = False,
+    decrease_label_id: bool = False,
+    normalized: bool = False,
+    input_height: Positive = 1,
+    input_width: Positive = 1,
+    objectness_score: float = 0.0,
+) -> T:
+    """[1, 1, rows, 7] detections (image, class, confidence, xmin, ymin, xmax, ymax), by image and class.
+
+    Image -1 marks the end where rows are left; zeros follow.
+
+    C1: box_logits is [N, num_prior_boxes * num_loc_classes * 4]. C2: class_preds is [N, num_prior_boxes * num_classes].
+    C3: proposals is [1 or N, 2, num_prior_boxes * prior_box_size]; one row with variance_encoded_in_target; a
+    prior_box_size of 4 when normalized, otherwise 5. C4: aux_class_preds is [N, num_prior_boxes * 2]. C5: aux_box_preds
+    has the shape of box_logits. C6: the two come together. C7: keep_top_k is not empty.
+    """
+    size = 4 if normalized else 5
+    classes = class_preds.shape[1] // max(proposals.shape[2] // size, 1)
+    settings = Settings(
+        classes,
+        background_label_id,
+        top_k,
+        keep_top_k[0],
+        code_type.endswith("CENTER_SIZE"),
+        share_location,
+        nms_threshold,
+        confidence_threshold,
+        clip_before_nms,
+        clip_after_nms,
+        decrease_label_id,
+        variance_encoded_in_target,
+        None if normalized else (input_width, input_height),
+        objectness_score,
+    )
+    aux_class, aux_box = (None if a is None else widen(a) for a in (aux_class_preds, aux_box_preds))
+    result = _detect(widen(box_logits), widen(class_preds), widen(proposals), aux_class, aux_box, settings)
+    return narrow(result, box_logits.dtype)
+
+
+@detection_output_8.shapes
+def _(check: Check, *inputs: TensorType | None, **attributes: Any) -> PartialShape:
+    return _shape(check, inputs, None, **attributes)
+
+
+def _shape(
+    check: Check,
+    inputs: tuple[TensorType | None, ...],
+    num_classes: int | None,
+    *,
+    share_location: bool,
+    normalized: bool,
+    variance_encoded_in_target: bool,
+    keep_top_k: tuple[int, ...],
+    top_k: int,
+    **attributes: object,
+) -> PartialShape:
+    """C1 to C7, and the shape of the output; `num_classes` None: from the shapes."""
+    names = ("box_logits", "class_preds", "proposals", "aux_class_preds", "aux_box_preds")
+    ranks = (2, 2, 3, 2, 2)
+    fits = [
+        t is None or has_rank(check, c, t, rank, name)
+        for t, c, rank, name in zip(inputs, ("C1", "C2", "C3", "C4", "C5"), ranks, names, strict=True)
+    ]
+    check("C6", (inputs[3] is None) == (inputs[4] is None), "aux_class_preds and aux_box_preds come together")
+    if not check("C7", len(keep_top_k) > 0, "keep_top_k is empty", attribute="keep_top_k") or not all(fits):
+        return PartialShape([1, 1, ANY_DIMENSION, 7])
+    second = [None if t is None or t.rank is None else t.shape[-1] for t in inputs]
+    size = 4 if normalized else 5
+    priors = _quotient(check, "C3", "proposals", second[2], size)
+    classes = num_classes
+    if classes is None and priors:
+        classes = _quotient(check, "C2", "class_preds", second[1], priors)
+    if priors is None and classes:
+        priors = _quotient(check, "C2", "class_preds", second[1], classes)
+    boxes = None if priors is None else 1 if share_location else classes
+    images = ANY_DIMENSION
+    expected = (
+        ("C1", None if boxes is None or priors is None else priors * boxes * 4),
+        ("C2", None if classes is None or priors is None else priors * classes),
+        ("C3", None),
+        ("C4", None if priors is None else priors * 2),
+        ("C5", None if boxes is None or priors is None else priors * boxes * 4),
+    )
+    for (constraint, extent), tensor, name in zip(expected, inputs, names, strict=True):
+        if tensor is None or tensor.rank is None:
+            continue
+        first, last = tensor.shape[0], tensor.shape[-1]
+        single = name == "proposals" and first.compatible(1)
+        together = images.merge(first)
+        message = f"{name} has {first} images, expected {images}"
+        check(constraint, together is not None or single, message, port=name)
+        images = images if together is None or single else together
+        right = extent is None or last.compatible(extent)
+        check(constraint, right, f"{name} has {last} values per image, expected {extent}", port=name)
+    if inputs[2] is not None and inputs[2].rank == 3:
+        rows = 1 if variance_encoded_in_target else 2
+        message = f"proposals has {inputs[2].shape[1]} rows, expected {rows}"
+        check("C3", inputs[2].shape[1].compatible(rows), message, port="proposals")
+    each = ANY_DIMENSION if classes is None else Dimension(classes)
+    if keep_top_k[0] > 0:
+        return PartialShape([1, 1, images * keep_top_k[0], 7])
+    if keep_top_k[0] == -1 and top_k > 0:
+        return PartialShape([1, 1, images * top_k * each, 7])
+    return PartialShape([1, 1, images * (ANY_DIMENSION if priors is None else Dimension(priors)) * each, 7])
+
+
+def _quotient(check: Check, constraint: str, name: str, extent: Dimension | None, divisor: int) -> int | None:
+    if extent is None or not extent.is_static:
+        return None
+    message = f"{name} has {extent} values, which is no positive multiple of {divisor}"
+    fits = extent.value % divisor == 0 and extent.value > 0
+    return extent.value // divisor if check(constraint, fits, message, port=name) else None
+
+
+@operator("DetectionOutput", "opset1", tolerance=rounded(32))
+def detection_output_1(
+    box_logits: T,
+    class_preds: T,
+    proposals: T,
+    aux_class_preds: T | None = None,
+    aux_box_preds: T | None = None,
+    /,
+    *,
+    num_classes: Positive,
+    background_label_id: int = 0,
+    top_k: int = -1,
+    variance_encoded_in_target: bool = False,
+    keep_top_k: tuple[int, ...],
+    code_type: CodeType = "caffe.PriorBoxParameter.CORNER",
+    share_location: bool = True,
+    nms_threshold: float,
+    confidence_threshold: float = 0.0,
+    clip_after_nms: bool = False,
+    clip_before_nms: bool = False,
+    decrease_label_id: bool = False,
+    normalized: bool = False,
+    input_height: Positive = 1,
+    input_width: Positive = 1,
+    objectness_score: float = 0.0,
+) -> T:
+    """As DetectionOutput-8, with num_classes given. C1 to C7 as DetectionOutput-8."""
+    result: Array = detection_output_8(
+        box_logits,
+        class_preds,
+        proposals,
+        aux_class_preds,
+        aux_box_preds,
+        background_label_id=background_label_id,
+        top_k=top_k,
+        variance_encoded_in_target=variance_encoded_in_target,
+        keep_top_k=keep_top_k,
+        code_type=code_type,
+        share_location=share_location,
+        nms_threshold=nms_threshold,
+        confidence_threshold=confidence_threshold,
+        clip_after_nms=clip_after_nms,
+        clip_before_nms=clip_before_nms,
+        decrease_label_id=decrease_label_id,
+        normalized=normalized,
+        input_height=input_height,
+        input_width=input_width,
+        objectness_score=objectness_score,
+    )
+    return result
+
+
+@detection_output_1.shapes
+def _(check: Check, *inputs: TensorType | None, num_classes: int, **attributes: Any) -> PartialShape:
+    return _shape(check, inputs, num_classes, **attributes)

@@ -1,0 +1,312 @@
+"""PriorBox and PriorBoxClustered: boxes of given sizes at every point of a grid, normalised by the image size.
+
+Source: operation pages PriorBox-1, -8 and PriorBoxClustered-1. Their formulas are incomplete (half sides, the step 0,
+the order of the boxes); the arithmetic is that of OpenVINO's reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
+from irexec.types import ANY_DIMENSION, F32, INTEGERS, PartialShape, TensorType
+
+T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
+T_OUT: TypeAlias = Annotated[Array, Elements("T_OUT", {F32})]
+Positives = tuple[Annotated[float, Field(gt=0)], ...]
+NonNegative = Annotated[float, Field(ge=0)]
+
+# One box of a grid point: shift of its centre, half of its sides, whether its far corners are bounded.
+Box = tuple[float, float, float, float, bool]
+
+
+def _ratios(aspect_ratio: Sequence[float], flip: bool) -> list[float]:
+    """1 and the aspect ratios without duplicates, each followed by its inverse when they are flipped."""
+    ratios = [1.0]
+    for ratio in aspect_ratio:
+        if all(abs(ratio - known) >= 1e-6 for known in ratios):
+            ratios += [ratio, 1 / ratio] if flip else [ratio]
+    return ratios
+
+
+def _fixed(size: float, density: float, ratios: Sequence[float], square_side: float) -> Iterator[Box]:
+    """Boxes of one fixed size: density x density of each ratio, spread over the size; ratio 1 has its own side."""
+    count = int(density)
+    shift = int(np.float32(size) / count)
+    first = shift / 2 - int(size) / 2
+    for ratio in ratios:
+        root = np.sqrt(np.float32(ratio))
+        side = np.float32(square_side if ratio == 1 else size) * np.float32(0.5)
+        for row in range(count):
+            for column in range(count):
+                yield first + column * shift, first + row * shift, float(side * root), float(side / root), True
+
+
+def _sized(
+    min_size: Sequence[float], max_size: Sequence[float], ratios: Sequence[float], scale_all: bool, max_first: bool
+) -> Iterator[Box]:
+    """Boxes of the minimum and maximum sizes, and of the minimum size in the other aspect ratios."""
+    half = np.float32(0.5)
+    for index, size in enumerate(np.float32(s) for s in min_size):
+        yield 0, 0, float(size * half), float(size * half), False
+        square = []
+        if scale_all and index < len(max_size):
+            side = np.sqrt(size * np.float32(max_size[index])) * half
+            square = [(0, 0, side, side, False)]
+        other = []
+        if scale_all or index == len(min_size) - 1:
+            base = size if scale_all else np.float32(min_size[0])
+            roots = [np.sqrt(np.float32(r)) for r in ratios if abs(r - 1) >= 1e-6]
+            other = [(0, 0, base * half * root, base * half / root, False) for root in roots]
+        yield from square + other if max_first else other + square
+
+
+def _count(sizes: dict[str, Any]) -> int:
+    """OpenVINO's number of boxes for each grid point, by which files declare the output."""
+    ratios = len(_ratios(sizes["aspect_ratio"], sizes["flip"]))
+    if sizes["scale_all_sizes"]:
+        count = ratios * len(sizes["min_size"]) + len(sizes["max_size"])
+    else:
+        count = ratios + len(sizes["min_size"]) - 1
+    if sizes["fixed_size"]:
+        count = ratios * len(sizes["fixed_size"])
+    each = len(sizes["fixed_ratio"]) or ratios
+    return int(count + sum(each * (int(d) ** 2 - 1) for d in sizes["density"]))
+
+
+@operator("PriorBox", "opset8", tolerance=rounded(16))
+def prior_box_8(
+    output_size: T_INT,
+    image_size: T_INT,
+    /,
+    *,
+    min_size: Positives = (),
+    max_size: Positives = (),
+    aspect_ratio: Positives = (),
+    flip: bool = False,
+    clip: bool = False,
+    step: float = 0.0,
+    offset: NonNegative,
+    variance: Positives = (),
+    scale_all_sizes: bool = True,
+    fixed_ratio: Positives = (),
+    fixed_size: Positives = (),
+    density: Positives = (),
+    min_max_aspect_ratios_order: bool = True,
+) -> T_OUT:
+    """[2, 4 * height * width * priors_per_point]: the boxes as (xmin, ymin, xmax, ymax), and their variances.
+
+    With scale_all_sizes false, max_size is ignored and sizes and step are fractions of the image height (-1: one step
+    per grid point). Where the attributes ask for fewer boxes than OpenVINO counts for the output's shape, zeros follow
+    (there: what was in memory); what is beyond the count is left out. A fixed size without density has density 1.
+
+    C1: output_size and image_size are 1D of two elements. C2: they are not negative, and the image is not empty.
+    C3: variance has 0, 1 or 4 elements. C4: with density, there is one for each fixed size, at least 1.
+    """
+    _require_sizes(output_size, image_size)
+    (height, width), (image_height, image_width) = output_size.tolist(), image_size.tolist()
+    if not scale_all_sizes:
+        step = image_height / max(height, 1) if step == -1 else step * image_height
+        min_size = tuple(s * image_height for s in min_size)
+    ratios = _ratios(aspect_ratio, flip)
+    boxes: list[Box] = []
+    for size, one in zip(fixed_size, density or [1.0] * len(fixed_size), strict=True):
+        # Without fixed ratios, OpenVINO's squares have whole sides.
+        boxes += _fixed(size, one, fixed_ratio or ratios, size if fixed_ratio else int(size))
+    boxes += _sized(min_size, max_size, ratios, scale_all_sizes, min_max_aspect_ratios_order)
+    values = np.array([b[:4] for b in boxes], np.float32).reshape(-1, 4)
+    bounded = np.array([b[4] for b in boxes], bool)
+
+    x = _centres(width, image_width, step, offset)[None, :, None]
+    y = _centres(height, image_height, step, offset)[:, None, None]
+    grid = np.empty((height, width, len(boxes), 4), np.float32)
+    for corner, sign in ((0, -1), (2, 1)):
+        grid[..., corner] = (x + values[:, 0] + sign * values[:, 2]) * (np.float32(1) / np.float32(image_width))
+        grid[..., corner + 1] = (y + values[:, 1] + sign * values[:, 3]) * (np.float32(1) / np.float32(image_height))
+    grid[:, :, bounded, :2] = np.maximum(grid[:, :, bounded, :2], 0)
+    grid[:, :, bounded, 2:] = np.minimum(grid[:, :, bounded, 2:], 1)
+    if clip:
+        np.clip(grid, 0, 1, out=grid)
+    count = _count(
+        {
+            "aspect_ratio": aspect_ratio,
+            "flip": flip,
+            "scale_all_sizes": scale_all_sizes,
+            "min_size": min_size,
+            "max_size": max_size,
+            "fixed_size": fixed_size,
+            "fixed_ratio": fixed_ratio,
+            "density": density,
+        }
+    )
+    return _with_variances(grid.ravel(), 4 * height * width * count, variance)
+
+
+def _centres(count: int, extent: int, step: float, offset: float) -> Array:
+    """The centres along one axis; step 0 spreads them over the image."""
+    points: Array = np.arange(count, dtype=np.float32)
+    if step == 0:
+        centres: Array = (points + np.float32(0.5)) * (np.float32(extent) / np.float32(max(count, 1)))
+    else:
+        centres = (np.float32(offset) + points) * np.float32(step)
+    return centres
+
+
+def _with_variances(boxes: Array, length: int, variance: Sequence[float]) -> Array:
+    """Rows of boxes and variances, `length` each."""
+    result = np.zeros((2, length), np.float32)
+    result[0, : len(boxes)] = boxes[:length]
+    result[1] = np.resize(np.array(variance or [0.1], np.float32), length)
+    return result
+
+
+def _require_sizes(output_size: Array, image_size: Array) -> None:
+    for name, value in (("output_size", output_size), ("image_size", image_size)):
+        require("C1", value.shape == (2,), f"{name} has shape {list(value.shape)}, expected [2]", port=name)
+        least = 0 if name == "output_size" else 1
+        require("C2", bool((value >= least).all()), f"{name} is {value.tolist()}", port=name)
+
+
+@prior_box_8.shapes
+def _(
+    check: Check,
+    output_size: TensorType,
+    image_size: TensorType,
+    *,
+    variance: tuple[float, ...],
+    fixed_size: tuple[float, ...],
+    density: tuple[float, ...],
+    **sizes: Any,
+) -> PartialShape:
+    fits = not density or (len(density) == len(fixed_size) and min(density) >= 1)
+    message = f"{len(density)} densities {density} for {len(fixed_size)} fixed sizes"
+    check("C4", fits, message, attribute="density", allowed="one for each fixed size, at least 1")
+    count = _count({**sizes, "fixed_size": fixed_size, "density": density})
+    return _grid_shape(check, output_size, image_size, variance, count)
+
+
+def _grid_shape(
+    check: Check, output_size: TensorType, image_size: TensorType | None, variance: Sequence[float], count: int
+) -> PartialShape:
+    """C1 to C3, and the shape for `count` boxes at each point."""
+    message = f"variance has {len(variance)} elements"
+    check("C3", len(variance) in (0, 1, 4), message, attribute="variance", allowed="0, 1 or 4")
+    for name, tensor in (("output_size", output_size), ("image_size", image_size)):
+        if tensor is None:
+            continue
+        right = tensor.rank is None or (tensor.rank == 1 and tensor.shape[0].compatible(2))
+        check("C1", right, f"{name} has shape {tensor.shape}, expected [2]", port=name)
+        if tensor.ints is not None:
+            try:
+                _require_sizes(np.array(tensor.ints), np.ones(2, int)) if name == "output_size" else _require_sizes(
+                    np.ones(2, int), np.array(tensor.ints)
+                )
+            except ConstraintError as error:
+                check(error.constraint, error.constraint == "C1", error.message, port=name)
+    known = output_size.known
+    if known is None or len(known) != 2 or any(isinstance(v, int) and v < 0 for v in known):
+        return PartialShape([2, ANY_DIMENSION])
+    return PartialShape([2, PartialShape(known).size * (4 * count)])
+
+
+@operator("PriorBox", "opset1", tolerance=rounded(16))
+def prior_box_1(
+    output_size: T_INT,
+    image_size: T_INT,
+    /,
+    *,
+    min_size: Positives = (),
+    max_size: Positives = (),
+    aspect_ratio: Positives = (),
+    flip: bool = False,
+    clip: bool = False,
+    step: float = 0.0,
+    offset: NonNegative,
+    variance: Positives = (),
+    scale_all_sizes: bool = True,
+    fixed_ratio: Positives = (),
+    fixed_size: Positives = (),
+    density: Positives = (),
+) -> T_OUT:
+    """As PriorBox-8, in the order minimum, maximum, aspect ratios. C1 to C4 as PriorBox-8."""
+    result: Array = prior_box_8(
+        output_size,
+        image_size,
+        min_size=min_size,
+        max_size=max_size,
+        aspect_ratio=aspect_ratio,
+        flip=flip,
+        clip=clip,
+        step=step,
+        offset=offset,
+        variance=variance,
+        scale_all_sizes=scale_all_sizes,
+        fixed_ratio=fixed_ratio,
+        fixed_size=fixed_size,
+        density=density,
+    )
+    return result
+
+
+assert prior_box_8.rule is not None
+prior_box_1.shapes(prior_box_8.rule)
+
+
+@operator("PriorBoxClustered", "opset1", tolerance=rounded(16))
+def prior_box_clustered_1(
+    output_size: T_INT,
+    image_size: T_INT | None = None,
+    /,
+    *,
+    width: Positives = (1.0,),
+    height: Positives = (1.0,),
+    clip: bool = True,
+    step: NonNegative = 0.0,
+    step_w: NonNegative = 0.0,
+    step_h: NonNegative = 0.0,
+    offset: NonNegative,
+    variance: Positives = (),
+) -> T_OUT:
+    """[2, 4 * rows * columns * len(width)]: the boxes as (xmin, ymin, xmax, ymax), and their variances.
+
+    A step_w or step_h of 0 is `step`; when both are still 0 the centres spread over the image. image_size is
+    output_size when it is left out (the page has it optional, OpenVINO requires it).
+
+    C1: output_size and image_size are 1D of two elements. C2: they are not negative, and the image is not empty.
+    C3: variance has 0, 1 or 4 elements. C4: there are as many widths as heights.
+    """
+    image_size = output_size if image_size is None else image_size
+    _require_sizes(output_size, image_size)
+    (rows, columns), (image_height, image_width) = output_size.tolist(), image_size.tolist()
+    step_w, step_h = step_w or step, step_h or step
+    if step_w == 0 and step_h == 0:
+        step_w, step_h = image_width / max(columns, 1), image_height / max(rows, 1)
+    x = ((np.arange(columns, dtype=np.float32) + np.float32(offset)) * np.float32(step_w))[None, :, None]
+    y = ((np.arange(rows, dtype=np.float32) + np.float32(offset)) * np.float32(step_h))[:, None, None]
+    half_width, half_height = np.array(width, np.float32) / 2, np.array(height, np.float32) / 2
+    grid = np.empty((rows, columns, len(width), 4), np.float32)
+    grid[..., 0], grid[..., 2] = (x - half_width) / image_width, (x + half_width) / image_width
+    grid[..., 1], grid[..., 3] = (y - half_height) / image_height, (y + half_height) / image_height
+    if clip:
+        np.clip(grid, 0, 1, out=grid)
+    return _with_variances(grid.ravel(), grid.size, variance)
+
+
+@prior_box_clustered_1.shapes
+def _(
+    check: Check,
+    output_size: TensorType,
+    image_size: TensorType | None,
+    *,
+    width: tuple[float, ...],
+    height: tuple[float, ...],
+    variance: tuple[float, ...],
+    **attributes: object,
+) -> PartialShape:
+    message = f"{len(width)} widths and {len(height)} heights"
+    check("C4", len(width) == len(height), message, attribute="height", allowed=str(len(width)))
+    return _grid_shape(check, output_size, image_size, variance, len(width))
