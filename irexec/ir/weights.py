@@ -20,6 +20,8 @@ from irexec.ir.text import INT64_MAX, Reading, cut, int64_list, listed, shown, w
 from irexec.types import BOOLEAN, DYNAMIC, STRING, ElementType
 
 _MAX_RANK = 64
+# Looking for NaN reads what would otherwise stay on disk until it is needed; masks and limits are small.
+_MAX_SEARCHED = 1 << 20
 
 
 class _Use(NamedTuple):
@@ -203,6 +205,9 @@ class Weights:
                 self._unaligned += 1
                 raw = raw.copy()
             array = raw.view(element_type.dtype).reshape(shape)
+            if element_type.is_real and array.size <= _MAX_SEARCHED and not np.isfinite(array).all():
+                count = array.size - np.count_nonzero(np.isfinite(array))
+                add("C011", f"{count} of the constant's {array.size} values are NaN or infinity", attribute="offset")
         array.flags.writeable = False
         return array
 

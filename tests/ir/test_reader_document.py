@@ -148,7 +148,8 @@ def test_depth_up_to_the_limit(read_ir) -> None:
     assert read_ir(deep).codes == ["N007"]
     body = "<layers/>"
     for _ in range(83):
-        body = f'<layers><layer id="0" name="l" type="TensorIterator" version="opset1"><body>{body}</body></layer></layers>'
+        layer = f'<layer id="0" name="l" type="TensorIterator" version="opset1"><body>{body}</body></layer>'
+        body = f"<layers>{layer}</layers>"
     assert read_ir(f'<net version="11">{body}</net>').codes.count("B001") == 83
 
 

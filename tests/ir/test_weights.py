@@ -70,9 +70,8 @@ def test_finding(text, code, line, column) -> None:
 
 
 def test_every_code_has_an_example() -> None:
-    below = {"C005", "C008", "C009", "C010"}
-    # NaN and infinity are legal values: whoever prints a model may mention them.
-    assert {code for code in CODES if code[0] == "C"} - below - {"C011"} == {case[1] for case in CASES} - {"N010"}
+    below = {"C005", "C008", "C009", "C010", "C011"}
+    assert {code for code in CODES if code[0] == "C"} - below == {case[1] for case in CASES} - {"N010"}
 
 
 def test_several_findings_at_once() -> None:
@@ -144,6 +143,16 @@ def test_no_weights(tmp_path) -> None:
     value, codes = constant(weights, F32, (0,), 0, 0)
     assert codes == []
     assert value.shape == (0,)
+
+
+def test_values_that_are_no_numbers() -> None:
+    values = np.array([1, np.inf, np.nan, 2], np.float32)
+    findings = Findings()
+    read = Weights(values.tobytes()).constant(F32, (4,), 0, 16, findings)
+    assert np.array_equal(read, values, equal_nan=True)
+    assert [(found.code, found.message) for found in findings.report] == [
+        ("C011", "2 of the constant's 4 values are NaN or infinity")
+    ]
 
 
 def test_usage() -> None:
