@@ -155,6 +155,15 @@ def test_a_broken_model_is_mended_but_not_completed() -> None:
     assert found["L001"] == 4
 
 
+def test_words_around_the_layers_are_passed_over() -> None:
+    page = f"OneHot-15\n\nFor i <data.rank . . ., x > 0 ...\n\nif a <b.\n\n*Example*\n\n{EXAMPLE}\n<p>The end</p>\n"
+    snippet = read(page)
+    assert [layer.layer.data for layer in snippet.layers] == [{"reduction": "sum"}]
+    assert value_of(snippet.layers[0].outputs[0]) == [61, 72, 23, 4]
+    around = [f for f in snippet.findings.report if f.line is not None and (f.line < 10 or f.line > 24)]
+    assert {f.code for f in around} == {"Q025"}
+
+
 def test_bytes_are_decoded() -> None:
     assert read(EXAMPLE.encode("utf-16")).layers == read(EXAMPLE).layers
     assert [f.code for f in read(b"\xff\xff\xff").findings.report] == ["X006"]

@@ -29,6 +29,8 @@ _WITHOUT_BRACKET = re.compile(
     r"(?P<rest>(?:\s+[\w-]+\s*=\s*\"[^\"<>]*\")*\s*/?)>"
 )
 _COMMENT_END = {"--": re.compile(r"--\s*>"), "-": re.compile(r"-\s*>")}
+_BLANKS = re.compile(r"\s+")
+_SLASH_END = re.compile(r"/\s*>")
 _ATTRIBUTE_NAME = re.compile(_NAME)
 _ASSIGNED = re.compile(r"\s*:?=\s*|\s+(?=\"[^\"=<>]*\")")
 _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“", "‘": "’", "’": "’"}
@@ -135,28 +137,27 @@ class Scanner:
     # Attributes
 
     def _attributes(self, tag: Tag, position: int) -> int:
-        """Read up to the `>` of a tag; return the offset behind it."""
+        """Read up to the `>` of a tag; return the offset behind it. No tag goes on behind an empty line."""
         text, end = self.text, len(self.text)
         while position < end:
-            character = text[position]
-            if character.isspace():
-                position += 1
-            elif character == ">":
+            blanks = _BLANKS.match(text, position)
+            start, position = position, blanks.end() if blanks else position
+            character = text[position : position + 1]
+            if character == "<" or text.count("\n", start, position) > 1:
+                length = start - tag.span.start
+                self._repair("Q007", f"'>' of the tag <{tag.name}> is missing", tag.span.start, length)
+                return start
+            if character == ">":
                 return position + 1
-            elif character == "<":
-                self._repair(
-                    "Q007", f"'>' of the tag <{tag.name}> is missing", tag.span.start, position - tag.span.start
-                )
-                return position
-            elif character == "/" and (close := re.compile(r"/\s*>").match(text, position)):
+            if (close := _SLASH_END.match(text, position)) is not None:
                 tag.empty = not tag.closing
                 return close.end()
-            elif (dots := ELLIPSIS.match(text, position)) is not None:
+            if (dots := ELLIPSIS.match(text, position)) is not None:
                 self._repair("Q001", "an ellipsis stands for attributes", position, len(dots[0]))
                 position = dots.end()
             elif (name := _ATTRIBUTE_NAME.match(text, position)) is not None:
                 position = self._attribute(tag, name)
-            else:
+            elif character:
                 what = "','" if character == "," else repr(character)
                 self._repair("Q009", f"{what} does not belong between attributes", position, 1)
                 position += 1

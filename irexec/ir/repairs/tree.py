@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -38,6 +39,8 @@ class _Builder:
         self.repairs: list[Repair] = []
         self.root = Node("", Span(0, 0))
         self.stack = [self.root]
+        # what looks like a tag among the words around the elements
+        self._prose: list[Span] = []
 
     def build(self) -> Tree:
         scanner = Scanner(self.text, self.repairs)
@@ -61,6 +64,7 @@ class _Builder:
                 break
         self._finish(cut_off=scanner.cut_off)
         self._data_as_text(scanner)
+        self._report_prose()
         return Tree(self.root, self.repairs, refused)
 
     @property
@@ -78,6 +82,9 @@ class _Builder:
             self._repair("Q012", what, tag.span, 'write <?xml version="1.0"?>')
             return
         name = self._name(tag)
+        if len(self.stack) == 1 and name not in NAMES:
+            self._prose.append(tag.span)
+            return
         if name in NAMES:
             self._make_room(name, tag.span)
         end = tag.span.start + tag.span.length
@@ -173,6 +180,8 @@ class _Builder:
         open_names = [node.name for node in self.stack]
         if name in open_names[1:]:
             depth = len(open_names) - 1 - open_names[::-1].index(name)
+        elif depth == 0 and name not in NAMES:
+            return
         elif depth == 0 or not self._may_close(name):
             self._repair("Q006", f"</{name}> closes nothing", tag.span)
             return
@@ -207,6 +216,18 @@ class _Builder:
         for node in waiting:
             node.end = len(self.text)
 
+    def _report_prose(self) -> None:
+        """One finding for what is no tag of an IR at all, instead of one for each slip in it."""
+        starts = [span.start for span in self._prose]
+
+        def is_inside(repair: Repair) -> bool:
+            index = bisect_right(starts, repair.span.start) - 1
+            return index >= 0 and repair.span.start < self._prose[index].start + self._prose[index].length
+
+        self.repairs = [repair for repair in self.repairs if not is_inside(repair)]
+        for span in self._prose:
+            self._repair("Q025", f"{self.text[span.start : span.start + 20]!r} is no element of an IR", span)
+
     # Text
 
     def _characters(self, token: Text) -> None:
@@ -215,17 +236,18 @@ class _Builder:
             top.children.append(token)
             return
         meant = ELLIPSIS.sub("", token.text)
-        if meant != token.text:
+        stray = _SHOWN.search(meant) if top.name != "dim" else None
+        if meant != token.text and not (stray and top is self.root):
             dots = ELLIPSIS.search(self.text, token.start)
             span = Span(dots.start(), len(dots[0])) if dots else Span(token.start, 1)
             self._repair("Q003", f"an ellipsis stands for content of {_described(top)}", span)
             top.elided = True
+        if stray is not None:
+            start = token.start + max(token.text.find(stray[0][:1]), 0)
+            shown = stray[0] if len(stray[0]) <= 40 else stray[0][:40] + "..."
+            what = f"text {shown!r} does not belong into {_described(top)}"
+            self._repair("Q025", what, Span(start, len(stray[0])))
         if top.name != "dim":
-            if (stray := _SHOWN.search(meant)) is not None:
-                start = token.start + max(token.text.find(stray[0][:1]), 0)
-                shown = stray[0] if len(stray[0]) <= 40 else stray[0][:40] + "..."
-                what = f"text {shown!r} does not belong into {_described(top)}"
-                self._repair("Q025", what, Span(start, len(stray[0])))
             meant = "\n" * token.text.count("\n")
         top.children.append(Text(meant, token.start))
 
