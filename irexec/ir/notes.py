@@ -11,13 +11,13 @@ from irexec.ir.positions import Span
 from irexec.ir.repairs.parts import Comment, Node
 from irexec.ir.values import Listed, Unfinished, Value, read_values, role_of, shape_of
 
+MOST_JOINED = 256
+"""How many comments one list may be spread over."""
+
 
 @dataclass(slots=True)
 class PortNotes:
-    """What the comments at one port say. `span` is the comment that lists the values, in the original text.
-
-    `unbalanced` is the place of values whose brackets do not match.
-    """
+    """What the comments at one port say. `span` is the comment that lists the values, in the original text."""
 
     role: str | None = None
     listed: Listed | None = None
@@ -75,28 +75,26 @@ def _same_line(text: str, start: int, end: int) -> bool:
 
 
 def _goes_on(said: Sequence[_Said]) -> bool:
-    return any(True for _ in said) and _joined(said, _first_values(said))[0] is Unfinished.LIST
+    """Whether the last of these comments leaves a list open."""
+    begun = next((n for n, item in enumerate(said) if read_values(item.comment.text) is Unfinished.LIST), len(said))
+    return len(said) < MOST_JOINED and read_values(_text(said[begun:])) is Unfinished.LIST
 
 
-def _first_values(said: Sequence[_Said]) -> int:
-    """The first comment that begins values which the comments behind it may go on with."""
-    return next((n for n, item in enumerate(said) if read_values(item.comment.text) is Unfinished.LIST), len(said))
-
-
-def _joined(said: Sequence[_Said], first: int) -> tuple[Listed | Unfinished | None, int]:
-    """The values that begin in comment `first`, and how many comments they take."""
-    if first >= len(said):
-        return None, 0
-    text = said[first].comment.text
-    result = read_values(text)
-    count = 1
-    while result is Unfinished.LIST and first + count < len(said):
-        longer = f"{text} {said[first + count].comment.text}"
-        result = read_values(longer)
+def _joined(said: Sequence[_Said]) -> tuple[Listed | None, int]:
+    """The values that the first comment begins, and how many comments they take."""
+    result, count = read_values(said[0].comment.text), 1
+    while result is Unfinished.LIST and count < min(len(said), MOST_JOINED):
+        result = read_values(_text(said[: count + 1]))
         if result is None:
-            return read_values(text, closing=True), count
-        text, count = longer, count + 1
-    return result, count
+            break
+        count += 1
+    if not isinstance(result, Listed) and read_values(_text(said[:count])) is Unfinished.LIST:
+        result = read_values(_text(said[:count]), closing=True)
+    return result if isinstance(result, Listed) else None, count
+
+
+def _text(said: Sequence[_Said]) -> str:
+    return " ".join(item.comment.text for item in said)
 
 
 def _read(said: Sequence[_Said], port: Node) -> PortNotes:
@@ -106,12 +104,9 @@ def _read(said: Sequence[_Said], port: Node) -> PortNotes:
     index = 0
     while index < len(said):
         item = said[index]
-        listed, count = _joined(said, index)
-        if listed is Unfinished.LIST:
-            text = " ".join(other.comment.text for other in said[index:])
-            listed = read_values(text, closing=True)
+        listed, count = _joined(said[index : index + MOST_JOINED])
         index += count
-        if isinstance(listed, Listed) and _is_plausible(listed, extents, of_dim=item.of_dim):
+        if listed is not None and _is_plausible(listed, extents, of_dim=item.of_dim):
             found.append((listed, item.comment.span))
             continue
         remark = " ".join(item.comment.text.split())

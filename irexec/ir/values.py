@@ -126,7 +126,7 @@ _ITEM = re.compile(
     rf"(?P<number>{_NUMBER})(?P<suffix>[fF]|[uU]?[lL]{{0,2}})(?![\w.])"
     r"|(?P<special>[-+]?(?:nan|inf(?:inity)?))(?!\w)"
     r"|(?P<bool>true|false)(?!\w)"
-    r"|(?P<quote>[\"'])(?P<string>.*?)(?P=quote)",
+    r"|(?P<quote>[\"'])(?P<string>(?s:.*?))(?P=quote)",
     re.IGNORECASE,
 )
 _GAP = re.compile(r"\s*")

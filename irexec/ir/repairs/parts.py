@@ -28,7 +28,7 @@ class Attribute:
     written: bool = True
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Comment:
     """A comment: its text without the marks, and its place with them."""
 
@@ -36,7 +36,7 @@ class Comment:
     span: Span
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Text:
     """Characters between tags."""
 
@@ -44,7 +44,7 @@ class Text:
     start: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Node:
     """An element. `span` is its start tag; `end` the offset behind its end tag; `at` its number when it is written out.
 
