@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.ops.elementwise import truncated
+from irexec.ops.elementwise import MANY, truncated
 from irexec.ops.half import narrow_half, widen_half
 from irexec.ops.operator import Array
 from irexec.ops.precision import is_float, is_narrow, widen
@@ -38,7 +38,6 @@ NF4_VALUES = np.array(
     ],
     np.float32,
 )
-_MANY = 1 << 10  # elements from which on half.py is faster than NumPy
 _NF4_BOUNDS = (NF4_VALUES[1:] + NF4_VALUES[:-1]) / 2
 
 
@@ -63,7 +62,7 @@ def cast(array: Array, source: ElementType, target: ElementType) -> Array:
 
 def _to_float(array: Array, target: ElementType) -> Array:
     assert target.dtype is not None
-    if array.size >= _MANY:
+    if array.size >= MANY:
         if target is F32 and array.dtype == np.float16:
             return widen_half(array)
         if target is F16 and array.dtype == np.float32:

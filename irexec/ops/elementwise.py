@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from irexec.ops.attributes import Alias
+from irexec.ops.half import narrow_half, widen_half
 from irexec.ops.operator import Array, ConstraintError
 from irexec.ops.precision import compute_dtype, is_float, narrow, widen
 
 AutoBroadcast = Literal["numpy", "none", "pdpd", "explicit"]
 """`explicit` is OpenVINO's second word for `none`: the pages do not name it, its reader takes it."""
 
+BroadcastAxis = Annotated[int, Alias("auto_broadcast.auto_broadcast_axis")]
+"""Under `pdpd`, the axis of `a` that the first axis of `b` goes along; -1: as far back as `b` reaches the end.
+
+No page of an operator has it, but OpenVINO writes it; left out it reads 0.
+"""
+
 BLOCK = 1 << 15
 """Elements per block: 128 KiB of f32, so that a block and its scratch arrays stay in the second-level cache."""
+
+MANY = 1 << 10
+"""Elements from which on half.py is faster than NumPy's own conversion."""
 
 Formula = Callable[[Array, Array, Array], object]
 """`formula(x, out, scratch)`: `out` may be `x` itself, so it is written by the last step that reads `x`."""
@@ -37,17 +48,15 @@ def blockwise(formula: Formula, x: Array, out: Array | None = None) -> Array:
     source, target = x.reshape(-1), result.reshape(-1)
     size = min(BLOCK, source.size)
     scratch = np.empty((3, size), dtype)
-    wide = None if dtype == x.dtype else np.empty(size, dtype)
     with np.errstate(all="ignore"):
         for start in range(0, source.size, BLOCK):
             part, place = source[start : start + BLOCK], target[start : start + BLOCK]
-            if wide is None:
+            if dtype == x.dtype:
                 formula(part, place, scratch[:, : part.size])
             else:
-                block = wide[: part.size]
-                block[...] = part
+                block = _widened(part)
                 formula(block, block, scratch[:, : part.size])
-                place[...] = block
+                place[...] = _narrowed(block, x.dtype)
     return result
 
 
@@ -96,30 +105,34 @@ def through_floats(function: Ufunc, x: Array, out: Array | None = None) -> Array
         return narrow(truncated(half_away(np.asarray(function(x.astype(np.float64)))), x.dtype), x.dtype, out)
 
 
-def aligned(a: Array, b: Array, mode: str, port: str = "b") -> Array:
-    """`b` in a shape that NumPy broadcasts against `a` as `mode` says.
+def aligned(a: Array, b: Array, mode: str, axis: int = 0, port: str = "b") -> Array:
+    """`b` in a shape that NumPy broadcasts against `a` as `mode` (and `axis`, see BroadcastAxis) says.
 
     Raises ConstraintError "broadcast" when the shapes do not fit.
     """
     if mode == "numpy" or a.shape == b.shape:
         return b
     if mode == "pdpd":
+        start = a.ndim - b.ndim if axis == -1 else axis
         shape = b.shape
-        while shape and shape[-1] == 1 and len(shape) > a.ndim:
+        while shape and shape[-1] == 1 and start + len(shape) > a.ndim:
             shape = shape[:-1]
-        if len(shape) <= a.ndim and all(y in (1, x) for x, y in zip(a.shape, shape, strict=False)):
-            return b.reshape(*shape, *[1] * (a.ndim - len(shape)))
+        after = a.ndim - start - len(shape)
+        if start >= 0 and after >= 0 and all(y in (1, x) for x, y in zip(a.shape[start:], shape, strict=False)):
+            return b.reshape(*shape, *[1] * after)
     raise ConstraintError(
         "broadcast", f"shapes {list(a.shape)} and {list(b.shape)} do not fit under {mode!r}", port=port
     )
 
 
-def broadcast_pair(function: Ufunc, a: Array, b: Array, mode: str, out: Array | None = None, **options: Any) -> Array:
+def broadcast_pair(
+    function: Ufunc, a: Array, b: Array, mode: str, axis: int = 0, out: Array | None = None, **options: Any
+) -> Array:
     """A NumPy function of two operands under auto_broadcast, computed as the element type itself.
 
     Raises ConstraintError "broadcast" when the shapes do not fit.
     """
-    b = aligned(a, b, mode)
+    b = aligned(a, b, mode, axis)
     try:
         with np.errstate(all="ignore"):
             return np.asarray(function(a, b, out=out, **options))
@@ -129,9 +142,25 @@ def broadcast_pair(function: Ufunc, a: Array, b: Array, mode: str, out: Array | 
         ) from None
 
 
-def wide_pair(function: Ufunc, a: Array, b: Array, mode: str, out: Array | None = None) -> Array:
+def wide_pair(function: Ufunc, a: Array, b: Array, mode: str, axis: int = 0, out: Array | None = None) -> Array:
     """As broadcast_pair, with narrow floats computed in f32 and rounded once."""
     if not is_float(a.dtype) or compute_dtype(a.dtype) == a.dtype:
-        return broadcast_pair(function, a, b, mode, out)
+        return broadcast_pair(function, a, b, mode, axis, out)
     with np.errstate(all="ignore"):
-        return narrow(broadcast_pair(function, widen(a), widen(b), mode), a.dtype, out)
+        result = broadcast_pair(function, _widened(a), _widened(b), mode, axis)
+        return narrow(_narrowed(result, a.dtype), a.dtype, out)
+
+
+def arithmetic_pair(function: Ufunc, a: Array, b: Array, mode: str, axis: int = 0, out: Array | None = None) -> Array:
+    """As wide_pair, for functions whose result NumPy rounds once by itself: the detour is only for speed."""
+    if a.dtype == np.float16 and max(a.size, b.size) >= MANY:
+        return wide_pair(function, a, b, mode, axis, out)
+    return broadcast_pair(function, a, b, mode, axis, out)
+
+
+def _widened(x: Array) -> Array:
+    return widen_half(x) if x.dtype == np.float16 and x.size >= MANY else widen(x)
+
+
+def _narrowed(x: Array, dtype: np.dtype[Any]) -> Array:
+    return narrow_half(x) if dtype == np.float16 and x.size >= MANY else x.astype(dtype)

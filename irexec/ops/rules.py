@@ -19,13 +19,21 @@ def same_as(port: int = 0) -> Callable[..., PartialShape]:
 
 
 def broadcast(
-    check: Check, a: TensorType, b: TensorType, *, auto_broadcast: str = "numpy", **attributes: Any
+    check: Check,
+    a: TensorType,
+    b: TensorType,
+    *,
+    auto_broadcast: str = "numpy",
+    auto_broadcast_axis: int = 0,
+    **attributes: Any,
 ) -> PartialShape:
-    """Two operands under `auto_broadcast`: numpy, pdpd (b aligned with a's first axes), none or explicit (equal)."""
-    return broadcast_shapes(check, a.shape, b.shape, auto_broadcast)
+    """Two operands under `auto_broadcast`: numpy, pdpd (b along a's axes from one on), none or explicit (equal)."""
+    return broadcast_shapes(check, a.shape, b.shape, auto_broadcast, axis=auto_broadcast_axis)
 
 
-def broadcast_shapes(check: Check, a: PartialShape, b: PartialShape, mode: str, port: str = "b") -> PartialShape:
+def broadcast_shapes(
+    check: Check, a: PartialShape, b: PartialShape, mode: str, port: str = "b", axis: int = 0
+) -> PartialShape:
     """The common shape of two operands; a breach of "broadcast" when there is none."""
     if mode == "numpy":
         shape = a.broadcast(b)
@@ -33,7 +41,7 @@ def broadcast_shapes(check: Check, a: PartialShape, b: PartialShape, mode: str, 
             check("broadcast", False, f"shapes {a} and {b} do not broadcast", port=port, found=str(b), allowed=str(a))
         return shape if shape is not None else PartialShape.dynamic()
     if mode == "pdpd":
-        return _pdpd(check, a, b, port)
+        return _pdpd(check, a, b, port, axis)
     merged = a.merge(b)
     if merged is None:
         message = f"shapes {a} and {b} differ, and auto_broadcast is {mode!r}"
@@ -42,14 +50,16 @@ def broadcast_shapes(check: Check, a: PartialShape, b: PartialShape, mode: str, 
     return merged
 
 
-def _pdpd(check: Check, a: PartialShape, b: PartialShape, port: str) -> PartialShape:
-    """PaddlePaddle's form: b's dimensions are aligned with a's from the first axis on; a decides the result."""
+def _pdpd(check: Check, a: PartialShape, b: PartialShape, port: str, axis: int) -> PartialShape:
+    """PaddlePaddle's form: b's dimensions go along a's from `axis` on (-1: to a's end); a decides the result."""
     if a.rank is None or b.rank is None:
         return a
     trimmed = list(b)
-    while trimmed and trimmed[-1] == 1 and len(trimmed) > a.rank:
+    start = a.rank - b.rank if axis == -1 else axis
+    while trimmed and trimmed[-1] == 1 and start + len(trimmed) > a.rank:
         trimmed.pop()
-    fits = len(trimmed) <= a.rank and all(y == 1 or x.compatible(y) for x, y in zip(a, trimmed, strict=False))
+    fits = 0 <= start <= a.rank - len(trimmed)
+    fits = fits and all(y == 1 or x.compatible(y) for x, y in zip(a[start:], trimmed, strict=False))
     check("broadcast", fits, f"{b} does not broadcast into {a}", port=port, found=str(b), allowed=str(a))
     return a
 

@@ -26,7 +26,7 @@ from irexec.ops.activation.formulas import (
 )
 from irexec.ops.elementwise import blockwise, result_like, through_floats, wide_pair
 from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
-from irexec.ops.precision import is_float
+from irexec.ops.precision import is_float, narrow
 from irexec.ops.rules import same_as
 from irexec.types import FLOATS, NUMERIC, PartialShape, TensorType
 
@@ -48,7 +48,10 @@ def clamp_1(x: T_NUMERIC, /, *, min: float, max: float, out: Array | None = None
         low = x.dtype.type(_bounded(min, math.ceil, bounds))
         high = x.dtype.type(_bounded(max, math.floor, bounds))
     result = result_like(x, out)
-    np.minimum(np.maximum(x, low, out=result), high, out=result)
+    if x.dtype.isbuiltin:
+        np.clip(x, low, high, out=result)
+    else:
+        np.minimum(np.maximum(x, low, out=result), high, out=result)
     return result
 
 
@@ -143,16 +146,15 @@ def prelu_1(data: T_NUMERIC, slope: T_NUMERIC, /, *, out: Array | None = None) -
         fits = False
     message = f"slope of shape {list(slope.shape)} does not broadcast into data of shape {list(data.shape)}"
     require("C1", fits, message, port="slope")
-    return wide_pair(_prelu, data, slope, "numpy", out)
+    return wide_pair(_prelu, data, slope, "numpy", out=out)
 
 
 def _prelu(data: Array, slope: Array, out: Array | None = None) -> Array:
-    result = np.asarray(np.multiply(data, slope))
-    np.copyto(result, data, where=data >= 0)
-    if out is None:
-        return result
-    np.copyto(out, result)
-    return out
+    if np.isfinite(slope).all():
+        below = np.asarray(np.multiply(np.minimum(data, 0), slope))
+        return np.asarray(np.add(np.maximum(data, 0), below, out=out))
+    # Infinity times the 0 that stands for the other half would be nan.
+    return narrow(np.where(data < 0, np.multiply(data, slope), data), data.dtype, out)
 
 
 def _channel(rank: int) -> int:

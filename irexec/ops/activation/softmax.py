@@ -5,6 +5,7 @@ Source: operation pages SoftMax-1, SoftMax-8, LogSoftmax-5.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias
 
@@ -61,10 +62,10 @@ def _along(rows: Rows, x: Array, axis: int, out: Array | None) -> Array:
         np.copyto(result, _along(rows, x, axis, None))
         return result
     # Rows along the last axis are cut as [count, length]; others as [before, length, after].
-    after = int(np.prod(x.shape[axis + 1 :]))
+    after = math.prod(x.shape[axis + 1 :])
     shape = (-1, x.shape[axis]) if after == 1 else (-1, x.shape[axis], after)
     source, target = x.reshape(shape), result.reshape(shape)
-    step = max(1, BLOCK // int(np.prod(shape[1:])))
+    step = max(1, BLOCK // math.prod(shape[1:]))
     scratch = np.empty((min(step, source.shape[0]), *shape[1:]), compute_dtype(x.dtype))
     with np.errstate(all="ignore"):
         for start in range(0, source.shape[0], step):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.elementwise import AutoBroadcast, broadcast_pair
+from irexec.ops.elementwise import AutoBroadcast, BroadcastAxis, broadcast_pair
 from irexec.ops.operator import Array, Elements, operator
 from irexec.ops.rules import broadcast, same_as
 from irexec.types import BOOLEAN, INTEGERS
@@ -19,21 +19,45 @@ T_INT: TypeAlias = Annotated[Array, Elements("T", INTEGERS)]
 
 
 @operator("BitwiseAnd", "opset13", shapes=broadcast, inplace=("a", "b"))
-def bitwise_and_13(a: T, b: T, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None) -> T:
+def bitwise_and_13(
+    a: T,
+    b: T,
+    /,
+    *,
+    auto_broadcast: AutoBroadcast = "numpy",
+    auto_broadcast_axis: BroadcastAxis = 0,
+    out: Array | None = None,
+) -> T:
     """The bits that a and b both have; booleans: a and b."""
-    return broadcast_pair(np.bitwise_and, a, b, auto_broadcast, out)
+    return broadcast_pair(np.bitwise_and, a, b, auto_broadcast, auto_broadcast_axis, out)
 
 
 @operator("BitwiseOr", "opset13", shapes=broadcast, inplace=("a", "b"))
-def bitwise_or_13(a: T, b: T, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None) -> T:
+def bitwise_or_13(
+    a: T,
+    b: T,
+    /,
+    *,
+    auto_broadcast: AutoBroadcast = "numpy",
+    auto_broadcast_axis: BroadcastAxis = 0,
+    out: Array | None = None,
+) -> T:
     """The bits that a or b has; booleans: a or b."""
-    return broadcast_pair(np.bitwise_or, a, b, auto_broadcast, out)
+    return broadcast_pair(np.bitwise_or, a, b, auto_broadcast, auto_broadcast_axis, out)
 
 
 @operator("BitwiseXor", "opset13", shapes=broadcast, inplace=("a", "b"))
-def bitwise_xor_13(a: T, b: T, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None) -> T:
+def bitwise_xor_13(
+    a: T,
+    b: T,
+    /,
+    *,
+    auto_broadcast: AutoBroadcast = "numpy",
+    auto_broadcast_axis: BroadcastAxis = 0,
+    out: Array | None = None,
+) -> T:
     """The bits that only one of a and b has; booleans: either, not both."""
-    return broadcast_pair(np.bitwise_xor, a, b, auto_broadcast, out)
+    return broadcast_pair(np.bitwise_xor, a, b, auto_broadcast, auto_broadcast_axis, out)
 
 
 @operator("BitwiseNot", "opset13", shapes=same_as(), inplace="data")
@@ -44,29 +68,41 @@ def bitwise_not_13(data: T, /, *, out: Array | None = None) -> T:
 
 @operator("BitwiseLeftShift", "opset15", shapes=broadcast)
 def bitwise_left_shift_15(
-    a: T_INT, b: T_INT, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None
+    a: T_INT,
+    b: T_INT,
+    /,
+    *,
+    auto_broadcast: AutoBroadcast = "numpy",
+    auto_broadcast_axis: BroadcastAxis = 0,
+    out: Array | None = None,
 ) -> T_INT:
     """a << b, modulo two to the power of the bits in T.
 
     The page leaves negative shifts and those as long as the type open: here they give 0, as if bits were pushed out.
     """
-    return _shift(np.left_shift, a, b, auto_broadcast, out)
+    return _shift(np.left_shift, a, b, auto_broadcast, auto_broadcast_axis, out)
 
 
 @operator("BitwiseRightShift", "opset15", shapes=broadcast)
 def bitwise_right_shift_15(
-    a: T_INT, b: T_INT, /, *, auto_broadcast: AutoBroadcast = "numpy", out: Array | None = None
+    a: T_INT,
+    b: T_INT,
+    /,
+    *,
+    auto_broadcast: AutoBroadcast = "numpy",
+    auto_broadcast_axis: BroadcastAxis = 0,
+    out: Array | None = None,
 ) -> T_INT:
     """a >> b; the sign is kept.
 
     The page leaves negative shifts and those as long as the type open: here they give 0, or -1 for negative a.
     """
-    return _shift(np.right_shift, a, b, auto_broadcast, out)
+    return _shift(np.right_shift, a, b, auto_broadcast, auto_broadcast_axis, out)
 
 
-def _shift(function: Any, a: Array, b: Array, mode: str, out: Array | None) -> Array:
+def _shift(function: Any, a: Array, b: Array, mode: str, axis: int, out: Array | None) -> Array:
     """NumPy's shifts, which push all bits out for counts that the type does not have."""
-    return broadcast_pair(function, a, b, mode, out)
+    return broadcast_pair(function, a, b, mode, axis, out)
 
 
 def _shift_count(rng: np.random.Generator, port: str, types: dict[str, Any], attributes: dict[str, Any]) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from irexec.ops.attributes import ReaderDefault
-from irexec.ops.elementwise import BLOCK, AutoBroadcast, aligned
+from irexec.ops.elementwise import BLOCK, AutoBroadcast, BroadcastAxis, aligned
 from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, rounded
 from irexec.ops.precision import compute_dtype
 from irexec.ops.rules import broadcast_shapes
@@ -35,6 +35,7 @@ def fake_quantize_1(
     *,
     levels: Annotated[int, Field(ge=2), ReaderDefault(0)],
     auto_broadcast: AutoBroadcast = "numpy",
+    auto_broadcast_axis: BroadcastAxis = 0,
     out: Array | None = None,
 ) -> T_F:
     """x, brought from [input_low, input_high] to one of `levels` values in [output_low, output_high].
@@ -44,11 +45,15 @@ def fake_quantize_1(
     """
     given = (input_low, input_high, output_low, output_high)
     dtype = compute_dtype(x.dtype)
-    limits = [_limit(x, a, name, auto_broadcast).astype(dtype) for name, a in zip(_LIMITS, given, strict=True)]
+    limits = [
+        _limit(x, a, name, auto_broadcast, auto_broadcast_axis).astype(dtype)
+        for name, a in zip(_LIMITS, given, strict=True)
+    ]
     result = np.empty(x.shape, x.dtype) if out is None else out
     if not result.flags.c_contiguous:
+        mode = {"auto_broadcast": auto_broadcast, "auto_broadcast_axis": auto_broadcast_axis}
         source = np.ascontiguousarray(x)
-        np.copyto(result, fake_quantize_1.kernel(source, *given, levels=levels, auto_broadcast=auto_broadcast))
+        np.copyto(result, fake_quantize_1.kernel(source, *given, levels=levels, **mode))
         return result
     lead = x.ndim
     while lead and all(a.shape[lead - 1] == 1 for a in limits):
@@ -66,11 +71,11 @@ def fake_quantize_1(
     return result
 
 
-def _limit(x: Array, limit: Array, port: str, mode: str) -> Array:
+def _limit(x: Array, limit: Array, port: str, mode: str, axis: int) -> Array:
     """A limit with as many axes as x. Raises ConstraintError C1."""
     try:
         if limit.size > 1 and limit.shape != x.shape:
-            limit = aligned(x, limit, mode, port)
+            limit = aligned(x, limit, mode, axis, port)
         limit = limit.reshape((1,) * x.ndim if limit.size == 1 else (*[1] * (x.ndim - limit.ndim), *limit.shape))
         if np.broadcast_shapes(x.shape, limit.shape) == x.shape:
             return limit
@@ -108,11 +113,13 @@ def _by_cases(x: Array, low: Array, high: Array, output_low: Array, output_high:
 
 
 @fake_quantize_1.shapes
-def _(check: Check, x: TensorType, *limits: TensorType, levels: int, auto_broadcast: str) -> PartialShape:
+def _(
+    check: Check, x: TensorType, *limits: TensorType, levels: int, auto_broadcast: str, auto_broadcast_axis: int
+) -> PartialShape:
     for port, limit in zip(_LIMITS, limits, strict=True):
         if auto_broadcast in ("none", "explicit") and limit.shape.is_static and _one(limit.shape.to_shape()):
             continue
-        fits = _broadcasts(x.shape, limit.shape, auto_broadcast)
+        fits = _broadcasts(x.shape, limit.shape, auto_broadcast, auto_broadcast_axis)
         message = f"{port} {limit.shape} does not broadcast into x {x.shape}"
         check("C1", fits, message, port=port, found=str(limit.shape), allowed=str(x.shape))
     return x.shape
@@ -122,7 +129,7 @@ def _one(shape: Sequence[int]) -> bool:
     return math.prod(shape) == 1
 
 
-def _broadcasts(x: PartialShape, limit: PartialShape, mode: str) -> bool:
+def _broadcasts(x: PartialShape, limit: PartialShape, mode: str, axis: int) -> bool:
     """Whether the limit may broadcast, and the result may have x's shape."""
     fits = True
 
@@ -131,4 +138,4 @@ def _broadcasts(x: PartialShape, limit: PartialShape, mode: str) -> bool:
         fits = fits and bool(condition)
         return bool(condition)
 
-    return broadcast_shapes(note, x, limit, mode).compatible(x) and fits
+    return broadcast_shapes(note, x, limit, mode, axis=axis).compatible(x) and fits

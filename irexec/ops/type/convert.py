@@ -41,8 +41,7 @@ def convert_1(
 
 @convert_1.shapes
 def _(check: Check, input: TensorType, *, destination_type: ElementType) -> PartialShape | TensorType:
-    _check_strings(check, input.element_type, destination_type, "destination_type")
-    return input.shape
+    return _converted(check, input, destination_type, "destination_type")
 
 
 @convert_1.specialize
@@ -59,9 +58,8 @@ def convert_like_1(data: T, like: T2, /, *, out: Array | None = None) -> T2:
 
 
 @convert_like_1.shapes
-def _(check: Check, data: TensorType, like: TensorType) -> PartialShape:
-    _check_strings(check, data.element_type, like.element_type, None)
-    return data.shape
+def _(check: Check, data: TensorType, like: TensorType) -> PartialShape | TensorType:
+    return _converted(check, data, like.element_type, None)
 
 
 @convert_like_1.specialize
@@ -79,9 +77,14 @@ def _for_types(types: NodeTypes, count: int) -> Callable[..., Array] | None:
     return lambda *inputs, out=None, **_: _into(cast(inputs[0], source, target), out)
 
 
-def _check_strings(check: Check, source: ElementType, target: ElementType, attribute: str | None) -> None:
+def _converted(check: Check, data: TensorType, target: ElementType, attribute: str | None) -> PartialShape | TensorType:
+    """The shape of the result; with its value where the kernel could not tell the type of a known one."""
+    source = data.element_type
     if source.is_dynamic or target.is_dynamic:
-        return
+        return data.shape
     message = f"{source} does not convert to {target}"
     allowed = "string" if source is STRING else "any type but string"
-    check("C1", castable(source, target), message, attribute=attribute, found=str(target), allowed=allowed)
+    fits = check("C1", castable(source, target), message, attribute=attribute, found=str(target), allowed=allowed)
+    if fits and data.value is not None and (source.is_carried or target.is_carried):
+        return TensorType(target, data.shape, cast(data.value, source, target))
+    return data.shape
