@@ -16,7 +16,8 @@ def slice_of(extent: int, start: int | None, stop: int | None, step: int, *, cla
     if clamp and step < 0 and start is not None:
         start = max(start, -extent)
     first, last, step = slice(start, stop, step).indices(extent)
-    return slice(first, None if last < 0 else last, step)
+    # A backward slice from before the first element is empty; -1 as a start would mean the last one.
+    return slice(0, 0, step) if first < 0 else slice(first, None if last < 0 else last, step)
 
 
 def sliced_length(extent: int, start: int | None, stop: int | None, step: int, *, clamp: bool = False) -> int:

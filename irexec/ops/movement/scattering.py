@@ -1,4 +1,4 @@
-"""What the scatter family shares around its engine: checked indices, shapes of updates, copies of data, open results."""
+"""What the scatter family shares around its engine: checked indices, updates shapes, copies of data, open results."""
 
 from __future__ import annotations
 

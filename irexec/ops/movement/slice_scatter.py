@@ -15,7 +15,7 @@ from irexec.ops.movement.combining import bits
 from irexec.ops.movement.scattering import check_updates, copied, delivered, enforce
 from irexec.ops.operator import Array, Check, Elements, operator
 from irexec.ops.rules import has_rank
-from irexec.ops.slicing import slice_of, sliced
+from irexec.ops.slicing import sliced
 from irexec.types import ANY, INTEGERS, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -73,7 +73,7 @@ def _region(data: Array, start: Array, stop: Array, step: Array, axes: Array | N
         return None
     region = [slice(None)] * rank
     for axis, first, last, by in zip(places, integers(start), integers(stop), steps, strict=True):
-        region[axis] = slice_of(data.shape[axis], first, last, by)
+        region[axis] = slice(first, last, by)
     return tuple(region)
 
 

@@ -1,0 +1,373 @@
+"""ScatterNDUpdate: the page's examples, each constraint, every type and reduction against a loop and OpenVINO."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.oracle import infer, openvino, run, tensor
+
+from irexec.ops.movement.scatter_nd_update import scatter_nd_update_4, scatter_nd_update_15
+from irexec.ops.operator import ConstraintError
+from irexec.types import BOOLEAN, F32, I32, I64, NF4, STRING, PartialShape, TensorType
+
+REDUCTIONS = ("none", "sum", "sub", "prod", "min", "max")
+NATIVE = ("f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
+NARROW = (np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.int4)
+BLOCK = [[1, 2, 3, 4], [5, 6, 7, 8], [8, 7, 6, 5], [4, 3, 2, 1]]
+
+
+def loop(data: np.ndarray, indices: np.ndarray, updates: np.ndarray, reduction: str) -> np.ndarray:
+    """The page's snippet: one entry after the other, at f32 for narrow floats, rounded at the end."""
+    wide = np.float32 if data.dtype in NARROW and data.dtype != ml_dtypes.int4 else data.dtype
+    wide = np.int32 if data.dtype == ml_dtypes.int4 else wide
+    out, updates = data.astype(wide), updates.astype(wide)
+    combine = {
+        "none": lambda x, y: y,
+        "sum": lambda x, y: x | y if data.dtype == bool else x + y,
+        "sub": lambda x, y: x ^ y if data.dtype == bool else x - y,
+        "prod": lambda x, y: x & y if data.dtype == bool else x * y,
+        "min": lambda x, y: np.where(y < x, y, x),
+        "max": lambda x, y: np.where(y > x, y, x),
+    }[reduction]
+    with np.errstate(all="ignore"):
+        for entry in np.ndindex(indices.shape[:-1]):
+            place = tuple(indices[entry])
+            out[place] = combine(out[place], updates[entry])
+        return out.astype(data.dtype)
+
+
+def some(rng: np.random.Generator, shape: Any, dtype: Any) -> np.ndarray:
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype.kind in "iu" and dtype.isbuiltin == 1:
+        return rng.integers(0, 256, np.prod(shape, dtype=int) * dtype.itemsize, np.uint8).view(dtype).reshape(shape)
+    values = rng.integers(-8, 8, shape) if dtype == ml_dtypes.int4 else rng.normal(size=shape)
+    return values.astype(dtype)
+
+
+def case(
+    rng: np.random.Generator, shape: tuple[int, ...], k: int, batch: tuple[int, ...], dtype: Any
+) -> list[np.ndarray]:
+    """data, indices with negative ones and (by the numbers) duplicates, updates."""
+    indices = np.empty((*batch, k), rng.choice([np.int32, np.int64]))
+    for axis in range(k):
+        indices[..., axis] = rng.integers(-shape[axis], shape[axis], batch)
+    return [some(rng, shape, dtype), indices, some(rng, (*batch, *shape[k:]), dtype)]
+
+
+def same(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def test_page_example_elements() -> None:
+    data = np.arange(1, 9, dtype=np.int32)
+    indices = np.array([[4], [3], [1], [7], [-2], [-4]])
+    # The page prints 4 at place 4, which both 9 and 14 are written to (-4 is 4).
+    result = run(scatter_nd_update_15, data, indices, np.arange(9, 15, dtype=np.int32))[0]
+    assert result.tolist() == [1, 11, 3, 10, 14, 6, 13, 12]
+
+
+@pytest.mark.parametrize("op", [scatter_nd_update_4, scatter_nd_update_15])
+def test_page_example_slices(op: Any) -> None:
+    other = BLOCK[2:] + BLOCK[:2]
+    data = np.array([BLOCK, BLOCK, other, other], np.float32)
+    updates = np.array([[[v] * 4 for v in (5, 6, 7, 8)], [[v] * 4 for v in (1, 2, 3, 4)]], np.float32)
+    result = run(op, data, np.array([[0], [2]]), updates)[0]
+    assert result.tolist() == [updates[0].tolist(), BLOCK, updates[1].tolist(), other]
+
+
+@pytest.mark.parametrize(
+    ("reduction", "dtype", "expected"),
+    [
+        ("none", np.float32, [50, 40, 20, 4]),
+        ("sum", np.float16, [61, 72, 23, 4]),
+        ("sub", np.int32, [-59, -68, -17, 4]),
+        ("prod", np.float32, [500, 2400, 60, 4]),
+    ],
+)
+def test_page_layers(reduction: str, dtype: Any, expected: list[int]) -> None:
+    """Layers 1 to 4 with indices in the shape [5,1] that they need; the page misprints the results of 1 and 4."""
+    data, updates = np.arange(1, 5).astype(dtype), np.arange(10, 60, 10).astype(dtype)
+    indices = np.array([[0], [2], [-3], [-3], [0]], np.int32)
+    assert run(scatter_nd_update_15, data, indices, updates, reduction=reduction)[0].tolist() == expected
+
+
+@pytest.mark.parametrize(("reduction", "printed"), [("none", [50, 20, 20, 4]), ("prod", [500, 3600, 40, 4])])
+def test_no_order_of_updates_gives_what_layers_1_and_4_print(reduction: str, printed: list[int]) -> None:
+    data, updates = np.arange(1, 5, dtype="f4"), np.arange(10, 60, 10, dtype="f4")
+    indices = np.array([[0], [2], [-3], [-3], [0]])
+    for order in map(list, itertools.permutations(range(5))):
+        result = scatter_nd_update_15(data, indices[order], updates[order], reduction=reduction)
+        assert result.tolist() != printed
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("dtype", [*NATIVE, bool, *NARROW], ids=lambda d: np.dtype(d).name)
+def test_is_the_loop(dtype: Any, reduction: str) -> None:
+    rng = np.random.default_rng(1)
+    for shape, k, batch in (
+        ((7,), 1, (5,)),
+        ((3, 4), 2, (30,)),
+        ((3, 4), 1, (2, 3)),
+        ((2, 3, 2), 1, ()),
+        ((2, 3, 4), 2, (3, 0)),
+        ((2, 0, 4), 1, (5,)),
+        ((4, 2), 0, (3,)),
+        ((100,), 1, (3,)),
+    ):
+        arrays = case(rng, shape, k, batch, dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = run(scatter_nd_update_15, *arrays, reduction=reduction)[0]
+        assert same(result, loop(*arrays, reduction)), (shape, k, batch)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16], ids=lambda d: np.dtype(d).name)
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_many_duplicates_are_taken_in_order_and_rounded_once(reduction: str, dtype: Any) -> None:
+    rng = np.random.default_rng(2)
+    data, updates = some(rng, (50, 3), dtype), some(rng, (4000, 3), dtype)
+    indices = rng.integers(-50, 50, (4000, 1))
+    if reduction == "prod":
+        updates = (updates.astype(np.float32) * 0.2 + 1).astype(dtype)
+    result = scatter_nd_update_15(data, indices, updates, reduction=reduction)
+    assert same(result, loop(data, indices, updates, reduction))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", np.float16, ml_dtypes.bfloat16], ids=lambda d: np.dtype(d).name)
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_nan_and_infinity_are_the_loops(reduction: str, dtype: Any) -> None:
+    """Under min and max NaN in data stays and NaN in updates does nothing, as in the page's snippet."""
+    rng = np.random.default_rng(3)
+    pool = np.array([np.nan, np.inf, -np.inf, -0.0, 1, -2])
+    for _ in range(20):
+        data, updates = rng.choice(pool, 6).astype(dtype), rng.choice(pool, 12).astype(dtype)
+        indices = rng.integers(0, 6, (12, 1))
+        result = scatter_nd_update_15(data, indices, updates, reduction=reduction).astype(np.float64)
+        np.testing.assert_array_equal(result, loop(data, indices, updates, reduction).astype(np.float64))
+
+
+def test_the_last_of_many_wins() -> None:
+    rng = np.random.default_rng(4)
+    indices, updates = rng.integers(0, 10, (100_000, 1)), np.arange(100_000, dtype=np.int32)
+    expected = [int(np.flatnonzero(indices[:, 0] == i)[-1]) for i in range(10)]
+    assert scatter_nd_update_15(np.zeros(10, np.int32), indices, updates).tolist() == expected
+    rows = np.repeat(updates[:, None], 3, 1)
+    assert scatter_nd_update_4(np.zeros((10, 3), np.int32), indices, rows)[:, 1].tolist() == expected
+
+
+def test_strings() -> None:
+    kind = np.dtypes.StringDType()
+    data, updates = np.array(["a", "b", "c"], kind), np.array(["x", "a long string, longer than sixteen bytes"], kind)
+    result = run(scatter_nd_update_15, data, np.array([[2], [2]]), updates)[0]
+    assert result.tolist() == ["a", "b", updates[1]] and data.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_one_element_updates_a_place_that_one_entry_names(shape: tuple[int, ...]) -> None:
+    result = run(scatter_nd_update_15, np.zeros((2, 3), "f4"), np.array([1, -1]), np.full(shape, 7, "f4"))[0]
+    assert result.tolist() == [[0, 0, 0], [0, 0, 7]]
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "max"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_out(reduction: str, dtype: Any) -> None:
+    """Into a buffer, one that is not contiguous, or data's own: the same result, and otherwise data stays."""
+    rng = np.random.default_rng(5)
+    data, indices, updates = case(rng, (6, 5), 1, (9,), dtype)
+    before, expected = data.copy(), loop(data, indices, updates, reduction)
+    for out in (np.empty_like(data), np.empty((5, 6), dtype).T, np.empty((6, 10), dtype)[:, ::2]):
+        assert scatter_nd_update_15(data, indices, updates, reduction=reduction, out=out) is out
+        assert same(out, expected) and same(data, before)
+    strided = np.asfortranarray(data)
+    assert same(scatter_nd_update_15(strided, indices, updates, reduction=reduction), expected)
+    assert scatter_nd_update_15(data, indices, updates, reduction=reduction, out=data[:]).base is data
+    assert same(data, expected)
+
+
+def test_shape_values_pass_through() -> None:
+    """Partly known values: object arrays."""
+    data = np.array([1, 2, 3], object)
+    assert scatter_nd_update_15(data, np.array([[1]]), np.array([7], object)).tolist() == [1, 7, 3]
+
+
+# Constraints, each in the rule and (where arrays can break it unseen by the rule) in the kernel.
+
+
+def breaches(op: Any, *types: TensorType, **attributes: Any) -> list[tuple[str | None, str | None, str]]:
+    return [(b.constraint, b.port, b.message) for b in infer(op, list(types), **attributes)[1]]
+
+
+def test_c1_data_has_a_rank() -> None:
+    assert breaches(scatter_nd_update_15, tensor(F32, ""), tensor(I32, "1,1"), tensor(F32, "1"))[0][:2] == (
+        "C1",
+        "data",
+    )
+    with pytest.raises(ConstraintError, match="data is a scalar"):
+        scatter_nd_update_15(np.float32(1)[...], np.zeros((1, 0), int), np.zeros(1, "f4"))
+
+
+def test_c2_indices_has_a_rank() -> None:
+    found = breaches(scatter_nd_update_15, tensor(F32, "3"), tensor(I32, ""), tensor(F32, "1"))
+    assert found[0][:2] == ("C2", "indices")
+
+
+@pytest.mark.parametrize(
+    ("op", "index", "text"),
+    [
+        (scatter_nd_update_15, 4, r"indices\[1, 0, 1\] is 4: allowed is \[-4, 3\]"),
+        (scatter_nd_update_15, -5, r"indices\[1, 0, 1\] is -5: allowed is \[-4, 3\]"),
+        (scatter_nd_update_4, 4, r"indices\[1, 0, 1\] is 4: allowed is \[0, 3\]"),
+        (scatter_nd_update_4, -1, r"indices\[1, 0, 1\] is -1: allowed is \[0, 3\]"),
+    ],
+)
+def test_c3_index_out_of_range(op: Any, index: int, text: str) -> None:
+    indices = np.zeros((2, 1, 2), np.int64)
+    indices[1, 0, 1] = index
+    with pytest.raises(ConstraintError, match=text) as caught:
+        op(np.zeros((9, 4), "f4"), indices, np.zeros((2, 1), "f4"))
+    assert (caught.value.constraint, caught.value.port, caught.value.details["found"]) == ("C3", "indices", str(index))
+    assert (caught.value.hint is not None) == (index == -1)
+    found = breaches(op, tensor(F32, "9,4"), tensor(I64, "2,1,2", indices), tensor(F32, "2,1"))
+    assert found == [("C3", "indices", caught.value.message)]
+
+
+def test_c3_counts_the_others() -> None:
+    with pytest.raises(ConstraintError, match=r"indices\[0, 0\] is 3: .*, and 1 more are outside"):
+        scatter_nd_update_15(np.zeros(3, "f4"), np.array([[3], [0], [-4]]), np.zeros(3, "f4"))
+    with pytest.raises(ConstraintError, match="the dimension is empty"):
+        scatter_nd_update_15(np.zeros((0, 2), "f4"), np.array([[0]]), np.zeros((1, 2), "f4"))
+
+
+def test_c4_too_many_indices() -> None:
+    types = tensor(F32, "4"), tensor(I32, "5"), tensor(F32, "5")
+    breach = infer(scatter_nd_update_15, list(types))[1][0]
+    assert (breach.constraint, breach.port) == ("C4", "indices")
+    assert breach.message == "indices.shape[-1] is 5 but data has rank 1"
+    assert breach.hint == "did you mean [5,1]?" and breach.repair == {"indices": (5, 1)}
+    with pytest.raises(ConstraintError, match=r"indices\.shape") as caught:
+        scatter_nd_update_15(np.zeros(4, "f4"), np.zeros(5, np.int32), np.zeros(5, "f4"))
+    assert caught.value.repair == {"indices": (5, 1)}
+    assert infer(scatter_nd_update_15, [types[0], types[1], tensor(F32, "6")])[1][0].repair is None
+
+
+@pytest.mark.parametrize("updates", ["3", "2,3,1", "2,4", "", "3,3"])
+def test_c5_updates_shape(updates: str) -> None:
+    breach = infer(scatter_nd_update_15, [tensor(F32, "5,3"), tensor(I32, "2,1"), tensor(F32, updates)])[1][0]
+    assert (breach.constraint, breach.port, breach.allowed) == ("C5", "updates", "[2,3]")
+    assert breach.repair == ({"updates": (2, 3)} if updates == "2,3,1" else None)
+    with pytest.raises(ConstraintError) as caught:
+        shape = PartialShape.parse(updates).to_shape()
+        scatter_nd_update_15(np.zeros((5, 3), "f4"), np.zeros((2, 1), int), np.zeros(shape, "f4"))
+    assert caught.value.constraint == "C5"
+
+
+def test_c5_suggests_the_axis_that_is_missing() -> None:
+    breach = infer(scatter_nd_update_15, [tensor(F32, "8,4"), tensor(I32, "2"), tensor(F32, "2,4")])[1][0]
+    assert breach.hint == "did you mean indices of shape [2,1]?" and breach.repair == {"indices": (2, 1)}
+
+
+def test_c6_reduction_needs_numbers() -> None:
+    for kind in (STRING, NF4):
+        types = tensor(kind, "3"), tensor(I32, "1,1"), tensor(kind, "1")
+        assert breaches(scatter_nd_update_15, *types, reduction="sum")[0][0] == "C6"
+        assert breaches(scatter_nd_update_15, *types) == []
+    strings = np.array(["a"], np.dtypes.StringDType())
+    with pytest.raises(ConstraintError, match="strings have no max"):
+        scatter_nd_update_15(strings, np.array([[0]]), strings, reduction="max")
+
+
+@pytest.mark.parametrize(
+    ("data", "indices", "updates"),
+    [("...", "2,1", "..."), ("?,3", "?,1", "?,3"), ("5,3", "...", "2,3"), ("5,3", "2,?", "9,9"), ("5,3", "2,1", "...")],
+)
+def test_dynamic_shapes(data: str, indices: str, updates: str) -> None:
+    types = tensor(BOOLEAN, data), tensor(I32, indices), tensor(BOOLEAN, updates)
+    outputs, found = infer(scatter_nd_update_15, list(types))
+    assert found == [] and outputs[0].shape == types[0].shape and outputs[0].element_type is BOOLEAN
+
+
+def test_open_results_are_named() -> None:
+    data, updates = np.arange(1, 5, dtype="f4"), np.array([10, 20, 30, 40, 50], "f4")
+    indices = np.array([[0], [2], [-3], [-3], [0]])
+    result = scatter_nd_update_15.opener(data, indices, updates)
+    assert result.slice_size == 1 and "2 places" in result.note
+    assert {row: np.ravel(c).tolist() for row, c in result.candidates.items()} == {0: [10, 50], 1: [30, 40]}
+    assert scatter_nd_update_15.opener(data, indices, updates, reduction="sum") is None
+    assert scatter_nd_update_4.opener(data, np.array([[0], [1], [1]]), np.array([1, 5, 5], "f4")) is None
+    slices = scatter_nd_update_4.opener(np.zeros((3, 2)), np.array([[1], [1]]), np.array([[1, 2], [3, 4]]))
+    assert slices.slice_size == 2 and [c.tolist() for c in slices.candidates[1]] == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("shapes", ["4;3,1", "4,5;20,2", "6,2;2,3,1", "3;9,1", "3,3;0,1", "3;1,0"])
+def test_drawn_indices_are_in_range_and_distinct(shapes: str) -> None:
+    data, indices = (tensor(I32, s) for s in shapes.split(";"))
+    drawn = scatter_nd_update_15.drawers["indices"](
+        np.random.default_rng(0), "indices", {"data": data, "indices": indices}, {}
+    )
+    assert drawn.dtype == np.int32 and drawn.shape == indices.shape.to_shape()
+    dims = data.shape.to_shape()[: drawn.shape[-1]]
+    assert (drawn >= 0).all() and (drawn < np.array(dims)).all()
+    entries = drawn.reshape(-1, drawn.shape[-1]) if drawn.size else drawn
+    if drawn.size and len(entries) <= np.prod(dims):
+        assert len(np.unique(entries, axis=0)) == len(entries)
+
+
+# OpenVINO, live.
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i4", "u1", np.float16, ml_dtypes.bfloat16], ids=lambda d: np.dtype(d).name)
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_agrees_with_openvino(dtype: Any, reduction: str) -> None:
+    """Without duplicates for narrow floats and u1, which OpenVINO rounds or saturates at each step."""
+    rng = np.random.default_rng(6)
+    for shape, k in (((5, 4), 2), ((5, 4, 3), 1), ((3, 2, 2, 3), 2)):
+        rank = len(shape)
+        if dtype in ("f4", "i4"):
+            data, indices, updates = case(rng, shape, k, (3, 2), dtype)
+        else:
+            rows = rng.choice(int(np.prod(shape[:k])), 4, replace=False)
+            indices = np.stack(np.unravel_index(rows, shape[:k]), -1)
+            data, updates = rng.integers(0, 9, shape).astype(dtype), rng.integers(0, 3, (4, *shape[k:])).astype(dtype)
+        if dtype == "i4":
+            data, updates = data % 100, updates % 100
+        if dtype == "u1" and reduction == "sub":
+            data = data + np.uint8(10)
+        ours = run(scatter_nd_update_15, data, indices, updates, reduction=reduction)[0]
+        theirs = openvino(scatter_nd_update_15, data, indices, updates, reduction=reduction)[0]
+        np.testing.assert_allclose(ours.astype("f8"), theirs.astype("f8"), rtol=1e-5, err_msg=str((rank, k)))
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_agrees_with_openvino_on_booleans(reduction: str) -> None:
+    """Without duplicates: OpenVINO's `sub` is no XOR when a place is named twice."""
+    rng = np.random.default_rng(7)
+    data, updates, indices = some(rng, 40, bool), some(rng, 30, bool), rng.permutation(40)[:30, None]
+    ours = run(scatter_nd_update_15, data, indices, updates, reduction=reduction)[0]
+    assert same(ours, openvino(scatter_nd_update_15, data, indices, updates, reduction=reduction)[0])
+
+
+@pytest.mark.parametrize("reduction", ["min", "max"])
+def test_agrees_with_openvino_on_nan(reduction: str) -> None:
+    data, updates = np.array([np.nan, 1, 2], "f4"), np.array([0, np.nan, 3, np.nan], "f4")
+    indices = np.array([[0], [1], [2], [2]])
+    ours = run(scatter_nd_update_15, data, indices, updates, reduction=reduction)[0]
+    np.testing.assert_array_equal(ours, openvino(scatter_nd_update_15, data, indices, updates, reduction=reduction)[0])
+
+
+def test_version_4_agrees_with_openvino() -> None:
+    rng = np.random.default_rng(8)
+    for shape, k in (((6, 4), 2), ((6, 4, 3), 1)):
+        rows = rng.choice(int(np.prod(shape[:k])), 4, replace=False)
+        indices = np.stack(np.unravel_index(rows, shape[:k]), -1)
+        data, updates = some(rng, shape, "f4"), some(rng, (4, *shape[k:]), "f4")
+        assert same(
+            run(scatter_nd_update_4, data, indices, updates)[0],
+            openvino(scatter_nd_update_4, data, indices, updates)[0],
+        )
