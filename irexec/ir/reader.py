@@ -6,7 +6,6 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from functools import partial
 from typing import Any, NamedTuple, TypeVar, cast
 
 from lxml import etree
@@ -54,7 +53,7 @@ def read_layers(source: Source, findings: Findings) -> list[Layer]:
     reader = _Reader(findings)
     if source.root.tag == "layer":
         return [reader.layer(source.root)]
-    return list(reader.items(source.root, "layer", reader.layer))
+    return list(reader.items(source.root, "layer", _Reader.layer))
 
 
 @contextmanager
@@ -156,14 +155,18 @@ class _Reader:
                 parts[section.field] = section.read(self, child)
         return parts, where
 
-    def items(self, element: etree._Element, tag: str, read_item: Callable[[etree._Element], T]) -> Iterator[T]:
+    def items(
+        self, element: etree._Element, tag: str, read_item: Callable[[_Reader, etree._Element], T]
+    ) -> tuple[T, ...]:
         """The children called `tag`, read; others are reported."""
         self._enter()
+        found = []
         for child in element:
             if child.tag == tag:
-                yield read_item(child)
+                found.append(read_item(self, child))
             else:
                 self._unknown_element(child, element.tag, (tag,))
+        return tuple(found)
 
     # Ports and edges
 
@@ -303,7 +306,7 @@ class _Section(NamedTuple):
 
 
 def _list(tag: str, read_item: Callable[[_Reader, etree._Element], Any]) -> Callable[[_Reader, etree._Element], Any]:
-    return lambda reader, element: tuple(reader.items(element, tag, partial(read_item, reader)))
+    return lambda reader, element: reader.items(element, tag, read_item)
 
 
 class _Sections:

@@ -156,7 +156,9 @@ def _port_ids(ports: tuple[Port, ...], layer: Layer, scope: Scope) -> None:
     seen: dict[int, Port] = {}
     last, ascending = -1, True
     for port in ports:
-        number = scope.whole(port.id, port.at, "id", "P001", "the port's id", layer=layer)
+        number = scope.numbers.get(port.id or "")
+        if number is None:
+            number = scope.whole(port.id, port.at, "id", "P001", "the port's id", layer=layer)
         if number is None:
             continue
         if number in seen:

@@ -23,7 +23,8 @@ class Scope:
         # Elements with an id that cannot be read or is not theirs alone: what follows from that is not reported.
         self.broken: set[int] = set()
         self._ports_of: dict[tuple[int, bool], dict[int, Port]] = {}
-        self._read: dict[str, int] = {}
+        # Unsigned integers that were read without a finding, by their text.
+        self.numbers: dict[str, int] = {}
 
     def whole(
         self,
@@ -38,7 +39,7 @@ class Scope:
         **details: Any,
     ) -> int | None:
         """An integer that says which or where. Adds `code` when there is none, N010 when it is not written plainly."""
-        value = None if text is None else self._read.get(text)
+        value = None if text is None else self.numbers.get(text)
         if value is not None:
             return value
         reading = whole(text, signed=signed)
@@ -46,7 +47,7 @@ class Scope:
         if text is not None and reading.strict is not None:
             # An unsigned integer may stand wherever a signed one may.
             if reading.strict >= 0:
-                self._read[text] = reading.strict
+                self.numbers[text] = reading.strict
             return value
         details |= {"at": At(element, attribute), "layer": None if layer is None else layer.ref, "attribute": attribute}
         if text is None:
@@ -80,7 +81,7 @@ class Scope:
         if found is None:
             found = self._ports_of[layer, is_output] = {}
             for port in ports:
-                number = self._read.get(port.id or "")
+                number = self.numbers.get(port.id or "")
                 if number is None:
                     number = whole(port.id).value
                 if number is not None:
