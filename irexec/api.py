@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irexec.diagnostics import IRError, Report
 from irexec.diagnostics.findings import At, Findings, Mode
-from irexec.engine import CompiledModel
 from irexec.graph.build import build
 from irexec.graph.model import Model
 from irexec.ir.reader import read
 from irexec.ir.source import Source
 from irexec.ir.weights import Weights
 from irexec.validate import infer_model
+
+if TYPE_CHECKING:
+    # The engine is imported when something is run: validation starts without it.
+    from irexec.engine import CompiledModel
 
 PathLike = str | os.PathLike[str]
 
@@ -93,6 +96,8 @@ def compile_model(model: Model | PathLike | bytes, device_name: str | None = Non
 
     Raises IRError like `read_model`.
     """
+    from irexec.engine import CompiledModel
+
     return CompiledModel(model if isinstance(model, Model) else read_model(model))
 
 
