@@ -51,6 +51,11 @@ def known_axis(check: Check, constraint: str, axis: TensorType, rank: int | None
     return found[0] if found else None
 
 
+def unreported(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:
+    """A Check that reports nothing, for what another check has reported."""
+    return condition is not False
+
+
 def one_element(check: Check, constraint: str, tensor: TensorType, port: str) -> bool:
     """In a rule: report an input that is neither a scalar nor a 1D tensor with one element."""
     shape = tensor.shape

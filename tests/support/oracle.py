@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,10 @@ def run(op: Operator, *arrays: np.ndarray | None, **attributes: Any) -> list[np.
         result = np.asarray(result)
         assert exact_type.shape.accepts(result.shape), f"{result.shape} against inferred {exact_type}"
         assert exact_type.element_type.dtype == result.dtype, f"{result.dtype} against inferred {exact_type}"
+    if op.signature.takes_out and len(results) == 1:
+        out = np.empty_like(results[0], order="C")
+        assert op(*arrays, **values, out=out) is out
+        np.testing.assert_array_equal(_plain(out), _plain(results[0]))
     for dynamic, exact_type in zip(loose, inferred, strict=False):
         assert dynamic.element_type in (exact_type.element_type, ElementType.by_name["dynamic"])
         assert dynamic.shape.compatible(exact_type.shape)
@@ -64,17 +69,28 @@ def _plain(array: Any) -> np.ndarray:
     return array.astype(np.int32) if array.dtype.name in ("int4", "uint4", "int2", "uint2") else array
 
 
-def layer_xml(op: Operator, arrays: list[np.ndarray], attributes: dict[str, Any], outputs: list[TensorType]) -> str:
-    """A whole IR v11 text: a Parameter per array, the operator, a Result per output."""
+def layer_xml(
+    op: Operator,
+    arrays: list[np.ndarray],
+    attributes: dict[str, Any],
+    outputs: list[TensorType],
+    fixed: Collection[int] = (),
+) -> str:
+    """A whole IR v11 text: a Parameter per array (a Const where `fixed`), the operator, a Result per output."""
     layers, edges = [], []
     ports = []
+    offset = 0
     for index, array in enumerate(arrays):
         kind = ElementType.of(array.dtype)
         dims = "".join(f"<dim>{d}</dim>" for d in array.shape)
         shape = ",".join(map(str, array.shape))
+        type, where = "Parameter", ""
+        if index in fixed:
+            type, where = "Const", f'offset="{offset}" size="{array.nbytes}"'
+            offset += array.nbytes
         layers.append(
-            f'<layer id="{index}" name="in{index}" type="Parameter" version="opset1">'
-            f'<data shape="{shape}" element_type="{kind.name}"/><output>'
+            f'<layer id="{index}" name="in{index}" type="{type}" version="opset1">'
+            f'<data shape="{shape}" element_type="{kind.name}" {where}/><output>'
             f'<port id="0" precision="{kind.port_name}">{dims}</port></output></layer>'
         )
         ports.append(f'<port id="{index}" precision="{kind.port_name}">{dims}</port>')
@@ -98,19 +114,23 @@ def layer_xml(op: Operator, arrays: list[np.ndarray], attributes: dict[str, Any]
     )
 
 
-def openvino(op: Operator, *arrays: np.ndarray, constants: bool = False, **attributes: Any) -> list[np.ndarray]:
+def openvino(
+    op: Operator, *arrays: np.ndarray, constants: bool = False, fixed: Collection[int] = (), **attributes: Any
+) -> list[np.ndarray]:
     """The same by OpenVINO's CPU plugin at f32 precision. `constants`: fold by the core's reference kernels instead.
 
+    `fixed`: positions of the inputs that are constants of the model, as axes and shapes mostly are.
     ml_dtypes arrays are passed as raw bits and come back as ml_dtypes arrays.
     """
     import openvino as ov
 
     values, _ = op.parse_attributes(attributes)
     inferred = op.infer([TensorType.of(a) for a in arrays], values)
-    model = ov.Core().read_model(layer_xml(op, list(arrays), attributes, inferred).encode(), b"")
-    tensors = [_tensor(a) for a in arrays]
+    weights = b"".join(np.ascontiguousarray(a).tobytes() for i, a in enumerate(arrays) if i in fixed)
+    model = ov.Core().read_model(layer_xml(op, list(arrays), attributes, inferred, fixed).encode(), weights)
+    tensors = [_tensor(a) for i, a in enumerate(arrays) if constants or i not in fixed]
     if constants:
-        node = next(o for o in model.get_ops() if o.get_type_name() not in ("Parameter", "Result"))
+        node = next(o for o in model.get_ops() if o.get_type_name() not in ("Parameter", "Constant", "Result"))
         results = [ov.Tensor(o.get_element_type(), ov.Shape([0])) for o in node.outputs()]
         results = [
             ov.Tensor(o.get_element_type(), ov.Shape([int(d) for d in t.shape.to_shape()]))
@@ -132,7 +152,7 @@ def _tensor(array: np.ndarray) -> Any:
     kind = ElementType.of(array.dtype)
     array = np.ascontiguousarray(array).reshape(array.shape)  # which makes 1D of a scalar
     if kind.name == "string":
-        return ov.Tensor(array.astype(str))
+        return ov.Tensor(np.array(array.tolist()).reshape(array.shape))
     if array.dtype.kind in "biuf" and array.dtype.isbuiltin == 1:
         return ov.Tensor(array)
     result = ov.Tensor(getattr(ov.Type, kind.name), ov.Shape(array.shape))

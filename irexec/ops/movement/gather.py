@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axis_of, drawn_below, filled, integers, into, known_axis, one_element
+from irexec.ops.axes import axis_of, drawn_below, filled, integers, into, known_axis, one_element, unreported
 from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
 from irexec.types import ANY, INTEGERS, PartialShape, TensorType
 
@@ -162,7 +162,7 @@ def _rule(
 def _in_range(
     check: Check, data: TensorType, indices: TensorType, axis: TensorType, *, batch_dims: int = 0
 ) -> PartialShape:
-    at = known_axis(lambda *_, **__: False, "C2", axis, data.rank, "axis")
+    at = known_axis(unreported, "C2", axis, data.rank, "axis")
     if at is not None and indices.value is not None and indices.value.size and data.shape[at].is_static:
         count = data.shape[at].value
         low, high = int(indices.value.min()), int(indices.value.max())

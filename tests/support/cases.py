@@ -1,0 +1,72 @@
+"""Arrays of every element type, and constraints that must be refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from irexec.ops.contents import find
+from irexec.ops.operator import Breach, ConstraintError, Operator
+from irexec.types import ElementType, TensorType
+from irexec.validate.propagate import propagate
+
+# One type of each kind that NumPy treats in its own way.
+KINDS = ("f32", "f16", "bf16", "f64", "i8", "u16", "i64", "u64", "boolean", "string", "f8e4m3", "i4")
+
+
+def the(type: str, version: int) -> Operator:
+    """An operator that must exist."""
+    op = find(type, f"opset{version}")
+    assert op is not None and op.opset == f"opset{version}"
+    return op
+
+
+def data(rng: np.random.Generator, kind: str, *shape: int) -> np.ndarray:
+    """Random small values of an element type."""
+    dtype = ElementType.by_name[kind].dtype
+    if kind == "string":
+        return rng.integers(0, 1000, shape).astype("U").astype(dtype).reshape(shape)
+    if kind == "boolean":
+        return rng.integers(0, 2, shape).astype(bool)
+    low = 0 if kind.startswith("u") else -7
+    return rng.integers(low, 8, shape).astype(np.float32).astype(dtype)
+
+
+def ints(*values: Any, dtype: Any = np.int64) -> np.ndarray:
+    """A 1D integer array."""
+    return np.array(values, dtype)
+
+
+def scalar(value: Any, dtype: Any = np.int64) -> np.ndarray:
+    return np.array(value, dtype)
+
+
+def broken(op: Operator, *inputs: np.ndarray | TensorType | None, **attributes: Any) -> set[str | None]:
+    """The constraints that the shape rule finds broken; arrays are constants."""
+    types = [TensorType.of(x) if isinstance(x, np.ndarray) else x for x in inputs]
+    values, problems = op.parse_attributes(attributes)
+    assert not problems, problems
+    breaches: list[Breach] = []
+    op.infer(types, values, breaches)
+    return {b.constraint for b in breaches}
+
+
+def refuses(op: Operator, constraint: str, *arrays: np.ndarray | None, **attributes: Any) -> None:
+    """Both the shape rule, on constants, and the kernel refuse the arrays under this constraint."""
+    assert constraint in broken(op, *arrays, **attributes)
+    values, _ = op.parse_attributes(attributes)
+    with pytest.raises(ConstraintError) as error:
+        op(*arrays, **values)
+    assert error.value.constraint == constraint
+
+
+def chain(op: Operator, *inputs: TensorType | np.ndarray | None, **attributes: Any) -> TensorType:
+    """The first output type with the values that inference knows, as the next operator sees it."""
+    types = [TensorType.of(x) if isinstance(x, np.ndarray) else x for x in inputs]
+    values, problems = op.parse_attributes(attributes)
+    breaches: list[Breach] = []
+    outputs = op.infer(types, values, breaches)
+    assert not problems and not breaches, (problems, breaches)
+    return propagate(op, types, values, outputs)[0]
