@@ -105,21 +105,24 @@ def _get_pool() -> _Pool:
 def parallel_for(count: int, function: Callable[[int], object]) -> None:
     """Call function(0) … function(count - 1), spread over the threads; returns when all are done.
 
-    The caller's thread takes its share. Inside of another parallel_for the calls just follow each other. The first
-    exception is raised, after the other threads have stopped.
+    The caller's thread takes its share. Inside of another parallel_for the calls just follow each other. NumPy warns of
+    nothing meanwhile. The first exception is raised, after the other threads have stopped.
     """
     workers = min(count, num_threads())
     if workers <= 1 or getattr(_local, "busy", False):
-        for index in range(count):
-            function(index)
+        with np.errstate(all="ignore"):
+            for index in range(count):
+                function(index)
         return
     remaining: Iterator[int] = iter(range(count))
 
     def work() -> None:
         _local.busy = True
         try:
-            for index in remaining:
-                function(index)
+            # Each thread has error settings of its own.
+            with np.errstate(all="ignore"):
+                for index in remaining:
+                    function(index)
         finally:
             _local.busy = False
 

@@ -1,0 +1,218 @@
+"""Einsum: sums of products, described by an equation on the labels of dimensions.
+
+Source: operation page Einsum-7.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import prod
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.matrix.product import multiply, product_shape
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, rounded
+from irexec.ops.products import settle, sum_dtype
+from irexec.types import NUMERIC, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+
+Labels = tuple[str, ...]
+_SUBSCRIPT = re.compile(r"[A-Za-z]*(\.\.\.[A-Za-z]*)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """The labels of each input and of the output; the ellipsis is the label `...`."""
+
+    inputs: tuple[Labels, ...]
+    output: Labels
+
+    @staticmethod
+    def parse(text: str) -> Equation:
+        """Read an equation in explicit or implicit mode. Raises ConstraintError C1 or C2."""
+        left, arrow, right = text.replace(" ", "").partition("->")
+        inputs = tuple(_labels(part, f"input {n}") for n, part in enumerate(left.split(",")))
+        seen = [label for labels in inputs for label in labels]
+        if not arrow:
+            once = sorted(label for label in set(seen) if seen.count(label) == 1 and label != "...")
+            return Equation(inputs, (*(["..."] if "..." in seen else []), *once))
+        output = _labels(right, "the output")
+        strange = sorted(set(output) - set(seen))
+        if strange:
+            raise ConstraintError("C2", f"the output has {', '.join(strange)}, which no input has")
+        if len(set(output)) < len(output):
+            raise ConstraintError("C2", f"the output {right!r} repeats a label")
+        return Equation(inputs, output)
+
+
+def _labels(part: str, where: str) -> Labels:
+    if not _SUBSCRIPT.match(part):
+        raise ConstraintError("C1", f"the subscript {part!r} of {where} is not letters with at most one ellipsis")
+    return tuple(re.findall(r"\.\.\.|[A-Za-z]", part))
+
+
+def _spread(labels: Labels, rank: int, port: str) -> Labels:
+    """The labels with the ellipsis written out, counted from its right end. Raises ConstraintError C4."""
+    covered = rank - len([label for label in labels if label != "..."])
+    if covered < 0 or (covered and "..." not in labels):
+        text = "".join(labels)
+        raise ConstraintError("C4", f"{port} has rank {rank}, its subscript {text!r} another", port=port)
+    dots = tuple(f".{n}" for n in reversed(range(covered)))
+    at = labels.index("...") if "..." in labels else len(labels)
+    return (*labels[:at], *dots, *labels[at + 1 :])
+
+
+@operator("Einsum", "opset7", tolerance=rounded(64))
+def einsum_7(*inputs: T, equation: str) -> T:
+    """Sums of products of `inputs`, over the labels that the output subscript of `equation` leaves out.
+
+    C1: subscripts are letters with at most one ellipsis. C2: the output's labels are labels of inputs, each once. C3:
+    there is one subscript per input. C4: a subscript covers its input's rank. C5: dimensions of one label, in one input,
+    are equal. C6: those of different inputs broadcast.
+    """
+    parsed = Equation.parse(equation)
+    if len(parsed.inputs) != len(inputs):
+        raise ConstraintError("C3", f"{len(parsed.inputs)} subscripts for {len(inputs)} inputs")
+    labels = [
+        _spread(part, x.ndim, f"inputs[{n}]") for n, (part, x) in enumerate(zip(parsed.inputs, inputs, strict=True))
+    ]
+    longest = max((sum(label[0] == "." for label in part) for part in labels), default=0)
+    dots = tuple(f".{n}" for n in reversed(range(longest)))
+    output = tuple(label for part in parsed.output for label in (dots if part == "..." else (part,)))
+    extents = _extents(labels, inputs)
+    declared = inputs[0].dtype
+    dtype = sum_dtype(declared, prod(extents.values()))
+    terms = [_Term.diagonal(x.astype(dtype, copy=False), part) for x, part in zip(inputs, labels, strict=True)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = terms[0]
+        for number, term in enumerate(terms[1:], 1):
+            later = set(output).union(*(t.labels for t in terms[number + 1 :]))
+            total = _contract(total, term, later)
+        result = total.summed(set(output)).ordered(output)
+        shape = tuple(extents[label] for label in output)
+    return settle(np.array(np.broadcast_to(result.array, shape)), declared)
+
+
+def _extents(labels: list[Labels], inputs: tuple[Array, ...]) -> dict[str, int]:
+    """The extent of each label. Raises ConstraintError C5 or C6."""
+    extents: dict[str, int] = {}
+    for number, (part, x) in enumerate(zip(labels, inputs, strict=True)):
+        here: dict[str, int] = {}
+        for label, extent in zip(part, x.shape, strict=True):
+            if here.setdefault(label, extent) != extent:
+                raise ConstraintError("C5", f"{label} is {here[label]} and {extent}", port=f"inputs[{number}]")
+        for label, extent in here.items():
+            known = extents.setdefault(label, extent)
+            if 1 not in (known, extent) and known != extent:
+                raise ConstraintError("C6", f"{label} is {known} and {extent}", port=f"inputs[{number}]")
+            extents[label] = extent if known == 1 else known
+    return extents
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """An operand whose axes carry labels, each once."""
+
+    array: Array
+    labels: Labels
+
+    @staticmethod
+    def diagonal(array: Array, labels: Labels) -> _Term:
+        """Labels that repeat take the diagonal."""
+        unique = tuple(dict.fromkeys(labels))
+        if len(unique) < len(labels):
+            numbers = {label: n for n, label in enumerate(unique)}
+            array = np.einsum(array, [numbers[label] for label in labels], list(range(len(unique))))
+        return _Term(array, unique)
+
+    def summed(self, keep: set[str]) -> _Term:
+        """Summed over the labels that are not in `keep`."""
+        axes = tuple(n for n, label in enumerate(self.labels) if label not in keep)
+        if not axes:
+            return self
+        return _Term(self.array.sum(axis=axes, dtype=self.array.dtype), tuple(x for x in self.labels if x in keep))
+
+    def ordered(self, labels: Labels) -> _Term:
+        """Axes in this order; a label that is missing becomes an axis of 1."""
+        have = [label for label in labels if label in self.labels]
+        array = self.array.transpose([self.labels.index(label) for label in have])
+        return _Term(array.reshape([array.shape[have.index(x)] if x in have else 1 for x in labels]), labels)
+
+
+def _contract(a: _Term, b: _Term, later: set[str]) -> _Term:
+    """The product of two terms, summed over the labels that nothing needs later: one stack of matrix products."""
+    a, b = a.summed(later | set(b.labels)), b.summed(later | set(a.labels))
+    shared = [label for label in a.labels if label in b.labels]
+    sizes_a, sizes_b = (dict(zip(t.labels, t.array.shape, strict=True)) for t in (a, b))
+    inner = tuple(x for x in shared if x not in later and sizes_a[x] == sizes_b[x])
+    # A label of extent 1 on one side only is summed on the other, where that is possible, and kept otherwise.
+    a, b = (
+        a.summed(set(a.labels) - _alone(shared, later, sizes_a, sizes_b)),
+        b.summed(set(b.labels) - _alone(shared, later, sizes_b, sizes_a)),
+    )
+    batch = tuple(x for x in shared if x not in inner and x in a.labels and x in b.labels)
+    left = tuple(x for x in a.labels if x not in batch and x not in inner)
+    right = tuple(x for x in b.labels if x not in batch and x not in inner)
+    x, y = a.ordered((*batch, *left, *inner)).array, b.ordered((*batch, *inner, *right)).array
+    n, m, k = len(batch), len(left), len(inner)
+    rows, depth, columns = prod(x.shape[n : n + m]), prod(x.shape[n + m :]), prod(y.shape[n + k :])
+    left_shape, right_shape = x.shape[n : n + m], y.shape[n + k :]
+    x, y = x.reshape(*x.shape[:n], rows, depth), y.reshape(*y.shape[:n], depth, columns)
+    target = np.empty(product_shape(x.shape, y.shape), x.dtype)
+    multiply(x, y, target)
+    labels = tuple(z for z in (*batch, *left, *right))
+    return _Term(target.reshape(*target.shape[:-2], *left_shape, *right_shape), labels).summed(later)
+
+
+def _alone(shared: list[str], later: set[str], here: dict[str, int], there: dict[str, int]) -> set[str]:
+    """Labels to sum here at once: nothing needs them later, and the other side has extent 1."""
+    return {x for x in shared if x not in later and here[x] != there[x] and there[x] == 1}
+
+
+@einsum_7.shapes
+def _(check: Check, *inputs: TensorType, equation: str) -> PartialShape:
+    try:
+        parsed = Equation.parse(equation)
+    except ConstraintError as error:
+        check(error.constraint, False, f"equation: {error.message}", attribute="equation", found=equation)
+        return PartialShape.dynamic()
+    count, given = len(parsed.inputs), len(inputs)
+    message = f"the equation has {count} subscripts for {given} inputs"
+    if not check("C3", count == given, message, attribute="equation", found=str(count), allowed=str(given)):
+        return PartialShape.dynamic()
+    extents: dict[str, Dimension] = {}
+    longest, complete = 0, True
+    for number, (part, tensor) in enumerate(zip(parsed.inputs, inputs, strict=True)):
+        port = f"inputs[{number}]"
+        if tensor.rank is None:
+            complete = complete and "..." not in part
+            continue
+        try:
+            labels = _spread(part, tensor.rank, port)
+        except ConstraintError as error:
+            check(error.constraint, False, error.message, port=port, found=str(tensor.rank), hint=error.hint)
+            return PartialShape.dynamic()
+        longest = max(longest, sum(label[0] == "." for label in labels))
+        _note(check, port, labels, tensor.shape, extents)
+    if not complete and "..." in parsed.output:
+        return PartialShape.dynamic()
+    dots = tuple(f".{n}" for n in reversed(range(longest)))
+    output = tuple(label for part in parsed.output for label in (dots if part == "..." else (part,)))
+    return PartialShape([extents.get(label, Dimension(-1)) for label in output])
+
+
+def _note(check: Check, port: str, labels: Labels, shape: PartialShape, extents: dict[str, Dimension]) -> None:
+    """Add one input's extents to those known by label (C5, C6)."""
+    here: dict[str, Dimension] = {}
+    for label, extent in zip(labels, shape, strict=True):
+        merged = here.get(label, extent).merge(extent)
+        if check("C5", merged is not None, f"{port}: {label} is {here.get(label)} and {extent}", port=port):
+            here[label] = merged or extent
+    for label, extent in here.items():
+        together = extents.get(label, extent).broadcast(extent)
+        message = f"{label} is {extents.get(label)} and, in {port}, {extent}"
+        if check("C6", together is not None, message, port=port, found=str(extent)) and together is not None:
+            extents[label] = together

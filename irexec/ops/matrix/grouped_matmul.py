@@ -1,0 +1,103 @@
+"""GroupedMatMul: one matrix product per group of rows.
+
+Source: operation GroupedMatMul-17 as OpenVINO 2026 has it: `mat_b` is stored transposed, `[G, N, K]`, and ranks 2 with
+2 are not supported. An earlier draft of the page had `[G, K, N]` and that third form. Rows behind the last offset
+belong to no group; their result is zero.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.matrix.product import multiply
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.products import settle, sum_dtype, summing_buffer
+from irexec.ops.rules import has_rank
+from irexec.types import INDICES, NUMERIC, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+T_IDX: TypeAlias = Annotated[Array, Elements("T_IDX", INDICES)]
+
+
+@operator("GroupedMatMul", "opset17", tolerance=rounded(64))
+def grouped_matmul_17(mat_a: T, mat_b: T, offsets: T_IDX | None = None, /, *, out: Array | None = None) -> T:
+    """Each group of rows of `mat_a` times its matrix of `mat_b` `[G, N, K]`, transposed.
+
+    `mat_a` is `[tokens, K]`, with `offsets` `[G]` the ends of the groups among the tokens; or `[G, M, K]`, without
+    offsets.
+
+    C1: mat_a has rank 2 or 3, mat_b rank 3. C2: both have the same K. C3: offsets are given exactly for rank 2. C4:
+    there are as many groups as mat_b has; offsets are 1D. C5: offsets do not fall, and stay within the tokens.
+    """
+    require("C1", mat_a.ndim in (2, 3) and mat_b.ndim == 3, f"the ranks are {mat_a.ndim} and {mat_b.ndim}")
+    message = f"mat_a has K = {mat_a.shape[-1]}, mat_b {mat_b.shape[-1]}"
+    require("C2", mat_a.shape[-1] == mat_b.shape[-1], message, port="mat_b")
+    message = f"mat_a has rank {mat_a.ndim}: offsets {'are missing' if offsets is None else 'may not be given'}"
+    require("C3", (offsets is None) == (mat_a.ndim == 3), message, port="offsets")
+    groups = mat_a.shape[0] if offsets is None else offsets.size
+    require("C4", groups == mat_b.shape[0], f"{groups} groups, {mat_b.shape[0]} in mat_b", port="mat_b")
+    dtype = sum_dtype(mat_a.dtype, mat_a.shape[-1])
+    a, b = mat_a.astype(dtype, copy=False), mat_b.astype(dtype, copy=False).swapaxes(1, 2)
+    target = summing_buffer((*a.shape[:-1], b.shape[2]), dtype, out)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if offsets is None:
+            multiply(a, b, target)
+        else:
+            start = 0
+            for group, stop in enumerate(_ends(offsets, a.shape[0])):
+                multiply(a[start:stop], b[group], target[start:stop])
+                start = stop
+            target[start:] = 0
+    return settle(target, mat_a.dtype, out)
+
+
+def _ends(offsets: Array, tokens: int) -> list[int]:
+    """Where each group stops. Raises ConstraintError C5."""
+    ends = [int(v) for v in offsets]
+    rising = ends == sorted(ends) and (not ends or (ends[0] >= 0 and ends[-1] <= tokens))
+    require("C5", rising, f"{ends} do not rise from 0 to at most {tokens}", port="offsets")
+    return ends
+
+
+@grouped_matmul_17.shapes
+def _(check: Check, mat_a: TensorType, mat_b: TensorType, offsets: TensorType | None) -> PartialShape:
+    fits = has_rank(check, "C1", mat_a, (2, 3), "mat_a") & has_rank(check, "C1", mat_b, 3, "mat_b")
+    if not fits or mat_a.rank is None:
+        return PartialShape.dynamic()
+    a, b = mat_a.shape, mat_b.shape if mat_b.rank is not None else PartialShape.dynamic(3)
+    message = f"mat_a has K = {a[-1]}, mat_b {b[2]}"
+    check("C2", a[-1].compatible(b[2]), message, port="mat_b", found=str(b[2]), allowed=str(a[-1]))
+    if len(a) == 3:
+        check("C3", offsets is None, "mat_a has rank 3: offsets may not be given", port="offsets")
+        message = f"mat_a has {a[0]} groups, mat_b {b[0]}"
+        check("C4", a[0].compatible(b[0]), message, port="mat_b", found=str(b[0]), allowed=str(a[0]))
+        return PartialShape([a[0].merge(b[0]) or a[0], a[1], b[1]])
+    if not check("C3", offsets is not None, "mat_a has rank 2: offsets are missing", port="offsets") or not offsets:
+        return PartialShape([a[0], b[1]])
+    if has_rank(check, "C4", offsets, 1, "offsets") and offsets.rank == 1:
+        groups = offsets.shape[0]
+        message = f"{groups} offsets for the {b[0]} groups of mat_b"
+        check("C4", groups.compatible(b[0]), message, port="offsets", found=str(groups), allowed=str(b[0]))
+    _check_values(check, offsets, a[0])
+    return PartialShape([a[0], b[1]])
+
+
+def _check_values(check: Check, offsets: TensorType, tokens: Dimension) -> None:
+    """C5 for known offsets."""
+    ends = offsets.ints
+    if not ends:
+        return
+    rising = ends == sorted(ends) and ends[0] >= 0 and (tokens.max is None or ends[-1] <= tokens.max)
+    message = f"offsets {ends} do not rise from 0 to at most {tokens}"
+    check("C5", rising, message, port="offsets", found=str(ends), allowed=f"0 to {tokens}, rising")
+
+
+@grouped_matmul_17.draw("offsets")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+    """Rising ends; the last one is the number of tokens."""
+    tokens = types["mat_a"].shape.to_shape()[0]
+    ends = np.sort(rng.integers(0, tokens + 1, types[port].shape.to_shape()))
+    ends[-1:] = tokens
+    return ends.astype(types[port].element_type.dtype)

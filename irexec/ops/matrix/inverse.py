@@ -1,0 +1,53 @@
+"""Inverse: the inverse, or its transpose, of square matrices.
+
+Source: operation page Inverse-14. Every type is computed in f32, as the page says. The page leaves open what a singular
+matrix gives; it is refused here.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.precision import narrow
+from irexec.types import FLOATS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+
+
+@operator("Inverse", "opset14", tolerance=rounded(256))
+def inverse_14(input: T, /, *, adjoint: bool = False) -> T:
+    """The inverse of each matrix in `input` `[..., N, N]`, transposed with `adjoint`, by LU decomposition in f32.
+
+    C1: the matrices are invertible. C2: input has rank 2 or more. C3: the last two extents are equal.
+    """
+    require("C2", input.ndim >= 2, f"input has rank {input.ndim}", port="input")
+    require("C3", input.shape[-1] == input.shape[-2], f"input has shape {input.shape}", port="input")
+    try:
+        inverse = np.linalg.inv(input.astype(np.float32, copy=False))
+    except np.linalg.LinAlgError:
+        raise ConstraintError("C1", "a matrix has no inverse: it is singular", port="input") from None
+    with np.errstate(over="ignore"):
+        return narrow(np.ascontiguousarray(inverse.swapaxes(-1, -2)) if adjoint else inverse, input.dtype)
+
+
+@inverse_14.shapes
+def _(check: Check, input: TensorType, *, adjoint: bool) -> PartialShape:
+    shape = input.shape
+    if not check("C2", len(shape) >= 2, f"input has rank {input.rank}, expected 2 or more", port="input"):
+        return shape
+    message = f"the matrices are {shape[-2]} by {shape[-1]}, expected square ones"
+    side = shape[-1].merge(shape[-2])
+    if not check("C3", side is not None, message, port="input", found=str(shape)) or side is None:
+        return shape
+    return shape.with_dim(-1, side).with_dim(-2, side)
+
+
+@inverse_14.draw("input")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array | None:
+    """Matrices with a heavy diagonal, which are invertible."""
+    shape = types[port].shape.to_shape()
+    matrices = rng.normal(size=shape) + 2 * shape[-1] * np.eye(shape[-1])
+    return matrices.astype(types[port].element_type.dtype)

@@ -1,0 +1,93 @@
+"""MatMul: the product of matrices, or of stacks of them.
+
+Source: operation page MatMul-1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.matrix.product import multiply, product_shape
+from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require, rounded
+from irexec.ops.products import settle, sum_dtype, summing_buffer
+from irexec.types import NUMERIC, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+
+
+@operator("MatMul", "opset1", tolerance=rounded(64))
+def matmul_1(a: T, b: T, /, *, transpose_a: bool = False, transpose_b: bool = False, out: Array | None = None) -> T:
+    """`a` `[..., M, K]` times `b` `[..., K, N]`; a vector is a row of `a` or a column of `b`, and leaves its axis out.
+
+    C1: both have rank 1 or more. C2: both have the same K, after transposition. C3: the leading axes broadcast.
+    """
+    require("C1", a.ndim > 0 and b.ndim > 0, "a scalar is no matrix", port="b" if a.ndim else "a")
+    left, right = _matrix(a, transpose_a, 0), _matrix(b, transpose_b, 1)
+    message = f"a has {left.shape[-1]} columns, b {right.shape[-2]} rows"
+    require("C2", left.shape[-1] == right.shape[-2], message, port="b")
+    shape = product_shape(left.shape, right.shape)
+    dtype = sum_dtype(a.dtype, left.shape[-1])
+    result_shape = (*shape[:-2], *(shape[-2:-1] if a.ndim > 1 else ()), *(shape[-1:] if b.ndim > 1 else ()))
+    target = summing_buffer(result_shape, dtype, out)
+    with np.errstate(over="ignore", invalid="ignore"):
+        multiply(left.astype(dtype, copy=False), right.astype(dtype, copy=False), target.reshape(shape))
+    return settle(target, a.dtype, out)
+
+
+def _matrix(x: Array, transposed: bool, side: int) -> Array:
+    """A vector as a row (side 0) or column (side 1); a transposed matrix as a view."""
+    if x.ndim == 1:
+        return x[:, None] if side else x[None]
+    return x.swapaxes(-1, -2) if transposed else x
+
+
+@matmul_1.specialize
+def _(types: NodeTypes) -> Callable[..., Array] | None:
+    """Constants of a type that does not sum in itself are converted once."""
+    declared = types.outputs[0].element_type.dtype
+    constants = [c if c is not None and c.ndim else None for c in types.constants]
+    known = next((c for c in constants if c is not None), None)
+    if declared is None or known is None:
+        return None
+    side = 0 if constants[0] is not None else 1
+    transposed = types.attributes["transpose_b" if side else "transpose_a"]
+    dtype = sum_dtype(declared, _matrix(known, transposed, side).shape[-2 if side else -1])
+    if dtype == declared:
+        return None
+    first, second = (None if c is None else c.astype(dtype) for c in constants)
+
+    def run(a: Array, b: Array, /, *, out: Array | None = None) -> Array:
+        left = a.astype(dtype) if first is None else first
+        right = b.astype(dtype) if second is None else second
+        return settle(matmul_1.kernel(left, right, **types.attributes), declared, out)
+
+    return run
+
+
+@matmul_1.shapes
+def _(check: Check, a: TensorType, b: TensorType, *, transpose_a: bool, transpose_b: bool) -> PartialShape:
+    for name, tensor in (("a", a), ("b", b)):
+        if not check("C1", tensor.rank != 0, f"{name} is a scalar", port=name, allowed="rank 1 or more"):
+            return PartialShape.dynamic()
+    if a.rank is None or b.rank is None:
+        return PartialShape.dynamic()
+    batch_a, rows, inner_a = _split(a.shape, transpose_a, 0)
+    batch_b, inner_b, columns = _split(b.shape, transpose_b, 1)
+    message = f"a has {inner_a} columns, b {inner_b} rows"
+    check("C2", inner_a.compatible(inner_b), message, port="b", found=str(inner_b), allowed=str(inner_a))
+    batch = batch_a.broadcast(batch_b)
+    check("C3", batch is not None, f"the leading axes {batch_a} and {batch_b} do not broadcast", port="b")
+    if batch is None:
+        batch = PartialShape.dynamic(max(len(batch_a), len(batch_b)))
+    return batch + [d for d, tensor in ((rows, a), (columns, b)) if tensor.rank != 1]
+
+
+def _split(shape: PartialShape, transposed: bool, side: int) -> tuple[PartialShape, Dimension, Dimension]:
+    """(leading axes, rows, columns) of one operand."""
+    if len(shape) == 1:
+        return PartialShape(()), *((shape[0], Dimension(1)) if side else (Dimension(1), shape[0]))
+    rows, columns = shape[-2], shape[-1]
+    return shape[:-2], *((columns, rows) if transposed else (rows, columns))

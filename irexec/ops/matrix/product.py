@@ -1,0 +1,58 @@
+"""The product of stacks of matrices, divided among the threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from irexec.ops.parallel import num_threads, parallel_for, split
+from irexec.ops.signature import Array
+
+# Below so many multiplications a product is not worth a second thread (and BLAS takes none of its own).
+SMALL = 1 << 18
+
+
+def multiply(a: Array, b: Array, out: Array) -> Array:
+    """`a` `[..., M, K]` times `b` `[..., K, N]` into `out` `[..., M, N]`, all of one dtype; leading axes broadcast."""
+    if b.ndim == 2 and a.ndim > 2 and a.flags.c_contiguous and out.flags.c_contiguous:
+        a, out_2d = a.reshape(-1, a.shape[-1]), out.reshape(-1, out.shape[-1])
+        multiply(a, b, out_2d)
+        return out
+    batch = out.shape[:-2]
+    rows, inner, columns = a.shape[-2], a.shape[-1], b.shape[-1]
+    threads = num_threads()
+    if threads == 1 or out.size * inner <= SMALL:
+        np.matmul(a, b, out=out)
+        return out
+    axis = max(range(len(batch)), key=batch.__getitem__, default=-1)
+    if axis >= 0 and batch[axis] >= threads:
+        from_end = axis - len(batch) - 2
+        pieces = split(batch[axis], threads)
+        parallel_for(
+            len(pieces),
+            lambda i: np.matmul(
+                _part(a, from_end, pieces[i]), _part(b, from_end, pieces[i]), out=_part(out, from_end, pieces[i])
+            ),
+        )
+    elif rows >= columns:
+        pieces = split(rows, threads, 8)
+        parallel_for(len(pieces), lambda i: np.matmul(_part(a, -2, pieces[i]), b, out=_part(out, -2, pieces[i])))
+    else:
+        pieces = split(columns, threads, 16)
+        parallel_for(len(pieces), lambda i: np.matmul(a, _part(b, -1, pieces[i]), out=_part(out, -1, pieces[i])))
+    return out
+
+
+def _part(array: Array, axis: int, span: tuple[int, int]) -> Array:
+    """A range along an axis counted from the end; the whole array where that axis broadcasts."""
+    if array.ndim < -axis or (axis < -2 and array.shape[axis] == 1):
+        return array
+    place: Any = (..., slice(*span), *[slice(None)] * (-axis - 1))
+    part: Array = array[place]
+    return part
+
+
+def product_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a product of stacks of matrices."""
+    return (*np.broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1])

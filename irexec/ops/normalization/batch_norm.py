@@ -1,0 +1,138 @@
+"""BatchNormInference: each channel normalized by a given mean and variance, scaled and shifted.
+
+Source: operation pages BatchNormInference-1, BatchNormInference-5. The page of version 1 has `data` first; files of
+version 1 have gamma and beta before it. Both orders are taken: data alone has more than one axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from irexec.ops.normalization.statistics import in_blocks
+from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require, rounded
+from irexec.ops.precision import compute_dtype
+from irexec.ops.products import settle, summing_buffer
+from irexec.ops.rules import has_rank
+from irexec.types import FLOATS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+Epsilon: TypeAlias = Annotated[float, Field(ge=0)]
+
+
+@operator("BatchNormInference", "opset5", inplace="data", tolerance=rounded(64))
+def batch_norm_inference_5(
+    data: T, gamma: T, beta: T, mean: T, variance: T, /, *, epsilon: Epsilon, out: Array | None = None
+) -> T:
+    """`gamma` * (`data` - `mean`) / sqrt(`variance` + `epsilon`) + `beta`, per channel, the second axis of `data`.
+
+    C1: data has rank 2 or more. C2: it has a channel or more. C3: gamma, beta, mean and variance are 1D. C4: they have
+    one value per channel.
+    """
+    require("C1", data.ndim >= 2, f"data has rank {data.ndim}", port="data")
+    for name, values in (("gamma", gamma), ("beta", beta), ("mean", mean), ("variance", variance)):
+        message = f"{name} has shape {values.shape}, data {data.shape[1]} channels"
+        require("C4", values.shape == (data.shape[1],), message, port=name)
+    factor, term = _line(gamma, beta, mean, variance, epsilon)
+    return _along_channels(data, factor, term, out)
+
+
+def _line(gamma: Array, beta: Array, mean: Array, variance: Array, epsilon: float) -> tuple[Array, Array]:
+    """The factor and the term of each channel, in the dtype of the computation."""
+    dtype = compute_dtype(gamma.dtype)
+    gamma, beta, mean, variance = (v.astype(dtype, copy=False) for v in (gamma, beta, mean, variance))
+    with np.errstate(all="ignore"):
+        factor = gamma / np.sqrt(variance + dtype.type(epsilon))
+        return factor, beta - mean * factor
+
+
+def _along_channels(data: Array, factor: Array, term: Array, out: Array | None) -> Array:
+    target = summing_buffer(data.shape, factor.dtype, out)
+    rows = data.shape[0] * data.shape[1]
+    factors, terms = (np.tile(v, data.shape[0])[:, None] for v in (factor, term))
+    x, y = data.reshape(rows, -1) if data.size else data, target.reshape(rows, -1) if data.size else target
+
+    def block(part: slice) -> None:
+        np.multiply(x[part], factors[part], out=y[part])
+        np.add(y[part], terms[part], out=y[part])
+
+    if data.size:
+        with np.errstate(all="ignore"):
+            in_blocks(rows, data.nbytes, block)
+    return settle(target, data.dtype, out)
+
+
+@operator("BatchNormInference", "opset1", tolerance=rounded(64))
+def batch_norm_inference_1(
+    gamma: T, beta: T, data: T, mean: T, variance: T, /, *, epsilon: Epsilon, out: Array | None = None
+) -> T:
+    """BatchNormInference-5 with the inputs in another order, or in the same. Constraints as there."""
+    if gamma.ndim > 1:
+        data, gamma, beta = gamma, beta, data
+    return np.asarray(batch_norm_inference_5(data, gamma, beta, mean, variance, epsilon=epsilon, out=out))
+
+
+@batch_norm_inference_5.specialize
+def _(types: NodeTypes) -> Callable[..., Array] | None:
+    """Constant parameters are turned into a factor and a term once."""
+    gamma, beta, mean, variance = types.constants[1:]
+    if gamma is None or beta is None or mean is None or variance is None:
+        return None
+    factor, term = _line(gamma, beta, mean, variance, types.attributes["epsilon"])
+
+    def run(
+        data: Array, gamma: Array, beta: Array, mean: Array, variance: Array, /, *, out: Array | None = None
+    ) -> Array:
+        return _along_channels(data, factor, term, out)
+
+    return run
+
+
+@batch_norm_inference_5.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    gamma: TensorType,
+    beta: TensorType,
+    mean: TensorType,
+    variance: TensorType,
+    *,
+    epsilon: float,
+) -> PartialShape:
+    channels = Dimension(-1)
+    fits = check(
+        "C1", data.rank is None or data.rank >= 2, f"data has rank {data.rank}, expected 2 or more", port="data"
+    )
+    if fits and data.rank is not None:
+        channels = data.shape[1]
+        check("C2", channels.max != 0, "data has no channel", port="data")
+    for name, tensor in (("gamma", gamma), ("beta", beta), ("mean", mean), ("variance", variance)):
+        if not has_rank(check, "C3", tensor, 1, name) or tensor.rank is None:
+            continue
+        merged = channels.merge(tensor.shape[0])
+        message = f"{name} has {tensor.shape[0]} values for {channels} channels"
+        check("C4", merged is not None, message, port=name, found=str(tensor.shape[0]), allowed=str(channels))
+        channels = merged or channels
+    return data.shape.with_dim(1, channels) if fits and data.rank is not None else data.shape
+
+
+@batch_norm_inference_1.shapes
+def _(
+    check: Check,
+    gamma: TensorType,
+    beta: TensorType,
+    data: TensorType,
+    mean: TensorType,
+    variance: TensorType,
+    *,
+    epsilon: float,
+) -> PartialShape:
+    if gamma.rank is not None and gamma.rank > 1:
+        data, gamma, beta = gamma, beta, data
+    rule = batch_norm_inference_5.rule
+    assert rule is not None
+    shape: PartialShape = rule(check, data, gamma, beta, mean, variance, epsilon=epsilon)
+    return shape

@@ -1,0 +1,38 @@
+"""GRN: division by the Euclidean norm across channels.
+
+Source: operation page GRN-1.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.precision import compute_dtype
+from irexec.ops.products import settle, summing_buffer
+from irexec.ops.rules import has_rank
+from irexec.types import FLOATS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+
+
+@operator("GRN", "opset1", inplace="data", tolerance=rounded(16))
+def grn_1(data: T, /, *, bias: float, out: Array | None = None) -> T:
+    """`data` `[N, C, ...]` / sqrt(sum of squares across the channels + `bias`).
+
+    C1: data has rank 2, 3 or 4.
+    """
+    require("C1", 2 <= data.ndim <= 4, f"data has rank {data.ndim}, expected 2, 3 or 4", port="data")
+    dtype = compute_dtype(data.dtype)
+    x = data.astype(dtype, copy=False)
+    with np.errstate(all="ignore"):
+        norm = np.sqrt(np.square(x).sum(axis=1, keepdims=True, dtype=dtype) + dtype.type(bias))
+        return settle(np.divide(x, norm, out=summing_buffer(data.shape, dtype, out)), data.dtype, out)
+
+
+@grn_1.shapes
+def _(check: Check, data: TensorType, *, bias: float) -> PartialShape:
+    has_rank(check, "C1", data, (2, 3, 4), "data")
+    return data.shape

@@ -1,0 +1,77 @@
+"""GroupNormalization: mean-variance normalization per group of channels, then a scale and a bias per channel.
+
+Source: operation page GroupNormalization-12.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import Positive
+from irexec.ops.normalization.statistics import in_blocks, normalize_rows
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.precision import compute_dtype
+from irexec.ops.products import settle, summing_buffer
+from irexec.ops.rules import has_rank
+from irexec.types import FLOATS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+
+
+@operator("GroupNormalization", "opset12", inplace="data", tolerance=rounded(64))
+def group_normalization_12(
+    data: T, scale: T, bias: T, /, *, num_groups: Positive, epsilon: float, out: Array | None = None
+) -> T:
+    """`scale` * (`data` - mean) / sqrt(variance + `epsilon`) + `bias`, statistics per image and group of channels.
+
+    C1: num_groups is at most the number of channels, and divides it. C2: data has rank 2 or more. C3: scale is 1D, with
+    one value per channel. C4: so is bias.
+    """
+    require("C2", data.ndim >= 2, f"data has rank {data.ndim}, expected 2 or more", port="data")
+    batch, channels = data.shape[:2]
+    require("C1", channels % num_groups == 0, f"{channels} channels make no {num_groups} equal groups", port="data")
+    require("C3", scale.shape == (channels,), f"scale has shape {scale.shape}, expected [{channels}]", port="scale")
+    require("C4", bias.shape == (channels,), f"bias has shape {bias.shape}, expected [{channels}]", port="bias")
+    dtype = compute_dtype(data.dtype)
+    target = summing_buffer(data.shape, dtype, out)
+    if not data.size:
+        return settle(target, data.dtype, out)
+    per_group = channels // num_groups
+    x = data.astype(dtype, copy=False).reshape(batch * num_groups, -1)
+    y = target.reshape(batch * num_groups, -1)
+    factors, terms = (np.tile(v.astype(dtype).reshape(num_groups, per_group, 1), (batch, 1, 1)) for v in (scale, bias))
+
+    def block(groups: slice) -> None:
+        normalize_rows(x[groups], y[groups], lambda squares: np.sqrt(squares + dtype.type(epsilon)))
+        planes = y[groups].reshape(-1, per_group, y.shape[1] // per_group)
+        np.multiply(planes, factors[groups], out=planes)
+        np.add(planes, terms[groups], out=planes)
+
+    with np.errstate(all="ignore"):
+        in_blocks(len(x), x.nbytes, block)
+        return settle(target, data.dtype, out)
+
+
+@group_normalization_12.shapes
+def _(
+    check: Check, data: TensorType, scale: TensorType, bias: TensorType, *, num_groups: int, epsilon: float
+) -> PartialShape:
+    channels = Dimension(-1)
+    fits = check(
+        "C2", data.rank is None or data.rank >= 2, f"data has rank {data.rank}, expected 2 or more", port="data"
+    )
+    if fits and data.rank is not None:
+        channels = data.shape[1]
+    for constraint, name, tensor in (("C3", "scale", scale), ("C4", "bias", bias)):
+        if not has_rank(check, constraint, tensor, 1, name) or tensor.rank is None:
+            continue
+        merged = channels.merge(tensor.shape[0])
+        message = f"{name} has {tensor.shape[0]} values for {channels} channels"
+        check(constraint, merged is not None, message, port=name, found=str(tensor.shape[0]), allowed=str(channels))
+        channels = merged or channels
+    divides = channels.is_dynamic or (channels.min % num_groups == 0 and channels.min >= num_groups)
+    message = f"{channels} channels make no {num_groups} equal groups"
+    check("C1", divides, message, attribute="num_groups", found=str(num_groups), allowed=f"a divisor of {channels}")
+    return data.shape.with_dim(1, channels) if fits and data.rank is not None else data.shape

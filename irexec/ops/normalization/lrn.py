@@ -1,0 +1,67 @@
+"""LRN: local response normalization.
+
+Source: operation page LRN-1. A region of even size reaches size / 2 to both sides on the page, (size - 1) / 2 in
+OpenVINO; the page is followed, and divides by size ** len(axes) all the same.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import Positive
+from irexec.ops.normalization.mvn import draw_axes
+from irexec.ops.normalization.statistics import check_axes
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.precision import compute_dtype
+from irexec.ops.products import settle
+from irexec.ops.rules import has_rank
+from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+
+
+@operator("LRN", "opset1", tolerance=rounded(64))
+def lrn_1(data: T, axes: T_IND, /, *, alpha: float, beta: float, bias: float, size: Positive) -> T:
+    """`data` / (`bias` + `alpha` / size ** len(`axes`) * sum of squares in the region around each element) ** `beta`.
+
+    C1: axes is 1D. C2: its values are in [-rank, rank - 1]. C3: none comes twice.
+    """
+    places = axes.reshape(-1).tolist()
+    for axis in places:
+        require("C2", -data.ndim <= axis < data.ndim, f"axis {axis} is outside [{-data.ndim}, {data.ndim - 1}]")
+    dtype = compute_dtype(data.dtype)
+    x = data.astype(dtype, copy=False)
+    with np.errstate(all="ignore"):
+        total = x * x
+        for axis in {a % data.ndim for a in places}:
+            total = _region(total, axis, size // 2)
+        total *= dtype.type(alpha / float(size) ** len(places))
+        total += dtype.type(bias)
+        np.power(total, dtype.type(beta), out=total)
+        return settle(np.divide(x, total, out=total), data.dtype)
+
+
+def _region(x: Array, axis: int, reach: int) -> Array:
+    """Sums over the elements up to `reach` away along an axis."""
+    moved = np.moveaxis(x, axis, 0)
+    extent = len(moved)
+    total = moved.copy()
+    for step in range(1, min(reach, extent - 1) + 1):
+        total[:-step] += moved[step:]
+        total[step:] += moved[:-step]
+    return np.moveaxis(total, 0, axis)
+
+
+@lrn_1.shapes
+def _(check: Check, data: TensorType, axes: TensorType, **attributes: Any) -> PartialShape:
+    has_rank(check, "C1", axes, 1, "axes")
+    check_axes(check, "C2", axes.ints, data.rank, "C3", port="axes")
+    return data.shape
+
+
+@lrn_1.draw("axes")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+    return draw_axes(rng, types[port], types["data"])

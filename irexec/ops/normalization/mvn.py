@@ -1,0 +1,103 @@
+"""MVN: mean-variance normalization.
+
+Source: operation pages MVN-1 (introduced in opset2), MVN-6. Both print a sum of squares for the variance; its mean is
+meant, and is what OpenVINO computes. OpenVINO writes eps_mode in capitals, the page in small letters: both are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.normalization.statistics import check_axes, normalize
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.precision import compute_dtype
+from irexec.ops.products import settle, summing_buffer
+from irexec.ops.rules import has_rank
+from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+
+
+@operator("MVN", "opset2", inplace="data", tolerance=rounded(64))
+def mvn_1(
+    data: T,
+    /,
+    *,
+    across_channels: bool = False,
+    reduction_axes: tuple[int, ...] = (),
+    normalize_variance: bool,
+    eps: float,
+    out: Array | None = None,
+) -> T:
+    """`data` less its mean over `reduction_axes`, divided by its deviation with `normalize_variance`.
+
+    Without reduction_axes these are all axes but the batch (`across_channels`), or all but batch and channel.
+
+    C1: reduction_axes are in [-rank, rank - 1]. C2: none comes twice.
+    """
+    axes = reduction_axes or tuple(range(1 if across_channels else 2, data.ndim))
+    return _normalized(data, axes, normalize_variance, eps, True, out)
+
+
+@operator("MVN", "opset6", inplace="data", tolerance=rounded(64))
+def mvn_6(
+    data: T,
+    axes: T_IND,
+    /,
+    *,
+    normalize_variance: bool,
+    eps: float,
+    eps_mode: Literal["inside_sqrt", "outside_sqrt", "INSIDE_SQRT", "OUTSIDE_SQRT"],
+    out: Array | None = None,
+) -> T:
+    """`data` less its mean over `axes`, divided by its deviation with `normalize_variance`; `eps` as `eps_mode` says.
+
+    C1: axes is 1D. C2: its values are in [-rank, rank - 1].
+    """
+    return _normalized(data, axes.reshape(-1).tolist(), normalize_variance, eps, eps_mode.lower() == "inside_sqrt", out)
+
+
+def _normalized(data: Array, axes: Sequence[int], variance: bool, eps: float, inside: bool, out: Array | None) -> Array:
+    for axis in axes:
+        require("C2", -data.ndim <= axis < data.ndim, f"axis {axis} is outside [{-data.ndim}, {data.ndim - 1}]")
+    dtype = compute_dtype(data.dtype)
+    target = summing_buffer(data.shape, dtype, out)
+
+    def deviation(squares: Array) -> Array:
+        root: Array = np.sqrt(squares + dtype.type(eps)) if inside else np.sqrt(squares) + dtype.type(eps)
+        return root
+
+    chosen: Callable[[Array], Array] | None = deviation if variance else None
+    with np.errstate(all="ignore"):
+        normalize(data.astype(dtype, copy=False), [a % data.ndim for a in axes], target, chosen)
+        return settle(target, data.dtype, out)
+
+
+@mvn_1.shapes
+def _(check: Check, data: TensorType, *, reduction_axes: Sequence[int], **attributes: Any) -> PartialShape:
+    check_axes(check, "C1", reduction_axes, data.rank, "C2", attribute="reduction_axes")
+    return data.shape
+
+
+@mvn_6.shapes
+def _(check: Check, data: TensorType, axes: TensorType, **attributes: Any) -> PartialShape:
+    has_rank(check, "C1", axes, (0, 1), "axes")
+    check_axes(check, "C2", axes.ints, data.rank, port="axes")
+    return data.shape
+
+
+@mvn_6.draw("axes")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+    return draw_axes(rng, types[port], types["data"])
+
+
+def draw_axes(rng: np.random.Generator, axes: TensorType, data: TensorType) -> Array | None:
+    """Distinct axes of data, where it has so many."""
+    count, rank = axes.shape.size.min, data.rank
+    if rank is None or count > rank:
+        return None
+    return rng.permutation(rank)[:count].reshape(axes.shape.to_shape()).astype(axes.element_type.dtype)

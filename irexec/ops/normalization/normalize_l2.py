@@ -1,0 +1,55 @@
+"""NormalizeL2: division by the Euclidean norm over some axes.
+
+Source: operation page NormalizeL2-1.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.normalization.mvn import draw_axes
+from irexec.ops.normalization.statistics import check_axes
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.precision import compute_dtype
+from irexec.ops.products import settle, summing_buffer
+from irexec.ops.rules import has_rank
+from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+
+
+@operator("NormalizeL2", "opset1", inplace="data", tolerance=rounded(16))
+def normalize_l2_1(
+    data: T, axes: T_IND, /, *, eps: float, eps_mode: Literal["add", "max"], out: Array | None = None
+) -> T:
+    """`data` / sqrt(sum of squares over `axes`, combined with `eps`). No axes: 1 for each element but zero.
+
+    C1: axes is a scalar or 1D. C2: none comes twice. C3: its values are in [-rank, rank - 1].
+    """
+    if axes.size == 0:
+        return settle((data != 0).astype(data.dtype), data.dtype, out)
+    places = axes.reshape(-1).tolist()
+    for axis in places:
+        require("C3", -data.ndim <= axis < data.ndim, f"axis {axis} is outside [{-data.ndim}, {data.ndim - 1}]")
+    dtype = compute_dtype(data.dtype)
+    x = data.astype(dtype, copy=False)
+    with np.errstate(all="ignore"):
+        total = np.square(x).sum(axis=tuple({a % data.ndim for a in places}), keepdims=True, dtype=dtype)
+        total = total + dtype.type(eps) if eps_mode == "add" else np.maximum(total, dtype.type(eps))
+        result = np.divide(x, np.sqrt(total), out=summing_buffer(data.shape, dtype, out))
+        return settle(result, data.dtype, out)
+
+
+@normalize_l2_1.shapes
+def _(check: Check, data: TensorType, axes: TensorType, **attributes: Any) -> PartialShape:
+    has_rank(check, "C1", axes, (0, 1), "axes")
+    check_axes(check, "C3", axes.ints, data.rank, "C2", port="axes")
+    return data.shape
+
+
+@normalize_l2_1.draw("axes")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+    return draw_axes(rng, types[port], types["data"])

@@ -1,0 +1,79 @@
+"""Means and variances over some axes of a tensor, and the blocks in which the threads share such work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from irexec.ops.operator import Check
+from irexec.ops.parallel import num_threads, parallel_for, split
+from irexec.ops.rules import axis_in
+from irexec.ops.signature import Array
+
+# A block of rows that several passes go over: it stays in a core's second-level cache.
+BLOCK_BYTES = 1 << 18
+# Below this many bytes a second thread costs more than it brings.
+SMALL_BYTES = 1 << 16
+
+
+def in_blocks(rows: int, nbytes: int, function: Callable[[slice], object]) -> None:
+    """Call function(rows) for ranges of rows that together take `nbytes`, on all threads."""
+    parts = 1 if nbytes <= SMALL_BYTES else max(num_threads(), -(-nbytes // BLOCK_BYTES))
+    blocks = split(rows, parts)
+    parallel_for(len(blocks), lambda i: function(slice(*blocks[i])))
+
+
+def normalize_rows(x: Array, out: Array, deviation: Callable[[Array], Array] | None) -> None:
+    """Rows of `[R, N]` less their mean, divided by `deviation` of their variances where it is given; into `out`."""
+    count = max(x.shape[1], 1)
+    mean = np.add.reduce(x, axis=1, keepdims=True)
+    mean /= count
+    np.subtract(x, mean, out=out)
+    if deviation is not None:
+        variance = np.einsum("rn,rn->r", out, out, optimize=False)[:, None]
+        variance /= count
+        np.multiply(out, 1 / deviation(variance), out=out)
+
+
+def normalize(x: Array, axes: Iterable[int], out: Array, deviation: Callable[[Array], Array] | None) -> Array:
+    """`x` normalized over `axes` (counted from the front), into `out`, which is contiguous and of x's dtype."""
+    reduced = sorted(set(axes))
+    kept = [a for a in range(x.ndim) if a not in reduced]
+    if not x.size:
+        return out
+    if not reduced:
+        # The mean of one element is itself.
+        np.subtract(x, x, out=out)
+        if deviation is not None:
+            np.divide(out, deviation(np.zeros((), x.dtype)), out=out)
+        return out
+    order = [*kept, *reduced]
+    size = prod(x.shape[a] for a in reduced)
+    if order == list(range(x.ndim)):
+        rows, results = x.reshape(-1, size), out.reshape(-1, size)
+    else:
+        rows = results = np.ascontiguousarray(x.transpose(order)).reshape(-1, size)
+    in_blocks(len(rows), x.nbytes, lambda part: normalize_rows(rows[part], results[part], deviation))
+    if rows is not results:
+        return out
+    np.copyto(out.transpose(order), results.reshape([x.shape[a] for a in order]))
+    return out
+
+
+def check_axes(
+    check: Check,
+    constraint: str,
+    axes: Sequence[int] | None,
+    rank: int | None,
+    distinct: str | None = None,
+    **where: Any,
+) -> None:
+    """Every axis is in range; with `distinct`, that constraint says that none comes twice."""
+    if axes is None or rank is None:
+        return
+    places = [axis_in(check, constraint, axis, rank, **where) for axis in axes]
+    if distinct is not None and None not in places:
+        check(distinct, len(set(places)) == len(places), f"axes {list(axes)} name one axis twice", **where)

@@ -1,0 +1,218 @@
+"""ScaledDotProductAttention: softmax(query · keyᵀ · scale + mask) · value.
+
+Source: operation page ScaledDotProductAttention-13. A row that the mask forbids altogether has no softmax and gives
+NaN, as the page's formula does. `sink`, which the page does not have, is OpenVINO's sixth input: one more column of
+scores, left out of the product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod, sqrt
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.parallel import num_threads, parallel_for, scratch, split
+from irexec.ops.precision import compute_dtype
+from irexec.ops.products import settle, summing_buffer
+from irexec.types import BOOLEAN, FLOATS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+MASK: TypeAlias = Annotated[Array, Elements("T_MASK", FLOATS | {BOOLEAN})]
+
+# The scores of one block of queries: they stay in a core's second-level cache.
+BLOCK_BYTES = 1 << 19
+
+
+@operator("ScaledDotProductAttention", "opset13", tolerance=rounded(256))
+def scaled_dot_product_attention_13(
+    query: T,
+    key: T,
+    value: T,
+    attention_mask: MASK | None = None,
+    scale: T | None = None,
+    sink: T | None = None,
+    /,
+    *,
+    causal: bool,
+    out: Array | None = None,
+) -> T:
+    """Attention of `query` `[N, ..., L, E]` over `key` `[N, ..., S, E]` and `value` `[N, ..., S, Ev]`.
+
+    `attention_mask` `[N, ..., L or 1, S]` is added to the scores, or (boolean) says which are allowed; a scalar 0
+    stands for none, and `causal` takes its place. `scale` replaces 1 / sqrt(E).
+
+    C1: query has rank 3 or more. C2: key has rank 3 or more, and query's E. C3: value has rank 3 or more, and key's S.
+    C4: attention_mask is a scalar 0 or has rank 2 or more, fitting L and S, and is of type T or boolean. C5: scale has
+    one element. C6: the batch dimensions broadcast.
+    """
+    _require_fitting(query, key, value, attention_mask, scale, causal)
+    dtype = compute_dtype(query.dtype)
+    batch = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+    length, embedding, sources = query.shape[-2], query.shape[-1], key.shape[-2]
+    mask = None if causal or attention_mask is None or attention_mask.ndim == 0 else attention_mask
+    if mask is not None:
+        batch = np.broadcast_shapes(batch, mask.shape[:-2])
+    target = summing_buffer((*batch, length, value.shape[-1]), dtype, out)
+    heads = prod(batch)
+    q, k, v = (_heads(x.astype(dtype, copy=False), batch) for x in (query, key, value))
+    m = None if mask is None else _heads(np.broadcast_to(mask, (*mask.shape[:-2], length, sources)), batch)
+    s = None if sink is None else _heads(np.broadcast_to(sink.astype(dtype), (*sink.shape[:-2], length, 1)), batch)
+    y = target.reshape(heads, length, value.shape[-1])
+    factor = dtype.type(1 / sqrt(max(embedding, 1))) if scale is None else scale.reshape(()).astype(dtype)
+    rows = max(1, BLOCK_BYTES // max(1, sources * dtype.itemsize))
+    parts = max(-(-length // rows), -(-num_threads() // max(heads, 1)))
+    pieces = split(length, parts)
+
+    def task(index: int) -> None:
+        head, (start, stop) = index // len(pieces), pieces[index % len(pieces)]
+        scores = scratch("scores", (stop - start, sources), dtype)
+        scaled = np.multiply(q(head)[start:stop], factor, out=scratch("scaled", (stop - start, embedding), dtype))
+        np.matmul(scaled, k(head).T, out=scores)
+        if causal:
+            allowed = np.arange(sources) <= np.arange(start, stop)[:, None]
+            np.copyto(scores, -np.inf, where=~allowed)
+        elif m is not None:
+            part = m(head)[start:stop]
+            if part.dtype == np.bool_:
+                np.copyto(scores, -np.inf, where=~part)
+            else:
+                np.add(scores, part, out=scores)
+        extra = None if s is None else s(head)[start:stop]
+        highest = scores.max(axis=1, keepdims=True, initial=-np.inf)
+        if extra is not None:
+            np.maximum(highest, extra, out=highest)
+        np.subtract(scores, highest, out=scores)
+        np.exp(scores, out=scores)
+        total = np.add.reduce(scores, axis=1, keepdims=True)
+        if extra is not None:
+            total += np.exp(extra - highest)
+        result = y[head, start:stop]
+        np.matmul(scores, v(head), out=result)
+        np.divide(result, total, out=result)
+
+    with np.errstate(all="ignore"):
+        if target.size:
+            parallel_for(heads * len(pieces), task)
+        return settle(target, query.dtype, out)
+
+
+def _heads(x: Array, batch: tuple[int, ...]) -> Callable[[int], Array]:
+    """The matrix of each head, by its number, without copying what broadcasts."""
+    whole = np.broadcast_to(x, (*batch, *x.shape[-2:]))
+
+    def head(number: int) -> Array:
+        matrix: Array = whole[np.unravel_index(number, batch)]
+        return matrix
+
+    return head
+
+
+def _require_fitting(
+    query: Array, key: Array, value: Array, mask: Array | None, scale: Array | None, causal: bool
+) -> None:
+    """The shapes and the scalar mask at run time."""
+    require("C2", key.shape[-1] == query.shape[-1], f"query has E = {query.shape[-1]}, key {key.shape[-1]}", port="key")
+    same = value.shape[-2] == key.shape[-2]
+    require("C3", same, f"key has S = {key.shape[-2]}, value {value.shape[-2]}", port="value")
+    require("C5", scale is None or scale.size == 1, "scale has more than one element", port="scale")
+    if mask is None or causal:
+        return
+    if mask.ndim == 0:
+        require("C4", mask.dtype != np.bool_ and bool(mask == 0), f"the scalar mask is {mask}", port="attention_mask")
+        return
+    fits = mask.ndim >= 2 and mask.shape[-1] in (1, key.shape[-2]) and mask.shape[-2] in (1, query.shape[-2])
+    require("C4", fits, f"the mask has shape {mask.shape}", port="attention_mask")
+
+
+@scaled_dot_product_attention_13.shapes
+def _(
+    check: Check,
+    query: TensorType,
+    key: TensorType,
+    value: TensorType,
+    attention_mask: TensorType | None,
+    scale: TensorType | None,
+    sink: TensorType | None,
+    *,
+    causal: bool,
+) -> PartialShape:
+    inputs = (("C1", "query", query), ("C2", "key", key), ("C3", "value", value))
+    for constraint, name, tensor in inputs:
+        ok = tensor.rank is None or tensor.rank >= 3
+        message = f"{name} has rank {tensor.rank}, expected 3 or more"
+        if not check(constraint, ok, message, port=name, found=f"rank {tensor.rank}", allowed="rank 3 or more"):
+            return PartialShape.dynamic()
+    (batch_q, length, embedding), (batch_k, sources, width), (batch_v, steps, values) = map(_split, (query, key, value))
+    ok = embedding.compatible(width)
+    check("C2", ok, f"query has E = {embedding}, key {width}", port="key", found=str(width), allowed=str(embedding))
+    merged = sources.merge(steps)
+    message = f"key has S = {sources}, value {steps}"
+    check("C3", merged is not None, message, port="value", found=str(steps), allowed=str(sources))
+    if scale is not None and scale.rank is not None:
+        one = scale.shape.size.contains(1)
+        check("C5", one, f"scale has shape {scale.shape}, expected one element", port="scale", found=str(scale.shape))
+    shapes = [("query", batch_q), ("key", batch_k), ("value", batch_v)]
+    if attention_mask is not None and not causal:
+        _check_mask(check, query, attention_mask, length, merged or sources)
+        if attention_mask.rank is not None and attention_mask.rank > 2:
+            shapes.append(("attention_mask", attention_mask.shape[:-2]))
+    batch = PartialShape(())
+    for name, shape in shapes:
+        together = batch.broadcast(shape)
+        message = f"the batch {shape} of {name} does not broadcast with {batch}"
+        if not check("C6", together is not None, message, port=name, found=str(shape)) or together is None:
+            return PartialShape.dynamic(query.rank)
+        batch = together
+    return batch if batch.rank is None else PartialShape([*batch, length, values])
+
+
+def _check_mask(check: Check, query: TensorType, mask: TensorType, length: Dimension, sources: Dimension) -> None:
+    """C4."""
+    kinds = {BOOLEAN, query.element_type}
+    message = f"attention_mask is {mask.element_type}, expected boolean or {query.element_type}"
+    ok = mask.element_type in kinds or mask.element_type.is_dynamic or query.element_type.is_dynamic
+    check(
+        "C4", ok, message, port="attention_mask", found=str(mask.element_type), allowed=f"boolean, {query.element_type}"
+    )
+    if mask.rank is None:
+        return
+    if mask.rank == 0:
+        zero = mask.element_type is not BOOLEAN and mask.scalar in (None, 0)
+        check("C4", zero, f"a scalar attention_mask is 0, not {mask.scalar}", port="attention_mask", allowed="0")
+        return
+    message = f"attention_mask has shape {mask.shape}, expected [..., {length} or 1, {sources}]"
+    fits = mask.rank >= 2 and all(
+        mask.shape[axis].compatible(extent) or mask.shape[axis].contains(1)
+        for axis, extent in ((-2, length), (-1, sources))
+    )
+    check("C4", fits, message, port="attention_mask", found=str(mask.shape))
+
+
+def _split(tensor: TensorType) -> tuple[PartialShape, Dimension, Dimension]:
+    """(batch, rows, columns)."""
+    if tensor.rank is None:
+        return PartialShape.dynamic(), Dimension(-1), Dimension(-1)
+    return tensor.shape[:-2], tensor.shape[-2], tensor.shape[-1]
+
+
+@scaled_dot_product_attention_13.draw("scale")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array | None:
+    """A factor near the usual one."""
+    shape = types[port].shape.to_shape()
+    return np.full(shape, rng.uniform(0.1, 1), types[port].element_type.dtype)
+
+
+@scaled_dot_product_attention_13.draw("attention_mask")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array | None:
+    """A scalar is 0; a boolean mask allows the first source to every query."""
+    kind, shape = types[port].element_type, types[port].shape.to_shape()
+    if not shape:
+        return np.zeros((), kind.dtype)
+    if kind is not BOOLEAN:
+        return None
+    mask = rng.random(shape) < 0.7
+    mask[..., :1] = True
+    return mask
