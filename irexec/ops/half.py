@@ -47,8 +47,9 @@ def narrow_half(array: Array) -> Array:
     rounded &= 0x7FFF
     rounded |= sign
     result = rounded.astype(np.uint16).view(np.float16)
-    if rare.any():
-        # Zeros, denormals, infinities and NaN.
+    # Zeros, denormals, infinities and NaN.
+    places = np.flatnonzero(rare)
+    if places.size:
         with np.errstate(over="ignore", under="ignore"):
-            result[rare] = array[rare].astype(np.float16)
+            result.reshape(-1)[places] = array.reshape(-1)[places].astype(np.float16)
     return result
