@@ -96,7 +96,7 @@ def _integers(drawn: Array, low: Any, high: Any, kind: str, pytorch: bool) -> Ar
     """x mod (maxval - minval) + minval, in the unsigned type of the same width, so that nothing overflows."""
     wide: Any = np.uint32 if kind == "i32" else np.uint64
     span = wide((int(high) - int(low)) % 2 ** (8 * np.dtype(wide).itemsize))
-    shifted = drawn.astype(wide) % span + np.asarray(low).astype(wide)
+    shifted: Array = drawn.astype(wide) % span + np.asarray(low).astype(wide)
     return shifted.view(np.int32 if kind == "i32" else np.int64)
 
 

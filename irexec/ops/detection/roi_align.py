@@ -1,0 +1,224 @@
+"""ROIAlign and ROIAlignRotated: regions of interest pooled to a fixed size from samples between the pixels.
+
+Source: operation pages ROIAlign-3, -9 and ROIAlignRotated-15. A sample more than a pixel outside the feature map is 0,
+one nearer takes the value of the border (OpenVINO's reference).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from irexec.ops.attributes import NonNegative, Positive
+from irexec.ops.extents import Extents
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.precision import narrow, widen
+from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+IND_T: TypeAlias = Annotated[Array, Elements("IND_T", INTEGERS)]
+Pooling = Literal["max", "avg"]
+Aligned = Literal["asymmetric", "half_pixel_for_nn", "half_pixel"]
+Scale = Annotated[float, Field(gt=0)]
+
+
+def sample(feature: Array, y: Array, x: Array) -> Array:
+    """Values [C, *points] of a feature map [C, H, W] at places y and x [*points], interpolated linearly."""
+    height, width = feature.shape[1:]
+    outside = (y < -1) | (y > height) | (x < -1) | (x > width)
+    y, x = np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)
+    top, left = np.floor(y).astype(np.intp), np.floor(x).astype(np.intp)
+    bottom, right = np.minimum(top + 1, height - 1), np.minimum(left + 1, width - 1)
+    ly, lx = (y - top).astype(y.dtype), (x - left).astype(x.dtype)
+    hy, hx = 1 - ly, 1 - lx
+    values: Array = (hy * hx) * feature[:, top, left] + (hy * lx) * feature[:, top, right]
+    values += (ly * hx) * feature[:, bottom, left]
+    values += (ly * lx) * feature[:, bottom, right]
+    values[:, outside] = 0
+    return values
+
+
+def bin_samples(start: Any, size: Any, pooled: int, sampling_ratio: int) -> Array:
+    """Places [pooled, samples] of the samples along one side of a region."""
+    kind = np.asarray(size).dtype.type
+    step = kind(size / pooled)
+    count = sampling_ratio or max(math.ceil(step), 0)
+    inner = (np.arange(count) + 0.5).astype(kind) * kind(step / max(count, 1))
+    places: Array = kind(start) + np.arange(pooled).astype(kind)[:, None] * step + inner
+    return places
+
+
+def pool(samples: Array, mode: str) -> Array:
+    """[C, bins y, samples y, bins x, samples x] → [C, bins y, bins x]; 0 for bins without samples."""
+    if samples.shape[2] * samples.shape[4] == 0:
+        return np.zeros((samples.shape[0], samples.shape[1], samples.shape[3]), samples.dtype)
+    result: Array = samples.max(axis=(2, 4), initial=0) if mode == "max" else samples.mean(axis=(2, 4))
+    return result
+
+
+@operator("ROIAlign", "opset9", tolerance=rounded(64))
+def roi_align_9(
+    feature_maps: T,
+    rois: T,
+    batch_indices: IND_T,
+    /,
+    *,
+    pooled_h: Positive,
+    pooled_w: Positive,
+    sampling_ratio: NonNegative,
+    spatial_scale: Scale,
+    mode: Pooling,
+    aligned_mode: Aligned = "asymmetric",
+) -> T:
+    """[rois, C, pooled_h, pooled_w] from feature maps [N, C, H, W] and boxes [rois, 4] as (x1, y1, x2, y2).
+
+    The maximum is never below 0: OpenVINO's kernels start with it, and the page does not say. A region that is less
+    than a pixel wide counts as one pixel in the mode asymmetric, and only there; a region of negative size has no
+    samples when their number is adaptive, and gives 0.
+
+    C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 4]. C3: batch_indices is [NUM_ROIS], each in [0, N - 1].
+    """
+    _require_batches(batch_indices, len(feature_maps))
+    features, boxes = widen(feature_maps), widen(rois)
+    kind = boxes.dtype.type
+    before, after = {"asymmetric": (0, 0), "half_pixel_for_nn": (0, 0.5), "half_pixel": (0.5, 0.5)}[aligned_mode]
+    boxes = (boxes + kind(before)) * kind(spatial_scale) - kind(after)
+    sizes = boxes[:, 2:] - boxes[:, :2]
+    if aligned_mode == "asymmetric":
+        sizes = np.maximum(sizes, 1)
+    result = np.empty((len(boxes), features.shape[1], pooled_h, pooled_w), features.dtype)
+    for index, (batch, (x1, y1), (width, height)) in enumerate(zip(batch_indices, boxes[:, :2], sizes, strict=True)):
+        y = bin_samples(y1, height, pooled_h, sampling_ratio)[:, :, None, None]
+        x = bin_samples(x1, width, pooled_w, sampling_ratio)
+        result[index] = pool(sample(features[batch], *np.broadcast_arrays(y, x)), mode)
+    return narrow(result, feature_maps.dtype)
+
+
+def _require_batches(batch_indices: Array, batches: int) -> None:
+    wrong = (batch_indices < 0) | (batch_indices >= batches)
+    message = f"batch_indices {batch_indices.tolist()} are not all in [0, {batches - 1}]"
+    require("C3", not wrong.any(), message, port="batch_indices")
+
+
+def _shape(
+    check: Check,
+    feature_maps: TensorType,
+    rois: TensorType,
+    batch_indices: TensorType,
+    numbers: int,
+    pooled_h: int,
+    pooled_w: int,
+) -> PartialShape:
+    extents = Extents(check)
+    extents.match("C1", "feature_maps", feature_maps, "N", "C", "H", "W")
+    extents.match("C2", "rois", rois, "NUM_ROIS", numbers)
+    extents.match("C3", "batch_indices", batch_indices, "NUM_ROIS")
+    last, known = extents["N"].max, batch_indices.ints or []
+    fits = all(i >= 0 and (last is None or i < last) for i in known)
+    check("C3", fits, f"batch_indices {known} are not all in [0, {last} - 1]", port="batch_indices")
+    return extents.shape("NUM_ROIS", "C", pooled_h, pooled_w)
+
+
+@roi_align_9.shapes
+def _(
+    check: Check,
+    feature_maps: TensorType,
+    rois: TensorType,
+    batch_indices: TensorType,
+    *,
+    pooled_h: int,
+    pooled_w: int,
+    **attributes: object,
+) -> PartialShape:
+    return _shape(check, feature_maps, rois, batch_indices, 4, pooled_h, pooled_w)
+
+
+@operator("ROIAlign", "opset3", tolerance=rounded(64))
+def roi_align_3(
+    feature_maps: T,
+    rois: T,
+    batch_indices: IND_T,
+    /,
+    *,
+    pooled_h: Positive,
+    pooled_w: Positive,
+    sampling_ratio: NonNegative,
+    spatial_scale: Scale,
+    mode: Pooling,
+) -> T:
+    """As ROIAlign-9 in the mode asymmetric. C1 to C3 as there."""
+    result: Array = roi_align_9(
+        feature_maps,
+        rois,
+        batch_indices,
+        pooled_h=pooled_h,
+        pooled_w=pooled_w,
+        sampling_ratio=sampling_ratio,
+        spatial_scale=spatial_scale,
+        mode=mode,
+    )
+    return result
+
+
+assert roi_align_9.rule is not None
+roi_align_3.shapes(roi_align_9.rule)
+
+
+@operator("ROIAlignRotated", "opset15", tolerance=rounded(256))
+def roi_align_rotated_15(
+    feature_maps: T,
+    rois: T,
+    batch_indices: IND_T,
+    /,
+    *,
+    pooled_h: Positive,
+    pooled_w: Positive,
+    sampling_ratio: NonNegative,
+    spatial_scale: Scale,
+    clockwise_mode: bool = False,
+) -> T:
+    """[rois, C, pooled_h, pooled_w], the mean of each bin; rois are (centre x, centre y, width, height, angle).
+
+    The scale applies to the centre too; the angle is in radians.
+
+    C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 5]. C3: batch_indices is [NUM_ROIS], each in [0, N - 1].
+    """
+    _require_batches(batch_indices, len(feature_maps))
+    features, boxes = widen(feature_maps), widen(rois)
+    kind = boxes.dtype.type
+    scaled = boxes[:, :4] * kind(spatial_scale)
+    angles = -boxes[:, 4] if clockwise_mode else boxes[:, 4]
+    result = np.empty((len(boxes), features.shape[1], pooled_h, pooled_w), features.dtype)
+    for index, (batch, (cx, cy, width, height), angle) in enumerate(zip(batch_indices, scaled, angles, strict=True)):
+        y = bin_samples(-height / 2, height, pooled_h, sampling_ratio)[:, :, None, None]
+        x = bin_samples(-width / 2, width, pooled_w, sampling_ratio)
+        cos, sin = np.cos(angle), np.sin(angle)
+        turned_y = y * cos - x * sin + (cy - kind(0.5))
+        turned_x = y * sin + x * cos + (cx - kind(0.5))
+        result[index] = pool(sample(features[batch], turned_y, turned_x), "avg")
+    return narrow(result, feature_maps.dtype)
+
+
+@roi_align_rotated_15.shapes
+def _(
+    check: Check,
+    feature_maps: TensorType,
+    rois: TensorType,
+    batch_indices: TensorType,
+    *,
+    pooled_h: int,
+    pooled_w: int,
+    **attributes: object,
+) -> PartialShape:
+    return _shape(check, feature_maps, rois, batch_indices, 5, pooled_h, pooled_w)
+
+
+@roi_align_3.draw("batch_indices")
+@roi_align_9.draw("batch_indices")
+@roi_align_rotated_15.draw("batch_indices")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array:
+    kind, batches = types[port], types["feature_maps"].shape[0].value
+    return rng.integers(0, batches, kind.shape.to_shape()).astype(kind.element_type.dtype)

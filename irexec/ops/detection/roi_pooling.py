@@ -1,0 +1,138 @@
+"""ROIPooling: regions of interest pooled to a fixed size, by the maximum of each bin or one sample in it.
+
+Source: operation page ROIPooling-1; how boxes become bins is OpenVINO's reference.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from irexec.ops.attributes import Positive
+from irexec.ops.extents import Extents
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.precision import narrow, widen
+from irexec.types import FLOATS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+
+
+@operator("ROIPooling", "opset2", tolerance=rounded(32))
+def roi_pooling_2(
+    feature_maps: T,
+    rois: T,
+    /,
+    *,
+    pooled_h: Positive,
+    pooled_w: Positive,
+    spatial_scale: Annotated[float, Field(gt=0)],
+    method: Literal["max", "bilinear"] = "max",
+    output_size: tuple[int, ...] = (),
+    output_roi: tuple[int, ...] = (),
+) -> T:
+    """[rois, C, pooled_h, pooled_w] from feature maps [N, C, H, W] and boxes [rois, 5] as (batch, x1, y1, x2, y2).
+
+    max: boxes are in pixels of the image, both ends included; an empty bin is 0. bilinear: boxes are in [0, 1] of the
+    feature map; a sample outside it is 0. output_size and output_roi repeat pooled_h and pooled_w in OpenVINO's files.
+
+    C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 5]. C3: batches are in [0, N - 1].
+    """
+    features, boxes = widen(feature_maps), widen(rois)
+    batches = boxes[:, 0].astype(np.int64)
+    fits = bool(np.all((batches >= 0) & (batches < len(features))))
+    require("C3", fits, f"rois name batches {batches.tolist()}, allowed is 0..{len(features) - 1}", port="rois")
+    result = np.empty((len(boxes), features.shape[1], pooled_h, pooled_w), features.dtype)
+    for index, (batch, box) in enumerate(zip(batches, boxes[:, 1:], strict=True)):
+        if method == "max":
+            corners = box * box.dtype.type(spatial_scale)
+            corners = np.copysign(np.floor(np.abs(corners) + 0.5), corners).astype(np.int64)
+            result[index] = _max(features[batch], corners, pooled_h, pooled_w)
+        else:
+            result[index] = _bilinear(features[batch], box, pooled_h, pooled_w)
+    return narrow(result, feature_maps.dtype)
+
+
+def _max(feature: Array, corners: Array, pooled_h: int, pooled_w: int) -> Array:
+    """The maximum of each bin of the box (x1, y1, x2, y2) in pixels, both ends included."""
+    x1, y1, x2, y2 = (int(c) for c in corners)
+    rows = _bins(y1, y2, pooled_h, feature.shape[1], feature.dtype)
+    columns = _bins(x1, x2, pooled_w, feature.shape[2], feature.dtype)
+    result = np.zeros((len(feature), pooled_h, pooled_w), feature.dtype)
+    for i, (top, bottom) in enumerate(rows):
+        for j, (left, right) in enumerate(columns):
+            if top < bottom and left < right:
+                result[:, i, j] = feature[:, top:bottom, left:right].max(axis=(1, 2))
+    return result
+
+
+def _bins(first: int, last: int, count: int, extent: int, dtype: np.dtype[np.floating]) -> list[tuple[int, int]]:
+    """Where each bin begins and ends along one axis; a box that ends before it begins is one pixel."""
+    size = dtype.type(max(last - first + 1, 1)) / dtype.type(count)
+    number = np.arange(count).astype(dtype)
+    starts = np.floor(number * size).astype(int) + first
+    ends = np.ceil((number + 1) * size).astype(int) + first
+    return list(zip(np.clip(starts, 0, extent).tolist(), np.clip(ends, 0, extent).tolist(), strict=True))
+
+
+def _bilinear(feature: Array, box: Array, pooled_h: int, pooled_w: int) -> Array:
+    """One sample for each bin; the outer ones lie on the borders of the box (x1, y1, x2, y2) in [0, 1]."""
+    height, width = feature.shape[1:]
+    y, x = _points(box[1], box[3], pooled_h, height), _points(box[0], box[2], pooled_w, width)
+    inside = ((y >= 0) & (y <= height - 1))[:, None] & ((x >= 0) & (x <= width - 1))
+    y, x = np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)
+    top, left = np.floor(y).astype(int)[:, None], np.floor(x).astype(int)
+    bottom, right = np.ceil(y).astype(int)[:, None], np.ceil(x).astype(int)
+    dy, dx = (y[:, None] - top).astype(y.dtype), (x - left).astype(x.dtype)
+    upper = feature[:, top, left] + (feature[:, top, right] - feature[:, top, left]) * dx
+    lower = feature[:, bottom, left] + (feature[:, bottom, right] - feature[:, bottom, left]) * dx
+    return np.where(inside, upper + (lower - upper) * dy, 0)
+
+
+def _points(first: np.floating, last: np.floating, count: int, extent: int) -> Array:
+    kind = type(first)
+    if count == 1:
+        return np.array([kind(0.5) * (first + last) * kind(extent - 1)])
+    scale = (last - first) * kind(extent - 1) / kind(count - 1)
+    points: Array = np.arange(count).astype(first.dtype) * scale + first * kind(extent - 1)
+    points[-1] = kind(extent - 1) * last
+    return points
+
+
+@roi_pooling_2.shapes
+def _(
+    check: Check, feature_maps: TensorType, rois: TensorType, *, pooled_h: int, pooled_w: int, **attributes: object
+) -> PartialShape:
+    extents = Extents(check)
+    extents.match("C1", "feature_maps", feature_maps, "N", "C", "H", "W")
+    extents.match("C2", "rois", rois, "NUM_ROIS", 5)
+    check_batches(check, "C3", rois, extents["N"].max)
+    return extents.shape("NUM_ROIS", "C", pooled_h, pooled_w)
+
+
+def check_batches(check: Check, constraint: str, rois: TensorType, batches: int | None) -> None:
+    """A breach when known boxes (batch, x1, y1, x2, y2) name batches that are not there."""
+    if rois.value is not None and rois.value.ndim == 2 and batches is not None:
+        named = rois.value[:, 0].astype(np.int64)
+        fits = bool(np.all((named >= 0) & (named < batches)))
+        check(constraint, fits, f"rois name batches {named.tolist()}, allowed is 0..{batches - 1}", port="rois")
+
+
+@roi_pooling_2.draw("rois")
+def draw_rois(
+    rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]
+) -> Array:
+    """Boxes within the feature map, in the coordinates that the method reads."""
+    kind = types[port]
+    batches, _, height, width = types[next(iter(types))].shape.to_shape()
+    normalised = "bilinear" in (attributes.get("method"), attributes.get("mode"))
+    count = kind.shape[0].value
+    boxes = np.empty((count, 5))
+    boxes[:, 0] = rng.integers(0, batches, count)
+    for axis, extent in ((1, width), (2, height)):
+        ends = np.sort(
+            rng.uniform(0, 1 if normalised else extent / float(str(attributes["spatial_scale"])), (count, 2))
+        )
+        boxes[:, axis], boxes[:, axis + 2] = ends[:, 0], ends[:, 1]
+    return boxes.astype(kind.element_type.dtype)
