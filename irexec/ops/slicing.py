@@ -36,8 +36,9 @@ def sliced(extent: Dimension, start: int | None, stop: int | None, step: int, *,
         start = None
     if stop is not None and (stop >= _FAR if forward else stop <= -_FAR):
         stop = None
-    # The length is monotonic between its bends, which lie where a bound meets 0 or the extent.
-    bends = [abs(v) + d for v in (start, stop) if v is not None for d in (-1, 0, 1)]
+    # The length is monotonic between its bends, which lie where a bound meets 0, the extent or the other bound.
+    turns = [abs(v) for v in (start, stop) if v is not None]
+    bends = [turn + d for turn in (*turns, sum(turns)) for d in (-1, 0, 1)]
     far = max([*bends, extent.min, 1]) + 2 * abs(step)
     ends = [extent.min, far if extent.max is None else extent.max]
     inner = [n for n in bends if n >= 0 and extent.contains(n)]

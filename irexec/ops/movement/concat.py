@@ -22,7 +22,7 @@ def concat_1(*tensors: T, axis: int, out: Array | None = None) -> T:
     """All `tensors` along `axis`, in the order of the ports.
 
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C2 for ranks that differ or are 0, C3 for shapes
-    that differ off the axis. Shape rule: C4 there is at least one tensor.
+    that differ off the axis.
     """
     rank = tensors[0].ndim
     require("C2", rank > 0 and all(t.ndim == rank for t in tensors), f"ranks are {[t.ndim for t in tensors]}")
@@ -37,8 +37,6 @@ def concat_1(*tensors: T, axis: int, out: Array | None = None) -> T:
 
 @concat_1.shapes
 def _(check: Check, *tensors: TensorType, axis: int) -> PartialShape:
-    if not check("C4", len(tensors) > 0, "there is no input, expected at least one"):
-        return PartialShape.dynamic()
     ranks = {t.rank: i for i, t in reversed(list(enumerate(tensors))) if t.rank is not None}
     if not ranks:
         return PartialShape.dynamic()
