@@ -1,0 +1,252 @@
+"""PSROIPooling and DeformablePSROIPooling: pooling where each bin of a region has channels of its own.
+
+Source: operation pages PSROIPooling-1, DeformablePSROIPooling-1; the arithmetic is OpenVINO's reference.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from irexec.ops.attributes import Positive, ReaderDefault
+from irexec.ops.detection.roi_pooling import check_batches, draw_rois
+from irexec.ops.extents import Extents
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.precision import narrow, widen
+from irexec.types import FLOATS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+PositiveOr0: TypeAlias = Annotated[int, Field(ge=1), ReaderDefault(0)]
+Mode: TypeAlias = Annotated[Literal["average", "bilinear"], ReaderDefault("")]
+
+
+def _round(x: Array) -> Array:
+    """Half away from zero."""
+    result: Array = np.copysign(np.floor(np.abs(x) + x.dtype.type(0.5)), x)
+    return result
+
+
+def _batches(rois: Array, count: int) -> Array:
+    batches = rois[:, 0].astype(np.int64)
+    fits = bool(np.all((batches >= 0) & (batches < count)))
+    require("C4", fits, f"rois name batches {batches.tolist()}, allowed is 0..{count - 1}", port="rois")
+    return batches
+
+
+@operator("PSROIPooling", "opset1", tolerance=rounded(64))
+def psroi_pooling_1(
+    feature_maps: T,
+    rois: T,
+    /,
+    *,
+    output_dim: Positive,
+    group_size: PositiveOr0 = 1,
+    spatial_scale: Annotated[float, Field(gt=0)],
+    mode: Mode = "average",
+    spatial_bins_x: PositiveOr0 = 1,
+    spatial_bins_y: PositiveOr0 = 1,
+) -> T:
+    """[boxes, output_dim, group_size, group_size] from feature maps [N, C, H, W] and boxes (batch, x1, y1, x2, y2).
+
+    average: boxes in pixels of the image; each output channel and bin has an input channel. bilinear: boxes in [0, 1];
+    each output channel and spatial bin has an input channel, and a sample outside the feature map counts as 0.
+
+    C1: feature_maps is [N, C, H, W]. C2: rois is [num_boxes, 5]. C3: C is output_dim * group_size**2 (average) or
+    output_dim * spatial_bins_x * spatial_bins_y (bilinear). C4: batches are in [0, N - 1].
+    """
+    features, boxes = widen(feature_maps), widen(rois)
+    result = np.empty((len(boxes), output_dim, group_size, group_size), features.dtype)
+    for index, (batch, box) in enumerate(zip(_batches(boxes, len(features)), boxes[:, 1:], strict=True)):
+        if mode == "average":
+            result[index] = _average(features[batch], box, output_dim, group_size, spatial_scale)
+        else:
+            bins = spatial_bins_x, spatial_bins_y
+            result[index] = _bilinear(features[batch], box, output_dim, group_size, spatial_scale, bins)
+    return narrow(result, feature_maps.dtype)
+
+
+def _average(feature: Array, box: Array, output_dim: int, size: int, spatial_scale: float) -> Array:
+    """The mean of each bin, in the channel that belongs to it."""
+    scale = box.dtype.type(spatial_scale)
+    first, last = _round(box[:2]) * scale, (_round(box[2:]) + 1) * scale
+    step = (last - first) / size
+    extents = np.array(feature.shape[:0:-1])
+    number = np.arange(size).astype(box.dtype)[:, None]
+    starts = np.clip(np.floor(first + number * step), 0, extents - 1).astype(int)
+    ends = np.clip(np.ceil(first + (number + 1) * step), 0, extents).astype(int)
+    channels = feature.reshape(output_dim, size, size, *feature.shape[1:])
+    result = np.zeros((output_dim, size, size), feature.dtype)
+    for i, (top, bottom) in enumerate(zip(starts[:, 1], ends[:, 1], strict=True)):
+        for j, (left, right) in enumerate(zip(starts[:, 0], ends[:, 0], strict=True)):
+            if top < bottom and left < right:
+                result[:, i, j] = channels[:, i, j, top:bottom, left:right].mean(axis=(1, 2))
+    return result
+
+
+def _bilinear(
+    feature: Array, box: Array, output_dim: int, size: int, spatial_scale: float, bins: tuple[int, int]
+) -> Array:
+    """The mean over the spatial bins of one sample in each, in the channel that belongs to the spatial bin."""
+    height, width = feature.shape[1:]
+    scaled = box * box.dtype.type(spatial_scale)
+    xs = _samples(scaled[0], scaled[2], bins[0], size, width)
+    ys = _samples(scaled[1], scaled[3], bins[1], size, height)
+    channels = feature.reshape(bins[1], bins[0], output_dim, height, width)
+    result = np.zeros((output_dim, size, size), feature.dtype)
+    for by in range(bins[1]):
+        for bx in range(bins[0]):
+            result += _interpolate(channels[by, bx], ys[by][:, None], xs[bx])
+    return result / (bins[0] * bins[1])
+
+
+def _samples(first: np.floating, last: np.floating, bins: int, size: int, extent: int) -> Array:
+    """Places [bins, size] along one axis."""
+    kind = type(first)
+    step = (last - first) / kind(bins)
+    starts: Array = first + np.arange(bins).astype(first.dtype)[:, None] * step
+    if size == 1:
+        places: Array = (starts + starts + step) * kind(extent - 1) / kind(2)
+    else:
+        scale = step * kind(extent - 1) / kind(size - 1)
+        places = np.arange(size).astype(first.dtype) * scale + starts * kind(extent - 1)
+    return places
+
+
+def _interpolate(feature: Array, y: Array, x: Array) -> Array:
+    """Values [C, *points] between the pixels of [C, H, W]; 0 outside, up to a pixel beyond the far borders."""
+    height, width = feature.shape[1:]
+    y, x = np.broadcast_arrays(y, x)
+    inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
+    y, x = np.where(inside, y, 0), np.where(inside, x, 0)
+    top, left = np.floor(y).astype(int), np.floor(x).astype(int)
+    bottom, right = np.minimum(np.ceil(y).astype(int), height - 1), np.minimum(np.ceil(x).astype(int), width - 1)
+    dx, dy = (x - left).astype(x.dtype), (y - top).astype(y.dtype)
+    upper = feature[:, top, left] + (feature[:, top, right] - feature[:, top, left]) * dx
+    lower = feature[:, bottom, left] + (feature[:, bottom, right] - feature[:, bottom, left]) * dx
+    return np.where(inside, upper + (lower - upper) * dy, 0)
+
+
+@psroi_pooling_1.shapes
+def _(
+    check: Check,
+    feature_maps: TensorType,
+    rois: TensorType,
+    *,
+    output_dim: int,
+    group_size: int,
+    mode: str,
+    spatial_bins_x: int,
+    spatial_bins_y: int,
+    **attributes: object,
+) -> PartialShape:
+    extents = Extents(check)
+    extents.match("C1", "feature_maps", feature_maps, "N", "C", "H", "W")
+    extents.match("C2", "rois", rois, "num_boxes", 5)
+    channels = output_dim * (group_size**2 if mode == "average" else spatial_bins_x * spatial_bins_y)
+    message = f"feature_maps has {extents['C']} channels, expected {channels}"
+    check("C3", extents["C"].compatible(channels), message, port="feature_maps", allowed=str(channels))
+    check_batches(check, "C4", rois, extents["N"].max)
+    return extents.shape("num_boxes", output_dim, group_size, group_size)
+
+
+@operator("DeformablePSROIPooling", "opset1", tolerance=rounded(64))
+def deformable_psroi_pooling_1(
+    feature_maps: T,
+    rois: T,
+    offsets: T | None = None,
+    /,
+    *,
+    output_dim: Positive,
+    spatial_scale: Annotated[float, Field(gt=0)],
+    group_size: Positive = 1,
+    mode: Literal["bilinear_deformable"] = "bilinear_deformable",
+    spatial_bins_x: Positive = 1,
+    spatial_bins_y: Positive = 1,
+    trans_std: float = 1.0,
+    part_size: Positive = 1,
+) -> T:
+    """[rois, output_dim, group_size, group_size]: each bin the mean of its sub-bins that lie in the feature map.
+
+    `offsets` [rois, 2 * classes, part_size, part_size] move the bins, as fractions (x, y) of the region's size.
+
+    C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 5]. C3: C is output_dim * group_size**2. C4: batches are in
+    [0, N - 1]. C5: offsets is [NUM_ROIS, 2 * classes, part_size, part_size], where classes divide output_dim.
+    """
+    features, boxes = widen(feature_maps), widen(rois)
+    height, width = features.shape[2:]
+    kind = boxes.dtype.type
+    first = _round(boxes[:, 1:3]) * kind(spatial_scale) - kind(0.5)
+    last = (_round(boxes[:, 3:]) + 1) * kind(spatial_scale) - kind(0.5)
+    region = np.maximum(last - first, kind(0.1))
+    step = region / kind(group_size)
+    # Left top corners of the bins: [rois, output_dim, bins y, bins x].
+    number = np.arange(group_size).astype(boxes.dtype)
+    shape = (len(boxes), output_dim, group_size, group_size)
+    x = np.broadcast_to((first[:, :1] + number * step[:, :1])[:, None, None, :], shape)
+    y = np.broadcast_to((first[:, 1:] + number * step[:, 1:])[:, None, :, None], shape)
+    if offsets is not None:
+        part = np.arange(group_size) * part_size // group_size
+        label = np.arange(output_dim) * (offsets.shape[1] // 2) // output_dim
+        moved = widen(offsets)[:, :, part[:, None], part] * kind(trans_std)
+        x = x + moved[:, 2 * label] * region[:, 0, None, None, None]
+        y = y + moved[:, 2 * label + 1] * region[:, 1, None, None, None]
+    inner_x = np.arange(spatial_bins_x).astype(boxes.dtype) * (step[:, :1] / kind(spatial_bins_x))
+    inner_y = np.arange(spatial_bins_y).astype(boxes.dtype) * (step[:, 1:] / kind(spatial_bins_y))
+    x = x[..., None, None] + inner_x[:, None, None, None, None, :]
+    y = y[..., None, None] + inner_y[:, None, None, None, :, None]
+    x, y = np.broadcast_arrays(x, y)
+    inside = (y >= -0.5) & (y <= height - 0.5) & (x >= -0.5) & (x <= width - 0.5)
+    values = _own_channels(
+        features, _batches(boxes, len(features)), np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)
+    )
+    count = inside.sum(axis=(4, 5))
+    total = np.where(inside, values, 0).sum(axis=(4, 5), dtype=values.dtype)
+    return narrow(total / np.maximum(count, 1).astype(values.dtype), feature_maps.dtype)
+
+
+def _own_channels(features: Array, batches: Array, y: Array, x: Array) -> Array:
+    """Values at places [rois, output_dim, bins, bins, ...], each bin in the channel that belongs to it."""
+    _, labels, size, _ = y.shape[:4]
+    channel = np.arange(labels * size * size).reshape(1, labels, size, size, 1, 1)
+    batch = batches.reshape(-1, 1, 1, 1, 1, 1)
+    top, left, bottom, right = (f(v).astype(int) for f in (np.floor, np.ceil) for v in (y, x))
+    dx, dy = (x - left).astype(x.dtype), (y - top).astype(y.dtype)
+    upper, lower = (
+        features[batch, channel, row, left]
+        + (features[batch, channel, row, right] - features[batch, channel, row, left]) * dx
+        for row in (top, bottom)
+    )
+    result: Array = upper + (lower - upper) * dy
+    return result
+
+
+@deformable_psroi_pooling_1.shapes
+def _(
+    check: Check,
+    feature_maps: TensorType,
+    rois: TensorType,
+    offsets: TensorType | None,
+    *,
+    output_dim: int,
+    group_size: int,
+    part_size: int,
+    **attributes: object,
+) -> PartialShape:
+    extents = Extents(check)
+    extents.match("C1", "feature_maps", feature_maps, "N", "C", "H", "W")
+    extents.match("C2", "rois", rois, "NUM_ROIS", 5)
+    channels = output_dim * group_size**2
+    message = f"feature_maps has {extents['C']} channels, expected {channels}"
+    check("C3", extents["C"].compatible(channels), message, port="feature_maps", allowed=str(channels))
+    check_batches(check, "C4", rois, extents["N"].max)
+    extents.match("C5", "offsets", offsets, "NUM_ROIS", "twice_classes", part_size, part_size)
+    twice = extents["twice_classes"]
+    divides = not twice.is_static or (twice.value % 2 == 0 and twice.value > 0 and output_dim % (twice.value // 2) == 0)
+    check("C5", divides, f"offsets has {twice} channels for an output_dim of {output_dim}", port="offsets")
+    return extents.shape("NUM_ROIS", output_dim, group_size, group_size)
+
+
+psroi_pooling_1.draw("rois")(draw_rois)
+deformable_psroi_pooling_1.draw("rois")(draw_rois)

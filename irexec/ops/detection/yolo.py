@@ -1,0 +1,138 @@
+"""RegionYolo and ReorgYolo: the last layers of YOLO v2 and v3.
+
+Source: operation pages RegionYolo-1, ReorgYolo-1 (OpenVINO's tables have the latter from opset 2).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import NonNegative, Positive, ReaderDefault
+from irexec.ops.operator import ANY_ELEMENTS, Array, Check, Elements, operator, require, rounded
+from irexec.ops.precision import narrow, widen
+from irexec.ops.rules import axis_in, has_rank
+from irexec.types import ANY_DIMENSION, FLOATS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T_ANY: TypeAlias = Annotated[Array, ANY_ELEMENTS]
+
+
+@operator("RegionYolo", "opset1", tolerance=rounded(16))
+def region_yolo_1(
+    data: T,
+    /,
+    *,
+    axis: int,
+    coords: NonNegative,
+    classes: NonNegative,
+    end_axis: int,
+    num: NonNegative,
+    anchors: tuple[float, ...] = (),
+    do_softmax: Annotated[bool, ReaderDefault(False)] = True,
+    mask: tuple[int, ...] = (),
+) -> T:
+    """Activations of `data` [N, C, H, W], whose channels are regions of coords + 1 + classes.
+
+    The logistic function goes over the first two coordinates and the objectness of each region; the class scores take
+    a softmax over the classes, and axes axis..end_axis are flattened (do_softmax), or the logistic function, the
+    regions then being as many as `mask` names. Anchors are for those who read the result.
+
+    C1: data is 4D. C2: C is (classes + coords + 1) * num (do_softmax), or at least that times len(mask). C3: axis and
+    end_axis are in [-4, 3], and end_axis is not before axis.
+    """
+    batch, channels, height, width = data.shape
+    regions = num if do_softmax else len(mask)
+    each = coords + 1 + classes
+    fits = channels == each * regions if do_softmax else channels >= each * regions
+    require("C2", fits, f"data has {channels} channels for {regions} regions of {each}", port="data")
+    result = widen(data)[:, : each * regions].copy().reshape(batch, regions, each, height, width)
+    with np.errstate(over="ignore", invalid="ignore"):
+        logistic = [result[:, :, :2], result[:, :, coords : coords + 1 + (0 if do_softmax else classes)]]
+        for part in logistic:
+            part[...] = 1 / (1 + np.exp(-part))
+    if do_softmax:
+        scores = result[:, :, coords + 1 :]
+        if scores.size:
+            exponents = np.exp(scores - scores.max(axis=2, keepdims=True))
+            scores[...] = exponents / exponents.sum(axis=2, keepdims=True)
+        first, last = axis % 4, end_axis % 4
+        flat = int(np.prod(data.shape[first : last + 1]))
+        shape = (*data.shape[:first], flat, *data.shape[last + 1 :])
+    else:
+        shape = (batch, each * regions, height, width)
+    return narrow(result.reshape(shape), data.dtype)
+
+
+@region_yolo_1.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    *,
+    axis: int,
+    coords: int,
+    classes: int,
+    end_axis: int,
+    num: int,
+    do_softmax: bool,
+    mask: tuple[int, ...],
+    **attributes: object,
+) -> PartialShape:
+    if not has_rank(check, "C1", data, 4, "data"):
+        return PartialShape.dynamic()
+    shape = data.shape if data.rank == 4 else PartialShape.dynamic(4)
+    wanted = (coords + 1 + classes) * (num if do_softmax else len(mask))
+    channels = shape[1]
+    fits = channels.compatible(wanted) if do_softmax else channels.max is None or channels.max >= wanted
+    check("C2", fits, f"data has {channels} channels, the attributes ask for {wanted}", port="data")
+    if not do_softmax:
+        return PartialShape([shape[0], wanted, shape[2], shape[3]])
+    first = axis_in(check, "C3", axis, 4, attribute="axis")
+    last = axis_in(check, "C3", end_axis, 4, attribute="end_axis")
+    if first is None or last is None:
+        return PartialShape.dynamic()
+    if not check("C3", first <= last, f"end_axis {end_axis} is before axis {axis}", attribute="end_axis"):
+        return PartialShape.dynamic()
+    flat = shape[first : last + 1].size
+    return PartialShape([*shape[:first], flat, *shape[last + 1 :]])
+
+
+@operator("ReorgYolo", "opset2")
+def reorg_yolo_2(data: T_ANY, /, *, stride: Positive) -> T_ANY:
+    """[N, C * stride**2, H / stride, W / stride] from [N, C, H, W].
+
+    The order of the elements is that of Darknet's layer: the data is read as [N, C / stride**2, H * stride, W * stride]
+    and cut into blocks there. Where stride**2 does not divide C, OpenVINO's kernels read elements of other places; the
+    same index arithmetic is done here, within the batch element.
+
+    C1: data is 4D. C2: stride divides H and W. C3: C is at least stride**2.
+    """
+    batch, channels, height, width = data.shape
+    require("C2", height % stride == 0 and width % stride == 0, f"{stride} does not divide {height} x {width}")
+    require("C3", channels >= stride**2, f"data has {channels} channels, at least {stride**2} are needed", port="data")
+    group = channels // stride**2
+    c, h, w = np.ogrid[:channels, :height, :width]
+    offset, inner = c // group, c % group
+    row, column = h * stride + offset // stride, w * stride + offset % stride
+    index = (inner * height * stride + row) * width * stride + column
+    flat = data.reshape(batch, -1)
+    shuffled: Array = flat[:, np.minimum(index, max(flat.shape[1] - 1, 0)).ravel()] if flat.size else flat
+    return shuffled.reshape(batch, channels * stride**2, height // stride, width // stride)
+
+
+@reorg_yolo_2.shapes
+def _(check: Check, data: TensorType, *, stride: int) -> PartialShape:
+    if not has_rank(check, "C1", data, 4, "data"):
+        return PartialShape.dynamic(4)
+    batch, channels, height, width = data.shape if data.rank == 4 else [ANY_DIMENSION] * 4
+    for name, extent in (("H", height), ("W", width)):
+        fits = not extent.is_static or extent.value % stride == 0
+        check("C2", fits, f"the stride {stride} does not divide {name} = {extent}", attribute="stride")
+    enough = channels.max is None or channels.max >= stride**2
+    check("C3", enough, f"data has {channels} channels, at least {stride**2} are needed", port="data")
+    return PartialShape([batch, channels * stride**2, _divided(height, stride), _divided(width, stride)])
+
+
+def _divided(extent: Dimension, divisor: int) -> Dimension:
+    return Dimension(extent.min // divisor, None if extent.max is None else extent.max // divisor)
