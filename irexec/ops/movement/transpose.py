@@ -38,6 +38,10 @@ def _(check: Check, arg: TensorType, input_order: TensorType) -> PartialShape:
         "C2", input_order.rank in (None, 1), f"input_order has rank {input_order.rank}, expected 1", port="input_order"
     )
     order, rank = input_order.ints, arg.rank
+    if order is None and rank is not None and input_order.rank == 1:
+        length = input_order.shape[0]
+        message = f"input_order has {length} elements, expected {rank} or 0"
+        check("C1", length.contains(rank) or length.contains(0), message, port="input_order")
     if order == []:
         return PartialShape(reversed(arg.shape.dims))
     if order is None or rank is None:
