@@ -12,7 +12,7 @@ from irexec.graph.model import Model
 from irexec.ir.reader import read
 from irexec.ir.source import Source
 from irexec.ir.weights import Weights
-from irexec.validate import infer_model
+from irexec.validation import infer_model
 
 if TYPE_CHECKING:
     # The engine is imported when something is run: validation starts without it.
@@ -29,14 +29,31 @@ def read_model(model: PathLike | bytes, weights: PathLike | bytes | None = None,
 
     Raises IRError, whose `report` holds every finding, when the file has an error.
     """
-    if not isinstance(model, bytes) and os.fspath(model).lower().endswith(".onnx"):
-        from irexec.frontends.onnx import read_onnx
-
-        return read_onnx(model)
-    found, report = _read(_source(model), model, weights, mode)
+    found, report = load(model, weights, mode=mode)
     if found is None or not report.ok:
         raise IRError(report)
     return found
+
+
+def load(
+    model: PathLike | bytes,
+    weights: PathLike | bytes | None = None,
+    *,
+    mode: Mode = "strict",
+    source: Source | None = None,
+) -> tuple[Model | None, Report]:
+    """As `read_model`, with every finding, warnings too; never raises for a bad file.
+
+    `source`: the text of `model`, where it was read already.
+    """
+    if not isinstance(model, bytes) and os.fspath(model).lower().endswith(".onnx"):
+        from irexec.frontends.onnx import read_onnx
+
+        try:
+            return read_onnx(model), Report()
+        except IRError as error:
+            return None, error.report
+    return _read(source or _source(model), model, weights, mode)
 
 
 def validate(

@@ -12,7 +12,7 @@ import numpy as np
 
 from irexec.graph.model import Body, BodyInput, BodyOutput, Node
 from irexec.ops.operator import ConstraintError
-from irexec.validate.bodies import slice_count
+from irexec.validation.bodies import slice_count
 
 if TYPE_CHECKING:
     from irexec.engine.request import Runner

@@ -16,7 +16,7 @@ from irexec.engine.request import Listener, Runner
 from irexec.engine.state import Variables, VariableState
 from irexec.graph.model import Model, Value, _port
 from irexec.types import BOOLEAN, DYNAMIC, ElementType, PartialShape, TensorType
-from irexec.validate.infer import infer_model
+from irexec.validation.infer import infer_model
 
 Array = np.ndarray[Any, Any]
 Key = int | str | Value
@@ -84,6 +84,11 @@ class CompiledModel:
 
     def output(self, key: int | str = 0) -> Value:
         return self.model.output(key)
+
+    @property
+    def layer_count(self) -> int:
+        """The number of layers that run at each inference: constants and what follows from them alone do not."""
+        return len(self._plan.steps)
 
     def create_infer_request(self, listeners: Sequence[Listener] = ()) -> InferRequest:
         """A request with its own buffers and variables. `listeners` are told of every layer."""

@@ -12,7 +12,7 @@ from irexec.diagnostics.findings import At, Findings
 from irexec.graph.model import Node
 from irexec.ir.source import Source
 from irexec.ops.operator import ConstraintError
-from irexec.validate.infer import place_of
+from irexec.validation.infer import place_of
 
 
 def findings_for(file: str | None) -> Findings:

@@ -16,7 +16,7 @@ from irexec.engine.memory import MemoryPlan, plan_memory
 from irexec.graph.model import Model, Node, Value
 from irexec.ops.operator import NodeTypes, Operator
 from irexec.types import PartialShape, TensorType, UnknownRank
-from irexec.validate.propagate import as_list
+from irexec.validation.propagate import as_list
 
 Array = np.ndarray[Any, Any]
 Call = Callable[..., Any]

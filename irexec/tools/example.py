@@ -22,7 +22,7 @@ from irexec.ops.operator import REGISTRY, Breach, Operator
 from irexec.tools.completing import ExampleInput, Given, complete_inputs, draw_missing, listed_array
 from irexec.tools.documented import compare, open_result
 from irexec.types import DYNAMIC, ElementType, PartialShape, TensorType
-from irexec.validate.infer import infer_node, report_breach
+from irexec.validation.infer import infer_node, report_breach
 
 Array = np.ndarray[Any, Any]
 

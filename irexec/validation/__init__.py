@@ -1,5 +1,5 @@
 """Validation: shape and type inference over a model, declared against inferred."""
 
-from irexec.validate.infer import infer_model
+from irexec.validation.infer import infer_model
 
 __all__ = ["infer_model"]

@@ -8,9 +8,9 @@ from irexec.diagnostics.findings import At, Findings
 from irexec.graph.model import Model, Node, Value
 from irexec.ops.operator import Breach, ConstraintError
 from irexec.types import DYNAMIC, MAX_KNOWN, PartialShape, TensorType
-from irexec.validate.bodies import infer_if, infer_loop, infer_tensor_iterator
-from irexec.validate.declared import check_declared
-from irexec.validate.propagate import propagate
+from irexec.validation.bodies import infer_if, infer_loop, infer_tensor_iterator
+from irexec.validation.declared import check_declared
+from irexec.validation.propagate import propagate
 
 _BODIES = {"If": infer_if, "Loop": infer_loop, "TensorIterator": infer_tensor_iterator}
 
