@@ -21,15 +21,16 @@ T_IND_2: TypeAlias = Annotated[Array, Elements("T_IND_2", INDICES)]
 
 @operator("Roll", "opset7", values="kernel")
 def roll_7(data: T, shift: T_IND_1, axes: T_IND_2, /, *, out: Array | None = None) -> T:
-    """`data` shifted by `shift` along `axes`; a scalar shift serves every axis, an axis given twice adds up.
+    """`data` shifted by `shift` along `axes`; one shift serves every axis, an axis given twice adds up.
 
+    One is a scalar or, as in the page's example, a single element.
     Raises ConstraintError C1 unless a 1D shift has as many values as axes, C3 for an axis outside [-rank, rank - 1].
     Shape rule: C2 shift and axes are scalars or 1D.
     """
     places, shifts = axes_of("C3", axes, data.ndim, "axes"), integers(shift)
-    fits = shift.ndim == 0 or len(shifts) == len(places)
+    fits = len(shifts) in (1, len(places))
     require("C1", fits, f"{len(shifts)} shifts for {len(places)} axes", port="shift")
-    return into(np.roll(data, shifts[0] if shift.ndim == 0 else shifts, places), out)
+    return into(np.roll(data, shifts[0] if len(shifts) == 1 else shifts, places), out)
 
 
 @roll_7.shapes
@@ -38,8 +39,9 @@ def _(check: Check, data: TensorType, shift: TensorType, axes: TensorType) -> Pa
     has_rank(check, "C2", axes, (0, 1), "axes")
     if shift.rank == 1 and axes.rank is not None:
         count = axes.shape if axes.rank else PartialShape((1,))
-        message = f"shift has shape {shift.shape}, axes {axes.shape}: a shift for each axis, or a scalar"
-        check("C1", shift.shape.compatible(count), message, port="shift", found=str(shift.shape), allowed=str(count))
+        message = f"shift has shape {shift.shape}, axes {axes.shape}: a shift for each axis, or one for all"
+        fits = shift.shape.compatible(count) or shift.shape[0].contains(1)
+        check("C1", fits, message, port="shift", found=str(shift.shape), allowed=str(count))
     known_axes(check, "C3", axes, data.rank, "axes")
     return data.shape
 

@@ -161,6 +161,12 @@ def test_roll_page_examples() -> None:
     assert run(roll, table, ints(1, 2, 1), ints(0, 1, 0))[0].tolist() == expected
 
 
+def test_roll_by_one_element_for_all_axes() -> None:
+    """As in the page's second example; OpenVINO wants a scalar."""
+    table = np.arange(6).reshape(2, 3)
+    np.testing.assert_array_equal(run(roll, table, ints(1), ints(0, 1))[0], np.roll(table, 1, (0, 1)))
+
+
 def test_roll_agrees_with_openvino() -> None:
     rng = np.random.default_rng(5)
     for _ in range(8):
@@ -177,7 +183,7 @@ def test_roll_agrees_with_openvino() -> None:
 
 def test_roll_constraints() -> None:
     table = np.ones((2, 3))
-    refuses(roll, "C1", table, ints(1), ints(0, 1))
+    refuses(roll, "C1", table, ints(1, 2, 3), ints(0, 1))
     refuses(roll, "C1", table, ints(1, 2), scalar(0))
     assert "C2" in broken(roll, table, np.ones((1, 1), int), ints(0))
     refuses(roll, "C3", table, scalar(1), ints(2))
