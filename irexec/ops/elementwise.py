@@ -73,24 +73,24 @@ def elementwise(function: Ufunc, x: Array, out: Array | None = None) -> Array:
 def truncated(x: Array, dtype: np.dtype[Any]) -> Array:
     """Floats cut to whole numbers of an integer dtype, as a C cast does on x86: the same on every machine.
 
-    Values that the dtype cannot hold, which the C standard leaves undefined: up to 32 bits signed, they wrap when they
-    fit i32 and become its lowest value (low bits 0 for narrower types) otherwise; wider types go through i64 likewise.
+    What the dtype cannot hold, which the C standard leaves undefined, goes through the signed integer of 32 bits (64
+    for the 64-bit types): it wraps when that one holds it, and is taken for its lowest number otherwise.
     """
     bounds = np.iinfo(dtype)
     if x.size == 0 or (x.min() >= bounds.min and x.max() < float(bounds.max) + (bounds.max < 2**53)):
         return x.astype(dtype)
+    half = 2.0**63 if dtype.itemsize == 8 else 2.0**31
     with np.errstate(all="ignore"):
         whole = np.trunc(x.astype(np.float64))
-        shifted = np.zeros(whole.shape, np.int64)
-        if dtype == np.uint64:
-            high = (whole >= 2.0**63) & (whole < 2.0**64)
-            shifted = np.where(high, np.int64(-(2**63)), shifted)
-            whole = np.where(high, whole - 2.0**63, np.where(whole >= 2.0**64, 0.0, whole))
-        limit = 2.0**31 if dtype.itemsize < 4 or dtype == np.int32 else 2.0**63
-        fits = (whole >= -limit) & (whole < limit)
-        lowest = np.int64(-(2**63)) if limit == 2.0**63 else np.int64(-(2**31))
-        held = np.where(fits, whole, 0.0).astype(np.int64)
-        return np.asarray(np.where(fits, held, lowest) + shifted).astype(dtype)
+        upper = np.zeros(whole.shape, np.int64)
+        if dtype.kind == "u" and dtype.itemsize >= 4:
+            # The upper half of an unsigned type is converted less its first number, which is added afterwards.
+            lowest_above = np.int64(-(2**63)) if dtype.itemsize == 8 else np.int64(2**31)
+            upper = np.where((whole >= half) & (whole < 2 * half), lowest_above, upper)
+            whole = np.where(whole >= 2 * half, 0.0, np.where(whole >= half, whole - half, whole))
+        fits = (whole >= -half) & (whole < half)
+        held = np.where(fits, whole, -half).astype(np.int64)
+        return np.asarray(held + upper).astype(dtype)
 
 
 def half_away(x: Array) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, NamedTuple, TypeAlias
 
+import ml_dtypes
 import numpy as np
 
 from irexec.ops.casting import cast
@@ -75,9 +76,20 @@ def promote(
     common = _common_float(a, b) if a.is_real else _common_integer(a, b, target_of_u64)
     if scalars[0] != scalars[1]:
         scalar, tensor = (a, b) if scalars[0] else (b, a)
-        safe = common.type is tensor and common.unsafe is None
-        return Promotion(tensor, None if safe else f"{tensor} cannot hold all of {scalar}")
+        low, high = _range(scalar)
+        lowest, highest = _range(tensor)
+        holds = lowest <= low and high <= highest
+        return Promotion(tensor, None if holds else f"{tensor} has a lower range than {scalar}")
     return common
+
+
+def _range(kind: ElementType) -> tuple[float, float]:
+    """The lowest and the highest number."""
+    if kind.is_real:
+        highest = float(ml_dtypes.finfo(kind.dtype).max)  # type: ignore[no-untyped-call]
+        return -highest, highest
+    bits = kind.bitwidth
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind.is_signed else (0, (1 << bits) - 1)
 
 
 def _common_float(a: ElementType, b: ElementType) -> Promotion:
@@ -124,7 +136,8 @@ def convert_promote_types_14(
 
     Floats win over integers, and integers over boolean; of one kind the narrowest type that holds both.
     C1: there is a common type. C2: without `promote_unsafe` nothing widens beyond both types, u64 does not meet a
-    signed integer, and a float has at least twice the bits of an integer it takes.
+    signed integer, a float has at least twice the bits of an integer it takes, and a tensor beside a PyTorch scalar
+    has its range at least. (OpenVINO lets some such tensors pass, u64 beside i32 for one.)
     """
     a, b = ElementType.of(input_0.dtype), ElementType.of(input_1.dtype)
     ranks = (input_0.ndim, input_1.ndim)
