@@ -30,7 +30,7 @@ class Results(Mapping[Any, Array]):
     """The outputs of one inference: by position, by tensor name, or by port."""
 
     def __init__(self, ports: Sequence[Value], arrays: Sequence[Array]) -> None:
-        self._ports, self._arrays = ports, list(arrays)
+        self._ports, self._arrays = ports, [_as_unicode(a) if a.dtype.kind == "T" else a for a in arrays]
 
     def __getitem__(self, key: Key) -> Array:
         if isinstance(key, Value):
@@ -194,6 +194,16 @@ class InferRequest:
     def reset_state(self) -> None:
         """Put every variable back to the value it has before the first Assign."""
         self._variables.reset()
+
+
+def _as_unicode(array: Array) -> Array:
+    """Strings as OpenVINO's Python API returns them: fixed-width unicode, which every NumPy function takes.
+
+    That form cannot hold NULs at the end of a string; such an array comes as Python strings.
+    """
+    strings = array.ravel().tolist()
+    lossy = any(s.endswith("\0") for s in strings)
+    return np.array(strings, object if lossy else np.str_).reshape(array.shape)
 
 
 def _arrange(given: Any, ports: list[Value]) -> list[Array]:
