@@ -120,7 +120,7 @@ def compile_model(model: Model | PathLike | bytes, device_name: str | None = Non
 
 def save_model(model: Model, path: PathLike) -> None:
     """Write a model as IR v11: `path` and the `.bin` beside it. OpenVINO reads it back to an equal model."""
-    from irexec.ir.writer import write_model
+    from irexec.graph.write import write_model
 
     write_model(model, path)
 

@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 class Value:
     """One output port of a node: the tensor that flows along its edges."""
 
-    __slots__ = ("declared", "index", "names", "node", "type")
+    __slots__ = ("declared", "index", "names", "node", "rt_info", "type")
 
     def __init__(self, node: Node, index: int, type: TensorType) -> None:
         self.node = node
@@ -30,6 +30,7 @@ class Value:
         self.type = type
         self.declared: TensorType | None = None
         self.names: set[str] = set()
+        self.rt_info: dict[str, Any] = {}
 
     @property
     def element_type(self) -> ElementType:
@@ -71,6 +72,9 @@ class Value:
 
     def get_index(self) -> int:
         return self.index
+
+    def get_rt_info(self) -> dict[str, Any]:
+        return self.rt_info
 
     def __repr__(self) -> str:
         names = ", ".join(sorted(self.names))
@@ -125,7 +129,8 @@ class Node:
     """A layer with its operator: inputs are the values it takes, outputs the values it makes.
 
     `operator` is None for a layer whose operator is unknown; such a node exists only while a file is being checked.
-    `constant` holds the value of a Const.
+    `constant` holds the value of a Const. `rt_info` is what is said about the layer besides its attributes
+    (runtime_info.py has the form); `input_rt_info` the same of input ports, by position.
     """
 
     __slots__ = (
@@ -134,6 +139,7 @@ class Node:
         "constant",
         "friendly_name",
         "id",
+        "input_rt_info",
         "inputs",
         "layer",
         "operator",
@@ -167,6 +173,7 @@ class Node:
         self.bodies: list[Body] = []
         self.constant: Array | None = None
         self.rt_info: dict[str, Any] = {}
+        self.input_rt_info: dict[int, dict[str, Any]] = {}
 
     def set_outputs(self, types: Iterable[TensorType]) -> None:
         """Give the outputs these types; makes the values that do not exist yet."""
@@ -198,6 +205,9 @@ class Node:
 
     def get_attributes(self) -> dict[str, Any]:
         return dict(self.attributes)
+
+    def get_rt_info(self) -> dict[str, Any]:
+        return self.rt_info
 
     def __repr__(self) -> str:
         return f"<{self.type}-{self.version.removeprefix('opset')}: {self.friendly_name!r}>"
@@ -260,6 +270,9 @@ class Model:
     def get_results(self) -> list[Node]:
         return list(self.results)
 
+    def get_rt_info(self) -> dict[str, Any]:
+        return self.rt_info
+
     def walk(self) -> Iterator[Node]:
         """All nodes, those of bodies included, each body after its node."""
         for node in self.nodes:
@@ -288,7 +301,10 @@ def _as_result(node: Node | Value) -> Node:
     from irexec.ops.contents import load
 
     value = node.outputs[0] if isinstance(node, Node) else node
-    result = Node(load("Result", 1), [value], name=f"{value.node.friendly_name}/result")
+    name = value.node.friendly_name
+    if name:
+        name += "/result" if len(value.node.outputs) == 1 else f"/result_{value.index}"
+    result = Node(load("Result", 1), [value], name=name)
     result.set_outputs([value.type])
     result.outputs[0].names = set(value.names)
     return result

@@ -1,0 +1,115 @@
+"""Comparing: what one model has that another has not, node by node."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from irexec.graph.model import Body, Model, Node, Value
+
+# Where a constant lies in its file is nothing that it is.
+_PLACES = ("offset", "size")
+_Numbers = dict[Node, int]
+
+
+def differences(a: Model, b: Model) -> list[str]:
+    """Every difference between two models, a sentence each; an empty list when they are equal.
+
+    Equal are operators, connections, attributes, constants (bit for bit), types, names and rt_info. Layer ids, offsets
+    in the `.bin` and the file a model came from do not count, nor does the name of a node that has none in one of them.
+    """
+    return list(_models("", a, b))
+
+
+def _models(where: str, a: Model, b: Model) -> Iterable[str]:
+    yield from _unequal(f"{where}the model's name", a.name, b.name)
+    yield from _unequal(f"{where}the model's rt_info", a.rt_info, b.rt_info)
+    for what in ("parameters", "sinks", "results", "nodes"):
+        ours, theirs = getattr(a, what), getattr(b, what)
+        yield from _unequal(f"{where}the number of {what}", len(ours), len(theirs))
+        if len(ours) != len(theirs):
+            return
+    numbers_a, numbers_b = _numbers(a.nodes), _numbers(b.nodes)
+    for what in ("parameters", "sinks", "results"):
+        ours = [numbers_a.get(n) for n in getattr(a, what)]
+        theirs = [numbers_b.get(n) for n in getattr(b, what)]
+        yield from _unequal(f"{where}the order of {what}", ours, theirs)
+    for ours, theirs in zip(a.nodes, b.nodes, strict=True):
+        yield from _nodes(f"{where}{ours!r}: ", ours, theirs, numbers_a, numbers_b)
+
+
+def _nodes(where: str, a: Node, b: Node, numbers_a: _Numbers, numbers_b: _Numbers) -> Iterable[str]:
+    yield from _unequal(f"{where}operator", f"{a.type}-{a.version}", f"{b.type}-{b.version}")
+    if a.friendly_name and b.friendly_name:
+        yield from _unequal(f"{where}name", a.friendly_name, b.friendly_name)
+    yield from _unequal(f"{where}inputs", _producers(a, numbers_a), _producers(b, numbers_b))
+    yield from _unequal(f"{where}rt_info", a.rt_info, b.rt_info)
+    yield from _unequal(f"{where}rt_info of input ports", a.input_rt_info, b.input_rt_info)
+    ours, theirs = _attributes(a), _attributes(b)
+    for name in ours.keys() | theirs.keys():
+        yield from _unequal(f"{where}attribute {name}", ours.get(name), theirs.get(name))
+    if not _same_array(a.constant, b.constant):
+        yield f"{where}the constants differ"
+    yield from _unequal(f"{where}the number of outputs", len(a.outputs), len(b.outputs))
+    for x, y in zip(a.outputs, b.outputs, strict=False):
+        yield from _values(f"{where}output {x.index}: ", x, y)
+    yield from _unequal(f"{where}the number of bodies", len(a.bodies), len(b.bodies))
+    for index, (ours_in, theirs_in) in enumerate(zip(a.bodies, b.bodies, strict=False)):
+        yield from _unequal(f"{where}port maps of body {index}", _maps(ours_in), _maps(theirs_in))
+        yield from _models(f"{where}body {index}: ", ours_in.model, theirs_in.model)
+
+
+def _values(where: str, a: Value, b: Value) -> Iterable[str]:
+    yield from _unequal(f"{where}type", str(a.type), str(b.type))
+    yield from _unequal(f"{where}names", sorted(a.names), sorted(b.names))
+    yield from _unequal(f"{where}rt_info", a.rt_info, b.rt_info)
+
+
+def _unequal(what: str, a: Any, b: Any) -> Iterable[str]:
+    if a != b and not _same_numbers(a, b):
+        yield f"{what}: {a!r} and {b!r}"
+
+
+def _same_numbers(a: Any, b: Any) -> bool:
+    """True for floats that are both NaN, alone or in lists."""
+    if isinstance(a, float) and isinstance(b, float):
+        return a == b or (math.isnan(a) and math.isnan(b))
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(x == y or _same_numbers(x, y) for x, y in zip(a, b, strict=True))
+    return False
+
+
+def _numbers(nodes: list[Node]) -> _Numbers:
+    return {node: number for number, node in enumerate(nodes)}
+
+
+def _producers(node: Node, numbers: _Numbers) -> list[tuple[int | None, int] | None]:
+    found = [None if value is None else (numbers.get(value.node), value.index) for value in node.inputs]
+    while found and found[-1] is None:
+        found.pop()
+    return found
+
+
+def _attributes(node: Node) -> dict[str, Any]:
+    declared = node.operator.attributes if node.operator else ()
+    values = {a.name: a.default for a in declared if not a.required} | node.attributes
+    return {k: v for k, v in values.items() if v is not None and not (node.type == "Const" and k in _PLACES)}
+
+
+def _maps(body: Body) -> tuple[Any, ...]:
+    """The port maps without their places in a file, in an order that does not depend on it."""
+    inputs = sorted((replace(entry, at=-1) for entry in body.inputs), key=lambda entry: entry.parameter)
+    outputs = sorted((replace(entry, at=-1) for entry in body.outputs), key=lambda entry: entry.external or -1)
+    return (inputs, outputs, body.condition)
+
+
+def _same_array(a: np.ndarray[Any, Any] | None, b: np.ndarray[Any, Any] | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    return bool(np.array_equal(a, b)) if a.dtype.kind == "T" else a.tobytes() == b.tobytes()

@@ -1,0 +1,252 @@
+"""Writing: a model as IR version 11, the `.xml` and its `.bin`, such that OpenVINO and irexec read it back.
+
+Source: OpenVINO IR, what OpenVINO's own serializer writes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from irexec.diagnostics import IRError
+from irexec.diagnostics.findings import Findings
+from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node, Value
+from irexec.graph.write_info import write_item_info, write_model_info
+from irexec.ir.blobs import Blobs
+from irexec.ir.markup import Markup, illegal_character
+from irexec.ir.staging import staged
+from irexec.ir.text import cut, name_list, shown, write_name_list
+from irexec.ops.attributes import attribute_text
+from irexec.types import DYNAMIC, ElementType, TensorType
+
+_SLICE = ("start", "end", "stride", "part_size")
+
+
+def write_model(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write `path` and the `.bin` beside it; both are complete, or neither is touched.
+
+    Raises IRError (W001) with everything in the model that IR cannot express, OSError when a file cannot be written.
+    """
+    xml = Path(path)
+    if xml.suffix == ".bin":
+        raise ValueError(f"{xml} is the place of the weights: name the .xml")
+    findings = Findings(file=os.fspath(path))
+    with staged(xml.with_suffix(".bin"), xml) as (weights, text):
+        out = Markup()
+        out.open("net", {"name": model.name, "version": "11"})
+        _NetWriter(model, out, Blobs(weights), findings).write()
+        out.close("net")
+        document = out.text()
+        if (character := illegal_character(document)) is not None:
+            _refuse_character(document, character, findings)
+        if not findings.report.ok:
+            raise IRError(findings.report)
+        text.write(document.encode())
+
+
+def _refuse_character(document: str, character: str, findings: Findings) -> None:
+    line = next(line.strip() for line in document.split("\n") if character in line)
+    message = f"no XML text can hold the character {character!r} of a name or attribute"
+    findings.add("W001", message, found=cut(repr(line), 160))
+
+
+class _NetWriter:
+    """Writes one net; bodies are written by writers of their own."""
+
+    def __init__(self, model: Model, out: Markup, blobs: Blobs, findings: Findings) -> None:
+        self.model, self.out, self.blobs, self.findings = model, out, blobs, findings
+        self.nodes = _in_order(model)
+        self.ids = {node: number for number, node in enumerate(self.nodes)}
+
+    def write(self) -> None:
+        """The sections of a `<net>` or `<body>`."""
+        self.out.open("layers")
+        for node in self.nodes:
+            self._layer(node)
+        self.out.close("layers")
+        self.out.open("edges")
+        self._edges()
+        self.out.close("edges")
+        write_model_info(self.out, self.model.rt_info)
+
+    def _refuse(self, node: Node, message: str, **details: Any) -> None:
+        self.findings.add("W001", message, layer=node.ref, **details)
+
+    # Layers
+
+    def _layer(self, node: Node) -> None:
+        out = self.out
+        attributes = {"id": str(self.ids[node]), "name": self._name(node), "type": node.type, "version": node.version}
+        if node.type == "Result":
+            names = self._names(node, node.outputs[0].names)
+            attributes |= {"output_names": names} if names else {}
+        elif node.type == "Parameter" and node not in self.model.parameters:
+            self._refuse(node, "the Parameter is not among the model's parameters")
+        out.open("layer", attributes)
+        inner = [_NetWriter(body.model, out, self.blobs, self.findings) for body in node.bodies]
+        if (data := self._data(node)) and not inner:
+            out.empty("data", data)
+        write_item_info(out, {key: info for key, info in node.rt_info.items() if key != "alt_width"})
+        self._port_maps(node, inner)
+        self._ports(node)
+        for tag, writer in zip(("then_body", "else_body") if node.type == "If" else ("body",), inner, strict=False):
+            out.open(tag)
+            writer.write()
+            out.close(tag)
+        out.close("layer")
+
+    def _name(self, node: Node) -> str:
+        return node.friendly_name or f"{node.type}_{self.ids[node]}"
+
+    def _names(self, node: Node, names: Iterable[str]) -> str:
+        # A backslash before the comma that separates two names would make it part of the name.
+        text = write_name_list(sorted(names, key=lambda name: (name.endswith("\\"), name)))
+        if set(name_list(text)) != set(names):
+            self._refuse(
+                node, f"the tensor names {shown(text)} would not read back: one is empty or ends in a backslash"
+            )
+        return text
+
+    def _data(self, node: Node) -> dict[str, str]:
+        if node.operator is None:
+            self._refuse(node, f"{node.type}-{node.version} has no operator that says which attributes it has")
+            return {}
+        data: dict[str, str] = {}
+        values = self._constant(node) if node.type == "Const" else node.attributes
+        for attribute in node.operator.attributes:
+            value = values.get(attribute.name, None if attribute.required else attribute.default)
+            if value is not None:
+                data[attribute.file_name] = attribute_text(value)
+            elif attribute.required:
+                self._refuse(node, f"the required attribute {attribute.file_name!r} has no value")
+        if "alt_width" in node.rt_info:
+            data["alt_width"] = str(node.rt_info["alt_width"])
+        return data
+
+    def _constant(self, node: Node) -> dict[str, Any]:
+        array = node.constant
+        element_type = node.attributes.get("element_type", DYNAMIC)
+        if array is None:
+            self._refuse(node, "the constant has no value")
+            return {"element_type": DYNAMIC, "shape": (), "offset": 0, "size": 0}
+        offset = size = 0
+        try:
+            offset, size = self.blobs.add(array, element_type)
+        except ValueError as error:
+            self._refuse(node, str(error))
+        return {"element_type": element_type, "shape": array.shape, "offset": offset, "size": size}
+
+    # Ports and edges
+
+    def _ports(self, node: Node) -> None:
+        inputs = _connected(node)
+        if any(value is None for value in inputs):
+            first = inputs.index(None)
+            self._refuse(node, f"input {first} is not connected and a later one is", port=str(first))
+        if inputs:
+            self.out.open("input")
+            for index, value in enumerate(inputs):
+                self._port(node, index, value.type if value else TensorType(), node.input_rt_info.get(index, {}))
+            self.out.close("input")
+        if node.outputs and node.type != "Result":
+            self.out.open("output")
+            for value in node.outputs:
+                names = self._names(node, value.names)
+                self._port(node, len(inputs) + value.index, value.type, value.rt_info, names)
+            self.out.close("output")
+
+    def _port(self, node: Node, number: int, type: TensorType, info: dict[str, Any], names: str = "") -> None:
+        attributes = {"id": str(number), "precision": type.element_type.port_name}
+        if ElementType.from_port(type.element_type.port_name) is None:
+            self._refuse(node, f"no precision of IR says {type.element_type}", port=str(number))
+        if names:
+            attributes["names"] = names
+        dims = type.shape.dims if type.rank is not None else ()
+        if not dims and not info:
+            self.out.empty("port", attributes)
+            return
+        self.out.open("port", attributes)
+        for dim in dims:
+            self.out.leaf("dim", str(dim.min if dim.is_static else -1))
+        write_item_info(self.out, info)
+        self.out.close("port")
+
+    def _edges(self) -> None:
+        ends: list[tuple[int, int, int, int]] = []
+        for node in self.nodes:
+            for index, value in enumerate(_connected(node)):
+                if value is not None:
+                    ends.append((self.ids[value.node], _port_id(value), self.ids[node], index))
+        for end in sorted(ends):
+            names = ("from-layer", "from-port", "to-layer", "to-port")
+            self.out.empty("edge", dict(zip(names, map(str, end), strict=True)))
+
+    # Bodies
+
+    def _port_maps(self, node: Node, inner: list[_NetWriter]) -> None:
+        if node.type == "If":
+            then_body, else_body = zip(node.bodies, inner, strict=True)
+            self._port_map("else_port_map", node, *else_body)
+            self._port_map("then_port_map", node, *then_body)
+        elif inner:
+            self._port_map("port_map", node, node.bodies[0], inner[0])
+            self.out.open("back_edges")
+            for entry in node.bodies[0].inputs:
+                if entry.back is not None:
+                    edge = {
+                        "from-layer": inner[0].result_id(entry.back),
+                        "to-layer": inner[0].parameter_id(entry.parameter),
+                    }
+                    self.out.empty("edge", edge)
+            self.out.close("back_edges")
+
+    def _port_map(self, tag: str, node: Node, body: Body, inner: _NetWriter) -> None:
+        out, count = self.out, len(_connected(node))
+        out.open(tag)
+        # Entries without an outer port come last, as OpenVINO writes them.
+        for entry in sorted(body.inputs, key=lambda entry: entry.external is None):
+            purpose = "current_iteration" if entry.iteration else None
+            out.empty("input", _map_entry(entry, entry.external, inner.parameter_id(entry.parameter), purpose))
+        for output in sorted(body.outputs, key=lambda entry: entry.external is None):
+            external = None if output.external is None else count + output.external
+            out.empty("output", _map_entry(output, external, inner.result_id(output.result)))
+        if body.condition is not None:
+            condition = BodyOutput(body.condition)
+            out.empty("output", _map_entry(condition, None, inner.result_id(body.condition), "execution_condition"))
+        out.close(tag)
+
+    def parameter_id(self, index: int) -> str:
+        return str(self.ids[self.model.parameters[index]])
+
+    def result_id(self, index: int) -> str:
+        return str(self.ids[self.model.results[index]])
+
+
+def _in_order(model: Model) -> list[Node]:
+    """OpenVINO's order: Parameters, the other nodes with producers first, sinks, Results."""
+    ends = {*model.parameters, *model.sinks, *model.results}
+    return [*model.parameters, *(n for n in model.nodes if n not in ends), *model.sinks, *model.results]
+
+
+def _connected(node: Node) -> list[Value | None]:
+    """The inputs up to the last that is connected."""
+    inputs = list(node.inputs)
+    while inputs and inputs[-1] is None:
+        inputs.pop()
+    return inputs
+
+
+def _port_id(value: Value) -> int:
+    return len(_connected(value.node)) + value.index
+
+
+def _map_entry(
+    entry: BodyInput | BodyOutput, external: int | None, internal: str, purpose: str | None = None
+) -> dict[str, str]:
+    attributes = {"external_port_id": str(-1 if external is None else external), "internal_layer_id": internal}
+    if entry.axis is not None:
+        attributes = {"axis": str(entry.axis), **attributes}
+        attributes |= {name: str(getattr(entry, name)) for name in _SLICE}
+    return attributes | ({"purpose": purpose} if purpose else {})

@@ -1,0 +1,57 @@
+"""XML text that is being written: one element to a line, indented by tabs, every character such that it reads back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+_SPECIAL = re.compile('[&<>"\t\n\r]')
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TAG = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+
+
+class Markup:
+    """Collects lines; `text()` is the whole document."""
+
+    def __init__(self) -> None:
+        self._lines = ['<?xml version="1.0"?>']
+        self._indent = ""
+
+    def open(self, tag: str, attributes: Mapping[str, str] | None = None) -> None:
+        self._lines.append(f"{self._indent}<{tag}{_attributes(attributes)}>")
+        self._indent += "\t"
+
+    def close(self, tag: str) -> None:
+        self._indent = self._indent[:-1]
+        self._lines.append(f"{self._indent}</{tag}>")
+
+    def empty(self, tag: str, attributes: Mapping[str, str] | None = None) -> None:
+        """An element without content."""
+        self._lines.append(f"{self._indent}<{tag}{_attributes(attributes)} />")
+
+    def leaf(self, tag: str, text: str) -> None:
+        """An element with nothing but text."""
+        self._lines.append(f"{self._indent}<{tag}>{_escaped(text)}</{tag}>")
+
+    def text(self) -> str:
+        return "\n".join([*self._lines, ""])
+
+
+def illegal_character(text: str) -> str | None:
+    """The first character that no XML text may hold, not even escaped; None when all may."""
+    match = _ILLEGAL.search(text)
+    return match[0] if match else None
+
+
+def is_tag(text: str) -> bool:
+    """True when an element can have this name, whoever reads it."""
+    return _TAG.fullmatch(text) is not None
+
+
+def _attributes(attributes: Mapping[str, str] | None) -> str:
+    return "".join(f' {name}="{_escaped(value)}"' for name, value in attributes.items()) if attributes else ""
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(lambda match: _ESCAPES[match[0]], text) if _SPECIAL.search(text) else text
