@@ -169,6 +169,27 @@ def _read_member(members: tuple[str, ...], value: str) -> str:
     raise Unreadable("D005", f"{value!r} is not one of {allowed}", folded.get(value.lower()))
 
 
+def _bounds(annotation: Any) -> list[Callable[[Any], bool]] | None:
+    """The bounds that `Field(ge=...)` and `Field(gt=...)` set in an annotation; None for any other mark of pydantic."""
+    found: list[Callable[[Any], bool]] = []
+    inner = get_args(annotation) if get_origin(annotation) is not Literal else ()
+    if get_origin(annotation) is Annotated:
+        inner, marks = inner[:1], inner[1:]
+        for mark in [m for mark in marks for m in getattr(mark, "metadata", [mark])]:
+            if (low := getattr(mark, "ge", None)) is not None:
+                found.append(low.__le__)
+            elif (low := getattr(mark, "gt", None)) is not None:
+                found.append(low.__lt__)
+            elif not isinstance(mark, (Alias, ReaderDefault)):
+                return None
+    for part in inner:
+        if part is not Ellipsis and part is not type(None):
+            if (bounds := _bounds(part)) is None:
+                return None
+            found += bounds
+    return found
+
+
 def _validator(annotation: Any) -> Callable[[Any], Any]:
     read = _reader(annotation)
     base = _base(annotation)
@@ -216,6 +237,11 @@ class Attribute:
         return self.reader_default is not inspect.Parameter.empty
 
     @property
+    def bounds(self) -> list[Callable[[Any], bool]] | None:
+        """What each number of the value must satisfy, by its annotation; None where that asks for something else."""
+        return _bounds(self.annotation)
+
+    @property
     def members(self) -> tuple[str, ...]:
         """The allowed texts of an enumeration; empty for other types."""
         base = _base(self.annotation)
@@ -248,6 +274,30 @@ def attribute_model(title: str, attributes: tuple[Attribute, ...], doc: str | No
         fields[a.name] = (annotation, Field(default, alias=alias))
     config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, populate_by_name=True)
     return create_model(title, __config__=config, __doc__=doc, **fields)
+
+
+def read_plainly(attributes: tuple[Attribute, ...], given: dict[str, Any]) -> dict[str, Any] | None:
+    """The values by Python name, where every text is what its attribute takes; None where something is to be said.
+
+    Nearly all layers are read here, and the pydantic model, which takes long to build, only where it has a finding.
+    """
+    by_file_name = {a.file_name: a for a in attributes}
+    values: dict[str, Any] = {}
+    for name, written in given.items():
+        attribute = by_file_name.get(name)
+        bounds = attribute.bounds if attribute is not None else None
+        if attribute is None or bounds is None or not isinstance(written, str):
+            return None
+        try:
+            value = values[attribute.name] = _reader(attribute.annotation)(written)
+        except Unreadable:
+            return None
+        items = value if isinstance(value, tuple) else (value,)
+        if not all(bound(item) for bound in bounds for item in items):
+            return None
+    if any(a.required and a.name not in values for a in attributes):
+        return None
+    return {a.name: values.get(a.name, a.default) for a in attributes}
 
 
 def parse_attributes(
@@ -313,9 +363,21 @@ def _neutral(attribute: Attribute | None) -> Any:
     base = _base(attribute.annotation)
     if attribute.members:
         return attribute.members[0]
-    neutral: dict[Any, Any] = {int: 1, float: 1.0, bool: False, str: "", PartialShape: PartialShape.dynamic()}
+    neutral: dict[Any, Any] = {
+        int: max(1, _least(attribute.annotation)),
+        float: 1.0,
+        bool: False,
+        str: "",
+        PartialShape: PartialShape.dynamic(),
+    }
     neutral[ElementType] = ElementType.by_name["dynamic"]
     return () if get_origin(base) is tuple else neutral.get(base)
+
+
+def _least(annotation: Any) -> int:
+    """The least integer that a declared range holds; 0 without a range."""
+    fields = [mark for mark in getattr(annotation, "__metadata__", ()) if hasattr(mark, "metadata")]
+    return max((bound.ge for field in fields for bound in field.metadata if hasattr(bound, "ge")), default=0)
 
 
 def _nearest(name: str, known: dict[str, Any]) -> str | None:
