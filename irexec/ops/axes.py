@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.operator import Array, Check, require
+from irexec.ops.operator import Array, Check, NodeTypes, require
 from irexec.ops.rules import axis_in
 from irexec.types import Dimension, PartialShape, TensorType
 
@@ -23,6 +23,15 @@ def into(result: Array, out: Array | None, source: Array | None = None) -> Array
         np.copyto(out, result, casting="unsafe")
         return out
     return result if source is None or not np.may_share_memory(result, source) else result.copy()
+
+
+def regrouped(parts: Array, order: Sequence[int], shape: Sequence[int], out: Array | None, source: Array) -> Array:
+    """`parts` transposed and reshaped in one copy, into `out` when it is given; never a view of `source`."""
+    moved = parts.transpose(order)
+    if out is not None and out.flags.c_contiguous:
+        np.copyto(out.reshape(moved.shape), moved)
+        return out
+    return into(moved.reshape(shape), out, source)
 
 
 def axis_of(constraint: str, axis: int, rank: int, port: str | None = None) -> int:
@@ -99,6 +108,13 @@ def product_of(values: Sequence[Dimension]) -> Dimension:
     for value in values:
         total = total * value
     return total
+
+
+def is_settled(node: NodeTypes) -> bool:
+    """In `specialize`: the first input has a static shape, every other one is a constant or absent."""
+    data, *others = node.inputs
+    settled = all(c is not None for t, c in zip(others, node.constants[1:], strict=True) if t is not None)
+    return settled and data is not None and data.shape.is_static
 
 
 def filled(types: dict[str, TensorType], port: str, values: Any) -> Array:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import filled, has_length, integers, into
+from irexec.ops.axes import filled, has_length, integers, into, regrouped
 from irexec.ops.operator import Array, Check, Elements, operator, require
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
 
@@ -67,7 +67,7 @@ def space_to_batch_2(
     parts = data.reshape(batch, *(part for pair in zip(small, blocks[1:], strict=True) for part in pair))
     n = len(space)
     order = [*(2 + 2 * i for i in range(n)), 0, *(1 + 2 * i for i in range(n))]
-    return into(parts.transpose(order).reshape(batch * prod(blocks), *small), out, data)
+    return regrouped(parts, order, (batch * prod(blocks), *small), out, data)
 
 
 def _checked(rank: int, *inputs: Array) -> tuple[list[int], list[int], list[int]]:

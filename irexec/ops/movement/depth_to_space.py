@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypeAlias
 
+import numpy as np
+
 from irexec.ops.attributes import Positive, ReaderDefault
-from irexec.ops.axes import into
+from irexec.ops.axes import into, regrouped
 from irexec.ops.operator import Array, Check, Elements, operator, require
 from irexec.types import ANY, ANY_DIMENSION, Dimension, PartialShape, TensorType
 
@@ -32,11 +34,15 @@ def depth_to_space_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, 
     blocks = (block_size,) * k
     first = mode == "blocks_first"
     parts = data.reshape(n, *((*blocks, depth) if first else (depth, *blocks)), *space)
-    depth_at, block_at = (k + 1, 1) if first else (1, 2)
-    order = [0, depth_at]
-    for i in range(k):
-        order += [k + 2 + i, block_at + i]
-    return into(parts.transpose(order).reshape(n, depth, *(d * block_size for d in space)), out, data)
+    shape = (n, depth, *(d * block_size for d in space))
+    result = out if out is not None and out.flags.c_contiguous else np.empty(shape, data.dtype)
+    grid = result.reshape(n, depth, *(part for d in space for part in (d, block_size)))
+    # One place of every block at a time: long strides copy faster than many short runs.
+    every = slice(None)
+    for place in np.ndindex(*blocks):
+        spots = (every, every, *(axis for offset in place for axis in (every, offset)))
+        grid[spots] = parts[(every, *place) if first else (every, every, *place)]
+    return into(result, None if result is out else out)
 
 
 @operator("SpaceToDepth", "opset1")
@@ -56,7 +62,7 @@ def space_to_depth_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, 
     parts = data.reshape(n, channels, *(part for d in small for part in (d, block_size)))
     spots, offsets = [2 + 2 * i for i in range(k)], [3 + 2 * i for i in range(k)]
     order = [0, *offsets, 1, *spots] if mode == "blocks_first" else [0, 1, *offsets, *spots]
-    return into(parts.transpose(order).reshape(n, channels * block_size**k, *small), out, data)
+    return regrouped(parts, order, (n, channels * block_size**k, *small), out, data)
 
 
 def _split(check: Check, extent: Dimension, parts: int, what: str) -> Dimension:

@@ -110,7 +110,7 @@ def _take_batched(data: Array, index: Array, at: int, batch: int, out: Array | N
 def _specialize(node: NodeTypes) -> Callable[..., Any] | None:
     """Constant indices are checked and counted from the front once."""
     data, (_, indices, axis) = node.inputs[0], node.constants
-    if data is None or indices is None or axis is None or data.rank is None or not indices.ndim:
+    if data is None or indices is None or axis is None or data.rank is None:
         return None
     at, batch = _where(data.rank, indices.ndim, axis, node.attributes.get("batch_dims", 0))
     if batch or not data.shape[at].is_static:
@@ -118,6 +118,9 @@ def _specialize(node: NodeTypes) -> Callable[..., Any] | None:
     count, index = data.shape[at].value, _as_index(indices)
     if not count or (index.size and not (index.min() >= -count and index.max() < count)):
         return None
+    if not index.ndim:
+        region = (*[slice(None)] * at, int(index), ...)
+        return lambda data, *_, out=None, **__: into(data[region], out, data)
     index = np.where(index < 0, index + count, index)
 
     def gather(data: Array, indices: Array, axis: Array, /, *, out: Array | None = None, **_: Any) -> Array:

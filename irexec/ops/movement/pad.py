@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import filled, has_length, integers, into, length_of, sum_of
+from irexec.ops.axes import filled, has_length, integers, length_of, sum_of
 from irexec.ops.operator import Array, Check, Elements, operator, require
 from irexec.ops.rules import has_rank
 from irexec.types import ANY, INTEGERS, Dimension, PartialShape, TensorType
@@ -44,11 +44,21 @@ def pad_12(
     require("C2", same, f"{len(begin)} and {len(end)} counts for rank {data.ndim}", port="pads_begin")
     if pad_mode == "constant":
         return _constant(data, begin, end, pad_value, out)
-    source = data
     for axis, (before, after) in enumerate(zip(begin, end, strict=True)):
-        if before or after:
+        if min(before, after) < 0:
             data = np.take(data, _sources(data.shape[axis], before, after, pad_mode), axis)
-    return into(data, out, source)
+            begin[axis] = end[axis] = 0
+    shape = [b + n + e for b, n, e in zip(begin, data.shape, end, strict=True)]
+    result = np.empty(shape, data.dtype) if out is None else out
+    result[tuple(slice(b, b + n) for b, n in zip(begin, data.shape, strict=True))] = data
+    # An axis is filled over the whole extent of the others: what is not yet right there is filled later.
+    for axis, (before, count, after) in enumerate(zip(begin, data.shape, end, strict=True)):
+        if before or after:
+            along = np.moveaxis(result, axis, 0)
+            sources = _sources(count, before, after, pad_mode) + before
+            along[:before] = along[sources[:before]]
+            along[before + count :] = along[sources[before + count :]]
+    return result
 
 
 @operator("Pad", "opset1", values="kernel")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from irexec.ops.attributes import Positive
-from irexec.ops.axes import axis_of, into
+from irexec.ops.axes import axis_of, regrouped
 from irexec.ops.operator import Array, Check, Elements, operator, require
 from irexec.ops.rules import axis_in
 from irexec.types import ANY, PartialShape, TensorType
@@ -27,7 +27,8 @@ def shuffle_channels_1(data: T, /, *, axis: int = 1, group: Positive = 1, out: A
     each, rest = divmod(data.shape[at], group)
     require("C2", rest == 0, f"{data.shape[at]} channels are no multiple of {group}", port="data")
     parts = data.reshape(*data.shape[:at], group, each, *data.shape[at + 1 :])
-    return into(parts.swapaxes(at, at + 1).reshape(data.shape), out, data)
+    order = [*range(at), at + 1, at, *range(at + 2, parts.ndim)]
+    return regrouped(parts, order, data.shape, out, data)
 
 
 @shuffle_channels_1.shapes

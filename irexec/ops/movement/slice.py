@@ -6,12 +6,13 @@ page's Python rules, and irexec, take nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axes_of, filled, integers, known_axes, length_of
-from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.axes import axes_of, filled, integers, is_settled, known_axes, length_of
+from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules import has_rank
 from irexec.ops.slicing import slice_of, sliced
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
@@ -28,18 +29,40 @@ def slice_8(data: T, start: T_IND, stop: T_IND, step: T_IND, axes: T_AXIS | None
     Constraints: C1 data is no scalar, C2 start, stop and step are 1D, C3 no step is 0, C4 axes are in
     [-rank, rank - 1], C5 axes are unique, C6 as many values in start, stop, step and axes, and no more than axes.
     """
-    require("C1", data.ndim > 0, "data is a scalar, expected rank 1 or more", port="data")
+    view: Array = data[_region(data.shape, start, stop, step, axes)]
+    return view
+
+
+def _region(
+    shape: tuple[int, ...], start: Array, stop: Array, step: Array, axes: Array | None = None
+) -> tuple[slice, ...]:
+    """NumPy's form of the slices."""
+    rank = len(shape)
+    require("C1", rank > 0, "data is a scalar, expected rank 1 or more", port="data")
     require("C2", start.ndim == stop.ndim == step.ndim == 1, "start, stop and step are to be 1D", port="start")
-    count = range(start.size) if axes is None else axes_of("C4", axes, data.ndim, "axes")
+    count = range(start.size) if axes is None else axes_of("C4", axes, rank, "axes")
     require("C5", len(set(count)) == len(count), f"axes {list(count)} repeat one", port="axes")
-    same = start.size == stop.size == step.size == len(count) <= data.ndim
+    same = start.size == stop.size == step.size == len(count) <= rank
     require("C6", same, f"{start.size} starts, {stop.size} stops, {step.size} steps, {len(count)} axes", port="start")
-    region: list[Any] = [slice(None)] * data.ndim
+    region = [slice(None)] * rank
     for axis, first, last, by in zip(count, integers(start), integers(stop), integers(step), strict=True):
         require("C3", by != 0, f"the step of axis {axis} is 0", port="step")
-        region[axis] = slice_of(data.shape[axis], first, last, by)
-    view: Array = data[tuple(region)]
-    return view
+        region[axis] = slice_of(shape[axis], first, last, by)
+    return tuple(region)
+
+
+@slice_8.specialize
+def _(node: NodeTypes) -> Callable[..., Any] | None:
+    """With constant bounds and a static shape the region is the same for every call."""
+    if not is_settled(node):
+        return None
+    region = _region(node.inputs[0].shape.to_shape(), *node.constants[1:])  # type: ignore[union-attr, arg-type]
+
+    def slice_(data: Array, *_: Any) -> Array:
+        view: Array = data[region]
+        return view
+
+    return slice_
 
 
 @slice_8.shapes

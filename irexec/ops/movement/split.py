@@ -5,14 +5,15 @@ Source: operation pages Split-1, VariadicSplit-1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from irexec.ops.attributes import Positive
-from irexec.ops.axes import axis_of, filled, integers, known_axis, length_of, one_element, sum_of
-from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.axes import axis_of, filled, integers, is_settled, known_axis, length_of, one_element, sum_of
+from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules import has_rank
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
 
@@ -60,6 +61,19 @@ def _pieces(data: Array, at: int, lengths: list[int]) -> list[Array]:
     bounds = np.cumsum([0, *lengths]).tolist()
     whole = (slice(None),) * at
     return [data[(*whole, slice(a, b))] for a, b in pairwise(bounds)]
+
+
+@split_1.specialize
+@variadic_split_1.specialize
+def _(node: NodeTypes) -> Callable[..., Any] | None:
+    """With constant lengths and a static shape the pieces are the same for every call."""
+    if not is_settled(node) or len(node.outputs) < 1:
+        return None
+    at, shapes = integers(node.constants[1])[0], [t.shape.to_shape() for t in node.outputs]  # type: ignore[arg-type]
+    ends = np.cumsum([0, *(shape[at] for shape in shapes)]).tolist()
+    whole = (slice(None),) * (at % len(shapes[0]))
+    regions = [(*whole, slice(a, b)) for a, b in pairwise(ends)]
+    return lambda data, *_, **__: [data[region] for region in regions]
 
 
 @split_1.shapes

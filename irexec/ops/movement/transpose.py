@@ -5,9 +5,13 @@ Source: operation page Transpose-1.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from collections.abc import Callable
+from typing import Annotated, Any, TypeAlias
 
-from irexec.ops.operator import Array, Check, Elements, operator, require
+import numpy as np
+
+from irexec.ops.axes import filled, integers
+from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
 from irexec.types import ANY, INTEGERS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -22,7 +26,7 @@ def transpose_1(arg: T, input_order: T_AXIS, /) -> T:
     """
     if input_order.size == 0:
         return arg.transpose()
-    order = [int(i) for i in input_order]
+    order = integers(input_order)
     require(
         "C1",
         sorted(order) == list(range(arg.ndim)),
@@ -30,6 +34,16 @@ def transpose_1(arg: T, input_order: T_AXIS, /) -> T:
         port="input_order",
     )
     return arg.transpose(order)
+
+
+@transpose_1.specialize
+def _(node: NodeTypes) -> Callable[..., Any] | None:
+    """A constant order is read once."""
+    arg, order = node.inputs[0], node.constants[1]
+    if arg is None or arg.rank is None or order is None or sorted(integers(order)) != list(range(arg.rank)):
+        return None
+    axes = tuple(integers(order))
+    return lambda arg, *_: arg.transpose(axes)
 
 
 @transpose_1.shapes
@@ -50,3 +64,8 @@ def _(check: Check, arg: TensorType, input_order: TensorType) -> PartialShape:
     if not check("C1", sorted(order) == list(range(rank)), message, port="input_order"):
         return PartialShape.dynamic(rank)
     return PartialShape(arg.shape[i] for i in order)
+
+
+@transpose_1.draw("input_order")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    return filled(types, port, rng.permutation(types[port].shape[0].value))

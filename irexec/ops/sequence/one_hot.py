@@ -41,12 +41,10 @@ def one_hot_16(
     count = integers(depth)[0]
     require("C2", count >= 1, f"depth is {count}, expected 1 or more", port="depth")
     at = axis_of("C1", axis, indices.ndim + 1)
-    places = np.arange(count, dtype=np.int64).reshape((count,) + (1,) * (indices.ndim - at))
-    index = np.expand_dims(indices, at)
-    hot = index == places
-    if negative_indices_mode == "normalize":
-        hot |= index == places - count
-    return np.where(hot, on_value.reshape(()), off_value.reshape(()))
+    result = np.full((*indices.shape[:at], count, *indices.shape[at:]), off_value.reshape(()), on_value.dtype)
+    hot = (indices < count) & (indices >= (-count if negative_indices_mode == "normalize" else 0))
+    np.moveaxis(result, at, -1)[(*np.nonzero(hot), indices[hot].astype(np.intp))] = on_value.reshape(())
+    return result
 
 
 @operator("OneHot", "opset1")

@@ -5,12 +5,13 @@ Source: operation pages Squeeze-1, Squeeze-15, Unsqueeze-1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axes_of, filled, known_axes, length_of
-from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.axes import axes_of, filled, is_settled, known_axes, length_of
+from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules import has_rank
 from irexec.types import ANY, INTEGERS, Dimension, PartialShape, TensorType
 
@@ -68,6 +69,18 @@ squeeze_1.shapes(_squeezed)
 squeeze_15.shapes(_squeezed)
 
 
+def _as_reshape(node: NodeTypes) -> Callable[..., Any] | None:
+    """With constant axes and static shapes it is one reshape, which copies nothing where only ones come or go."""
+    if not is_settled(node) or not node.outputs[0].shape.is_static:
+        return None
+    shape = node.outputs[0].shape.to_shape()
+    return lambda data, *_, **__: data.reshape(shape)
+
+
+squeeze_1.specialize(_as_reshape)
+squeeze_15.specialize(_as_reshape)
+
+
 @squeeze_1.draw("axes")
 @squeeze_15.draw("axes")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
@@ -90,6 +103,9 @@ def unsqueeze_1(data: T, axes: T_INT, /) -> T:
     rank = data.ndim + len(places)
     require("C1", max(places) < rank, f"axis {max(places)} is outside rank {rank}", port="axes")
     return np.expand_dims(data, tuple(places))
+
+
+unsqueeze_1.specialize(_as_reshape)
 
 
 @unsqueeze_1.shapes
