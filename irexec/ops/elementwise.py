@@ -10,6 +10,7 @@ import numpy as np
 from irexec.ops.attributes import Alias
 from irexec.ops.half import narrow_half, widen_half
 from irexec.ops.operator import Array, ConstraintError
+from irexec.ops.parallel import parallel_for, scratch
 from irexec.ops.precision import compute_dtype, is_float, narrow, widen
 
 AutoBroadcast = Literal["numpy", "none", "pdpd", "explicit"]
@@ -23,6 +24,9 @@ No page of an operator has it, but OpenVINO writes it; left out it reads 0.
 
 BLOCK = 1 << 15
 """Elements per block: 128 KiB of f32, so that a block and its scratch arrays stay in the second-level cache."""
+
+FEW = 32
+"""Blocks from which on waking the other threads pays, even where the machine has other work."""
 
 MANY = 1 << 10
 """Elements from which on half.py is faster than NumPy's own conversion."""
@@ -39,7 +43,7 @@ def result_like(x: Array, out: Array | None) -> Array:
 
 
 def blockwise(formula: Formula, x: Array, out: Array | None = None) -> Array:
-    """`formula` over x block by block, in x's compute dtype; `scratch` is three rows of the block's length."""
+    """`formula` over x block by block, in x's compute dtype; its scratch is three rows of a block's length."""
     result = result_like(x, out)
     if not result.flags.c_contiguous:
         np.copyto(result, blockwise(formula, x))
@@ -47,17 +51,29 @@ def blockwise(formula: Formula, x: Array, out: Array | None = None) -> Array:
     dtype = compute_dtype(x.dtype)
     source, target = x.reshape(-1), result.reshape(-1)
     size = min(BLOCK, source.size)
-    scratch = np.empty((3, size), dtype)
-    with np.errstate(all="ignore"):
-        for start in range(0, source.size, BLOCK):
-            part, place = source[start : start + BLOCK], target[start : start + BLOCK]
-            if dtype == x.dtype:
-                formula(part, place, scratch[:, : part.size])
-            else:
-                block = _widened(part)
-                formula(block, block, scratch[:, : part.size])
-                place[...] = _narrowed(block, x.dtype)
+
+    def compute(index: int) -> None:
+        part, place = source[index * BLOCK :][:BLOCK], target[index * BLOCK :][:BLOCK]
+        rows = scratch("elementwise", (3, size), dtype)[:, : part.size]
+        if dtype == x.dtype:
+            formula(part, place, rows)
+        else:
+            block = _widened(part)
+            formula(block, block, rows)
+            place[...] = _narrowed(block, x.dtype)
+
+    for_blocks(-(-source.size // BLOCK), compute)
     return result
+
+
+def for_blocks(count: int, compute: Callable[[int], None]) -> None:
+    """compute(0) … compute(count - 1) of as many blocks: on all threads from a few on."""
+    if count >= FEW:
+        parallel_for(count, compute)
+        return
+    with np.errstate(all="ignore"):
+        for index in range(count):
+            compute(index)
 
 
 def elementwise(function: Ufunc, x: Array, out: Array | None = None) -> Array:

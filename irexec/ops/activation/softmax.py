@@ -12,8 +12,9 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.attributes import NonNegative, ReaderDefault
-from irexec.ops.elementwise import BLOCK
+from irexec.ops.elementwise import BLOCK, for_blocks
 from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.parallel import scratch
 from irexec.ops.precision import compute_dtype
 from irexec.ops.rules import axis_in
 from irexec.types import FLOATS, PartialShape, TensorType
@@ -52,7 +53,7 @@ Rows = Callable[[Array, Array, Array, int], None]
 
 
 def _along(rows: Rows, x: Array, axis: int, out: Array | None) -> Array:
-    """`rows` over slices of x that stay in cache, in the compute dtype; `rows(x, out, scratch, axis)`."""
+    """`rows` over slices of x that stay in cache, in the compute dtype; `rows(x, out, powers, axis)`."""
     require("C1", -x.ndim <= axis < x.ndim, f"axis {axis} is outside [{-x.ndim}, {x.ndim - 1}]")
     result = np.empty(x.shape, x.dtype) if out is None else out
     if x.size == 0:
@@ -66,26 +67,28 @@ def _along(rows: Rows, x: Array, axis: int, out: Array | None) -> Array:
     shape = (-1, x.shape[axis]) if after == 1 else (-1, x.shape[axis], after)
     source, target = x.reshape(shape), result.reshape(shape)
     step = max(1, BLOCK // math.prod(shape[1:]))
-    scratch = np.empty((min(step, source.shape[0]), *shape[1:]), compute_dtype(x.dtype))
-    with np.errstate(all="ignore"):
-        for start in range(0, source.shape[0], step):
-            part = source[start : start + step]
-            rows(part, target[start : start + step], scratch[: part.shape[0]], 1)
+    dtype = compute_dtype(x.dtype)
+
+    def compute(index: int) -> None:
+        part = source[index * step :][:step]
+        rows(part, target[index * step :][:step], scratch("softmax", part.shape, dtype), 1)
+
+    for_blocks(-(-source.shape[0] // step), compute)
     return result
 
 
-def _softmax_rows(x: Array, out: Array, scratch: Array, axis: int) -> None:
-    highest = _wide(np.maximum.reduce(x, axis=axis, keepdims=True), scratch.dtype)
-    np.subtract(x, highest, scratch, casting="unsafe")
-    np.exp(scratch, scratch)
-    np.divide(scratch, np.add.reduce(scratch, axis=axis, keepdims=True), out, casting="unsafe")
+def _softmax_rows(x: Array, out: Array, powers: Array, axis: int) -> None:
+    highest = _wide(np.maximum.reduce(x, axis=axis, keepdims=True), powers.dtype)
+    np.subtract(x, highest, powers, casting="unsafe")
+    np.exp(powers, powers)
+    np.divide(powers, np.add.reduce(powers, axis=axis, keepdims=True), out, casting="unsafe")
 
 
-def _log_softmax_rows(x: Array, out: Array, scratch: Array, axis: int) -> None:
-    highest = _wide(np.maximum.reduce(x, axis=axis, keepdims=True), scratch.dtype)
-    np.subtract(x, highest, scratch, casting="unsafe")
-    total = np.log(np.add.reduce(np.exp(scratch), axis=axis, keepdims=True))
-    np.subtract(scratch, total, out, casting="unsafe")
+def _log_softmax_rows(x: Array, out: Array, powers: Array, axis: int) -> None:
+    highest = _wide(np.maximum.reduce(x, axis=axis, keepdims=True), powers.dtype)
+    np.subtract(x, highest, powers, casting="unsafe")
+    total = np.log(np.add.reduce(np.exp(powers), axis=axis, keepdims=True))
+    np.subtract(powers, total, out, casting="unsafe")
 
 
 def _wide(array: Any, dtype: np.dtype[Any]) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from irexec.ops.attributes import ReaderDefault
-from irexec.ops.elementwise import BLOCK, AutoBroadcast, BroadcastAxis, aligned
+from irexec.ops.elementwise import BLOCK, AutoBroadcast, BroadcastAxis, aligned, for_blocks
 from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, rounded
 from irexec.ops.precision import compute_dtype
 from irexec.ops.rules import broadcast_shapes
@@ -62,12 +62,16 @@ def fake_quantize_1(
     columns = [np.broadcast_to(a.reshape(a.shape[:lead]), x.shape[:lead]).reshape(rows, 1) for a in limits]
     quantize = _between if bool(np.all(limits[0] < limits[1])) else _by_cases
     before, after = x.reshape(rows, length), result.reshape(rows, length)
-    with np.errstate(all="ignore"):
-        for part in _blocks(rows, length):
-            block = before[part].astype(dtype)
-            low, high, output_low, output_high = (c[part[0]] for c in columns)
-            quantize(block, low, high, output_low, output_high, levels)
-            after[part] = block
+    parts = list(_blocks(rows, length))
+
+    def compute(index: int) -> None:
+        part = parts[index]
+        block = before[part].astype(dtype)
+        low, high, output_low, output_high = (c[part[0]] for c in columns)
+        quantize(block, low, high, output_low, output_high, levels)
+        after[part] = block
+
+    for_blocks(len(parts), compute)
     return result
 
 

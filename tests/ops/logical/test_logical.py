@@ -25,7 +25,7 @@ def get(name: str, opset: int) -> Operator:
     return found
 
 
-@pytest.mark.parametrize(("key", "expected"), TABLES.items())
+@pytest.mark.parametrize(("key", "expected"), list(TABLES.items()))
 def test_truth_table(key: tuple[str, int], expected: list[bool]) -> None:
     np.testing.assert_array_equal(run(get(*key), A, B)[0], expected)
     out = np.empty(4, np.bool_)

@@ -115,7 +115,9 @@ def test_pdpd() -> None:
     np.testing.assert_allclose(found, by_the_page(x, [a[:, :, None] for a in bounds], 9), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(("shape", "mode"), itertools.product(["5", "2,3,4,1", "1,1,2,3,4"], ["numpy", "pdpd", "none"]))
+@pytest.mark.parametrize(
+    ("shape", "mode"), list(itertools.product(["5", "2,3,4,1", "1,1,2,3,4"], ["numpy", "pdpd", "none"]))
+)
 def test_c1_limits_broadcast_into_x(shape: str, mode: str) -> None:
     good = tensor(F32, "")
     types = [tensor(F32, "2,3,4"), good, tensor(F32, shape), good, good]
