@@ -1,4 +1,4 @@
-"""Random inputs that operators draw for themselves fit their own constraints."""
+"""Random inputs that operators draw for themselves: they fit their constraints, and inference holds without them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from support.cases import broken, data, the
 
-from irexec.types import ElementType, PartialShape, TensorType
+from irexec.ops.operator import Breach
+from irexec.types import Dimension, ElementType, PartialShape, TensorType
 
 # type, version, port → element type and shape, attributes
 CASES: list[tuple[str, int, dict[str, str], dict[str, Any]]] = [
@@ -55,22 +56,70 @@ CASES: list[tuple[str, int, dict[str, str], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("type", "version", "ports", "attributes"), CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])
-def test_drawn_inputs_run(type: str, version: int, ports: dict[str, str], attributes: dict[str, Any]) -> None:
-    op = the(type, version)
-    values, _ = op.parse_attributes(attributes)
-    rng = np.random.default_rng(0)
+parametrize = pytest.mark.parametrize(
+    ("type", "version", "ports", "attributes"), CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES]
+)
+
+
+def drawn(type: str, version: int, ports: dict[str, str], values: dict[str, Any]) -> list[np.ndarray]:
+    """Arrays for all ports, as a tool would draw them."""
+    op, rng = the(type, version), np.random.default_rng(0)
     types = {}
     for name, text in ports.items():
         kind, shape = text.split(" ")
         types[name] = TensorType(ElementType.by_name[kind], PartialShape.parse(shape))
-    arrays = []
     for name, wanted in types.items():
         draw = op.drawers.get(name)
         shape = wanted.shape.to_shape()
         array = data(rng, wanted.element_type.name, *shape) if draw is None else draw(rng, name, types, values)
         assert (array.shape, array.dtype) == (shape, wanted.element_type.dtype)
         types[name] = TensorType(wanted.element_type, wanted.shape, array)
-        arrays.append(array)
+    return [t.value for t in types.values() if t.value is not None]
+
+
+@parametrize
+def test_drawn_inputs_run(type: str, version: int, ports: dict[str, str], attributes: dict[str, Any]) -> None:
+    op = the(type, version)
+    values, _ = op.parse_attributes(attributes)
+    arrays = drawn(type, version, ports, values)
     assert broken(op, *arrays, **attributes) == set()
     op(*arrays, **values)
+
+
+@parametrize
+def test_inference_of_less_holds_what_is(
+    type: str, version: int, ports: dict[str, str], attributes: dict[str, Any]
+) -> None:
+    """Whatever is unknown of shapes and values, inference finds no fault and its shapes admit the real ones."""
+    op, rng = the(type, version), np.random.default_rng(1)
+    values, _ = op.parse_attributes(attributes)
+    arrays = drawn(type, version, ports, values)
+    results = op(*arrays, **values)
+    shapes = [r.shape for r in (results if isinstance(results, (tuple, list)) else [results])]
+    for _ in range(60):
+        types = [loosened(rng, array) for array in arrays]
+        breaches: list[Breach] = []
+        outputs = op.infer(types, values, breaches)
+        assert breaches == [], list(map(str, types))
+        for output, shape in zip(outputs, shapes, strict=False):
+            assert output.shape.accepts(shape), f"{output} for {shape}, from {list(map(str, types))}"
+
+
+def loosened(rng: np.random.Generator, array: np.ndarray) -> TensorType:
+    """The type of an array of which some extents, the rank, some values or all are not known."""
+    ways = [lambda n: Dimension(n), lambda n: Dimension(-1), lambda n: Dimension(max(n - 1, 0), n + 2)]
+    shape = PartialShape(ways[rng.integers(3)](n) for n in array.shape)
+    kind = ElementType.of(array.dtype)
+    known = rng.integers(4)
+    if known == 0:
+        return TensorType(kind, PartialShape.dynamic())
+    if known == 1:
+        return TensorType(kind, shape)
+    if known == 2 and kind.is_integral and array.size:
+        partial = np.empty(array.size, object)
+        # An interval is an extent: it holds no negative value.
+        partial[:] = [
+            ways[rng.integers(3)](v) if v >= 0 and rng.integers(2) else int(v) for v in array.ravel().tolist()
+        ]
+        return TensorType(kind, PartialShape(array.shape), partial=partial.reshape(array.shape))
+    return TensorType.of(array)

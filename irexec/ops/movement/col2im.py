@@ -45,13 +45,14 @@ def col2im_15(
     dimension is a multiple of product(kernel_size).
     """
     extents = list(size) if output_size is None else integers(output_size)
-    window = list(kernel) if kernel_size is None else integers(kernel_size)
+    window: list[int] = list(kernel) if kernel_size is None else integers(kernel_size)
     require("C2", len(extents) == 2, f"output_size is {extents}, expected two values", port="output_size")
     require("C3", len(window) == 2, f"kernel_size is {window}, expected two values", port="kernel_size")
     steps = strides or stride
     fits = _fitting(extents, window, dilations, pads_begin, pads_end, steps)
     blocks = widen(data if data.ndim == 3 else data[None])
-    channels, rest = divmod(blocks.shape[1], max(prod(window), 1))
+    area = prod(window)
+    channels, rest = divmod(blocks.shape[1], max(area, 1))
     require("C6", rest == 0, f"{blocks.shape[1]} values are no multiple of kernel {window}", port="data")
     require("C1", blocks.shape[2] == prod(fits), f"{blocks.shape[2]} blocks, expected {prod(fits)}", port="data")
     parts = blocks.reshape(len(blocks), channels, *window, *fits)
@@ -99,10 +100,11 @@ def _(
         return PartialShape.dynamic()
     *batch, values, count = data.shape
     channels = ANY_DIMENSION
-    if window is not None and prod(window):
+    area = 0 if window is None else prod(window)
+    if area:
         message = f"dimension {len(batch)} of data is {values}, no multiple of kernel_size {window}"
-        check("C6", values.is_dynamic or values.value % prod(window) == 0, message, port="data")
-        channels = values // prod(window)
+        check("C6", values.is_dynamic or values.value % area == 0, message, port="data")
+        channels = values // area
     if extents is None:
         return PartialShape([*batch, channels, ANY_DIMENSION, ANY_DIMENSION])
     if window is not None and all(pairs):

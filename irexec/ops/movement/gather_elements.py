@@ -13,10 +13,10 @@ import numpy as np
 from irexec.ops.axes import axis_of, drawn_below, into
 from irexec.ops.operator import Array, Check, Elements, operator, require
 from irexec.ops.rules import axis_in
-from irexec.types import ANY, INTEGERS, PartialShape, TensorType
+from irexec.types import ANY, INDICES, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
 
 
 @operator("GatherElements", "opset6", values="kernel")

@@ -13,10 +13,10 @@ import numpy as np
 from irexec.ops.axes import axis_of, filled, integers, known_axis, one_element, product_of
 from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator
 from irexec.ops.precision import widen
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, ElementType, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, INDICES, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
+T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INDICES)]
 IndexType: TypeAlias = Literal["i64", "i32"]
 Indices: TypeAlias = Annotated[Array, TypeFrom("index_element_type")]
 Counts: TypeAlias = Annotated[Array, TypeFrom("count_element_type")]
@@ -32,7 +32,7 @@ def unique_10(
     index_element_type: IndexType = "i64",
     count_element_type: IndexType = "i64",
 ) -> tuple[T, Indices, Indices, Counts]:
-    """The unique elements, where each comes first, for each element of `data` its unique one, and how often each occurs.
+    """The unique elements, where each comes first, for each element of `data` its unique one, and how often each is.
 
     Along `axis` (a scalar or one element) slices are compared; without it, the elements of the flattened tensor.
     Unsorted, the unique elements stand in the order of their first occurrence. NaNs are equal to each other.

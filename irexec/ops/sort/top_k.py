@@ -103,11 +103,9 @@ def _best(rows: Array, k: int, largest: bool, *, by_index: bool) -> Array:
 
 def _order(rows: Array, descending: bool) -> Array:
     """A stable argsort of the last axis; NaN is the greatest."""
-    if not descending:
-        return np.argsort(rows, -1, "stable")
-    # Backward twice: equal elements keep their order.
-    backward: Array = np.argsort(rows[..., ::-1], -1, "stable")[..., ::-1]
-    return rows.shape[-1] - 1 - backward
+    # For descending order backward twice: equal elements keep theirs.
+    order: Array = np.argsort(rows[..., ::-1] if descending else rows, -1, "stable")
+    return rows.shape[-1] - 1 - order[..., ::-1] if descending else order
 
 
 @top_k_1.shapes
