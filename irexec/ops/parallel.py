@@ -11,16 +11,19 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from irexec.ops.signature import Array
+
+if TYPE_CHECKING:
+    # Imported with the first pool: operators are declared without it.
+    from concurrent.futures import Future
 
 # Scratch arrays beyond this are not kept.
 MAX_KEPT_BYTES = 1 << 26
@@ -60,6 +63,8 @@ class _Pool:
     """
 
     def __init__(self, workers: int) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
         self.executor = ThreadPoolExecutor(workers, "irexec", initializer=self._join)
         self.cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
         self.members: list[int] = []

@@ -31,11 +31,12 @@ def settle(sums: Array, dtype: np.dtype[Any], out: Array | None = None) -> Array
     """The sums in the declared dtype: floats rounded, integers wrapped. Into `out` when it is given."""
     if sums is out:
         return sums
-    if dtype.kind in "iu" and sums.dtype.kind == "f":
-        sums = sums.astype(np.int64)
-    if out is None:
-        return sums if sums.dtype == dtype else sums.astype(dtype)
-    np.copyto(out, sums, casting="unsafe")
+    with np.errstate(over="ignore", invalid="ignore"):
+        if dtype.kind in "iu" and sums.dtype.kind == "f":
+            sums = sums.astype(np.int64)
+        if out is None:
+            return sums if sums.dtype == dtype else sums.astype(dtype)
+        np.copyto(out, sums, casting="unsafe")
     return out
 
 

@@ -2,7 +2,7 @@
 
 Shared by convolution and pooling. Sources: operation pages Convolution-1, MaxPool-14 and the shape calculation rules
 of the pooling operators. Their `H_out = H` for same_upper and same_lower holds for a stride of 1; models written by
-OpenVINO have ceil(H / stride), and so does this module.
+OpenVINO have ceil(H / stride), and one more where rounding up finds room for it; so does this module.
 """
 
 from __future__ import annotations
@@ -68,15 +68,14 @@ class Windows:
                 for e, k, s, d in zip(extents, kernel, strides, dilations, strict=True)
             ]
             begins, ends = tuple(b for b, _ in pairs), tuple(e for _, e in pairs)
-            counts = tuple(-(-e // s) for e, s in zip(extents, strides, strict=True))
         else:
             explicit = auto_pad == "explicit"
             begins = (tuple(pads_begin) if explicit else ()) or (0,) * n
             ends = (tuple(pads_end) if explicit else ()) or (0,) * n
-            counts = tuple(
-                _count(e, k, s, d, b, f, rounding)
-                for e, k, s, d, b, f in zip(extents, kernel, strides, dilations, begins, ends, strict=True)
-            )
+        counts = tuple(
+            _count(e, k, s, d, b, f, rounding)
+            for e, k, s, d, b, f in zip(extents, kernel, strides, dilations, begins, ends, strict=True)
+        )
         return Windows(tuple(extents), tuple(kernel), strides, dilations, begins, ends, counts)
 
     @property
@@ -102,6 +101,15 @@ def _count(extent: int, kernel: int, stride: int, dilation: int, begin: int, end
     count = window_count(extent + begin + end, dilated(kernel, dilation), stride, rounding)
     # ceil_torch: the last window may not start in the padding at the end.
     return count - 1 if rounding == "ceil_torch" and count and (count - 1) * stride >= extent + begin else count
+
+
+def _same_dim(extent: Dimension, kernel: Dimension | int, s: int, d: int, auto_pad: str, rounding: str) -> Dimension:
+    """ceil(extent / stride); one more where rounding up finds room for it, with a stride beyond the kernel."""
+    span = Dimension.of(kernel)
+    if extent.is_static and span.is_static and span.min:
+        return Dimension(Windows.over([extent.min], [span.min], [s], [d], (), (), auto_pad, rounding).counts[0])
+    count = extent.ceildiv(s)
+    return count if rounding == "floor" else Dimension(count.min, None if count.max is None else count.max + 1)
 
 
 def check_windows(
@@ -147,7 +155,7 @@ def output_dims(
     result = []
     for axis, (extent, k, s, d, b, e) in enumerate(zip(extents, kernel, strides, dilations, begins, ends, strict=True)):
         if auto_pad in ("same_upper", "same_lower"):
-            result.append(extent.ceildiv(s))
+            result.append(_same_dim(extent, k, s, d, auto_pad, rounding))
             continue
         span = Dimension.of(k)
         low, high = dilated(max(span.min, 1), d), None if span.max is None else dilated(max(span.max, 1), d)

@@ -70,8 +70,8 @@ def einsum_7(*inputs: T, equation: str) -> T:
     """Sums of products of `inputs`, over the labels that the output subscript of `equation` leaves out.
 
     C1: subscripts are letters with at most one ellipsis. C2: the output's labels are labels of inputs, each once. C3:
-    there is one subscript per input. C4: a subscript covers its input's rank. C5: dimensions of one label, in one input,
-    are equal. C6: those of different inputs broadcast.
+    there is one subscript per input. C4: a subscript covers its input's rank. C5: dimensions of one label, in one
+    input, are equal. C6: those of different inputs broadcast.
     """
     parsed = Equation.parse(equation)
     if len(parsed.inputs) != len(inputs):
@@ -160,11 +160,11 @@ def _contract(a: _Term, b: _Term, later: set[str]) -> _Term:
     n, m, k = len(batch), len(left), len(inner)
     rows, depth, columns = prod(x.shape[n : n + m]), prod(x.shape[n + m :]), prod(y.shape[n + k :])
     left_shape, right_shape = x.shape[n : n + m], y.shape[n + k :]
-    x, y = x.reshape(*x.shape[:n], rows, depth), y.reshape(*y.shape[:n], depth, columns)
+    x, y = x.reshape((*x.shape[:n], rows, depth)), y.reshape((*y.shape[:n], depth, columns))
     target = np.empty(product_shape(x.shape, y.shape), x.dtype)
     multiply(x, y, target)
     labels = tuple(z for z in (*batch, *left, *right))
-    return _Term(target.reshape(*target.shape[:-2], *left_shape, *right_shape), labels).summed(later)
+    return _Term(target.reshape((*target.shape[:-2], *left_shape, *right_shape)), labels).summed(later)
 
 
 def _alone(shared: list[str], later: set[str], here: dict[str, int], there: dict[str, int]) -> set[str]:

@@ -55,7 +55,7 @@ def normalize(x: Array, axes: Iterable[int], out: Array, deviation: Callable[[Ar
     if order == list(range(x.ndim)):
         rows, results = x.reshape(-1, size), out.reshape(-1, size)
     else:
-        rows = results = np.ascontiguousarray(x.transpose(order)).reshape(-1, size)
+        rows = results = np.array(x.transpose(order), order="C").reshape(-1, size)
     in_blocks(len(rows), x.nbytes, lambda part: normalize_rows(rows[part], results[part], deviation))
     if rows is not results:
         return out

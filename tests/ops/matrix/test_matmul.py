@@ -1,0 +1,136 @@
+"""MatMul: the page's shapes, constraints, OpenVINO live, types, threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.oracle import infer, openvino, run, tensor
+
+from irexec.ops import parallel
+from irexec.ops.contents import find
+from irexec.ops.operator import NodeTypes, Operator
+from irexec.types import F32, TensorType
+
+
+def op() -> Operator:
+    found = find("MatMul", "opset1")
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "attributes", "expected"),
+    [
+        ("1024", "1024,1000", {}, "[1000]"),
+        ("1000,1024", "1024", {}, "[1000]"),
+        ("1,1024", "1024,1000", {}, "[1,1000]"),
+        ("1024", "1000,1024", {"transpose_b": True}, "[1000]"),
+        ("5,10,1024", "1024,1000", {}, "[5,10,1000]"),
+        ("7", "7", {"transpose_a": True, "transpose_b": True}, "[]"),
+        ("2,1,4,3", "5,3,6", {}, "[2,5,4,6]"),
+        ("?,1..4,8", "8,?", {}, "[?,1..4,?]"),
+        ("...", "8,5", {}, "[...]"),
+    ],
+)
+def test_shapes_of_the_page(a: str, b: str, attributes: dict[str, Any], expected: str) -> None:
+    (result,), breaches = infer(op(), [tensor(F32, a), tensor(F32, b)], **attributes)
+    assert not breaches and str(result.shape) == expected
+
+
+def breach(a: str, b: str, **attributes: Any) -> list[str | None]:
+    return [x.constraint for x in infer(op(), [tensor(F32, a), tensor(F32, b)], **attributes)[1]]
+
+
+def test_c1_no_scalars() -> None:
+    assert breach("", "3") == ["C1"]
+    assert breach("...", "") == ["C1"]
+
+
+def test_c2_columns_and_rows() -> None:
+    assert breach("2,3", "2,3") == ["C2"]
+    assert breach("2,3", "2,3", transpose_b=True) == []
+    assert breach("3", "2,3") == ["C2"]
+
+
+def test_c3_leading_axes_broadcast() -> None:
+    assert breach("2,4,3", "3,3,4") == ["C3"]
+
+
+@pytest.mark.parametrize("transpose_a", [False, True])
+@pytest.mark.parametrize("transpose_b", [False, True])
+def test_agrees_with_openvino(transpose_a: bool, transpose_b: bool) -> None:
+    rng = np.random.default_rng(0)
+    attributes = {"transpose_a": transpose_a, "transpose_b": transpose_b}
+    for left, right in [((), ()), ((2,), ()), ((3,), (3,)), ((2, 1), (4,)), ((2, 1, 1), (2, 3, 1))]:
+        a = rng.normal(size=(*left, *((5, 7) if transpose_a else (7, 5)))).astype(np.float32)
+        b = rng.normal(size=(*right, *((6, 5) if transpose_b else (5, 6)))).astype(np.float32)
+        for x, y in [(a, b), (a[(0,) * len(left)][..., 0] if transpose_a else a[(0,) * len(left)][0], b)]:
+            theirs = openvino(op(), x, y, **attributes)[0]
+            np.testing.assert_allclose(run(op(), x, y, **attributes)[0], theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ((300, 90), (90, 40)),
+        ((20, 300), (300, 200)),
+        ((7, 80, 64), (7, 64, 80)),
+        ((2, 60, 99), (99, 70)),
+        ((4, 1, 50, 60), (3, 60, 50)),
+    ],
+)
+def test_threads_give_the_same(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=a), rng.normal(size=b)
+    try:
+        parallel.set_num_threads(3)
+        result = run(op(), x, y)[0]
+    finally:
+        parallel.set_num_threads(None)
+    np.testing.assert_allclose(result, np.matmul(x, y), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(op()(x.swapaxes(-1, -2), y, transpose_a=True), result, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64, np.uint64])
+def test_integers_are_exact_and_wrap(dtype: Any) -> None:
+    rng = np.random.default_rng(2)
+    info = np.iinfo(dtype)
+    a = rng.integers(info.min, info.max, (6, 3000), dtype, endpoint=True)
+    b = rng.integers(info.min, info.max, (3000, 5), dtype, endpoint=True)
+    with np.errstate(over="ignore"):
+        expected = np.matmul(a.astype(np.int64), b.astype(np.int64)).astype(dtype)
+    np.testing.assert_array_equal(run(op(), a, b)[0], expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_narrow_floats_are_rounded_once(dtype: Any) -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(4, 200)).astype(dtype), rng.normal(size=(200, 3)).astype(dtype)
+    expected = np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(dtype)
+    np.testing.assert_allclose(run(op(), a, b)[0].astype(np.float32), expected.astype(np.float32), rtol=1e-2)
+
+
+def test_a_constant_is_widened_once() -> None:
+    rng = np.random.default_rng(4)
+    a, b = rng.normal(size=(4, 20)).astype(np.float16), rng.normal(size=(20, 3)).astype(np.float16)
+    types = (TensorType.of(a), TensorType.of(b))
+    outputs = tuple(op().infer(types, {"transpose_a": False, "transpose_b": False}))
+    attributes = op().parse_attributes({})[0]
+    assert op().specializer is not None
+    for constants in [(None, b), (a, None)]:
+        fast = op().specializer(NodeTypes(types, outputs, constants, attributes))
+        assert fast is not None
+        out = np.empty((4, 3), np.float16)
+        assert fast(a, b, out=out) is out
+        np.testing.assert_array_equal(out, op()(a, b))
+    wide = (TensorType.of(a.astype(np.float32)),) * 2
+    assert op().specializer(NodeTypes(wide, wide[:1], (None, b.astype(np.float32)), attributes)) is None
+
+
+def test_empty_sums_are_zero() -> None:
+    """OpenVINO's CPU plugin leaves the result uninitialised."""
+    assert run(op(), np.zeros((2, 0), np.float32), np.zeros((0, 4), np.float32))[0].tolist() == [[0] * 4] * 2
+    assert run(op(), np.zeros((0, 3), np.int8), np.zeros((3, 4), np.int8))[0].shape == (0, 4)
