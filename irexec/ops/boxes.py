@@ -40,30 +40,16 @@ def suppress(
     """Greedy suppression: indices of the boxes kept, best first, at most `limit`.
 
     A box goes when its overlap with one kept before is greater than `threshold`; with eta < 1 the threshold is
-    multiplied by it after each box kept while it is above 0.5.
+    multiplied by it after each box kept, while it is above 0.5.
     """
     order = descending(scores)
     kept: list[int] = []
-    if eta < 1:
-        return _suppress_adaptively(boxes, order, threshold, limit, extra, eta)
+    limit_now = boxes.dtype.type(threshold)
     while order.size and len(kept) < limit:
         best, order = order[0], order[1:]
         kept.append(int(best))
+        if eta < 1 and limit_now > 0.5:
+            limit_now *= boxes.dtype.type(eta)
         if order.size and len(kept) < limit:
-            order = order[overlaps(boxes[best], boxes[order], extra=extra) <= threshold]
-    return np.array(kept, np.intp)
-
-
-def _suppress_adaptively(boxes: Array, order: Array, threshold: float, limit: int, extra: float, eta: float) -> Array:
-    """A box is judged, when its turn comes, by the threshold of that moment."""
-    kept: list[int] = []
-    limit_now = np.float32(threshold)
-    for candidate in order:
-        if len(kept) == limit:
-            break
-        if kept and overlaps(boxes[candidate], boxes[kept], extra=extra).max() > limit_now:
-            continue
-        kept.append(int(candidate))
-        if limit_now > 0.5:
-            limit_now *= np.float32(eta)
+            order = order[overlaps(boxes[best], boxes[order], extra=extra) <= limit_now]
     return np.array(kept, np.intp)

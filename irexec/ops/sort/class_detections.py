@@ -1,0 +1,97 @@
+"""Detections found class by class: their order, their number, and the outputs that MatrixNms and MulticlassNms share.
+
+Source: operation pages MatrixNonMaxSuppression-8, MulticlassNonMaxSuppression-8 and -9. The pages call the attribute
+for the order `sort_result` with a value `class`; files have `sort_result_type` and `classid`. Both are taken.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from irexec.ops.extents import Extents
+from irexec.ops.operator import Array, Check
+from irexec.ops.precision import narrow
+from irexec.types import Dimension, ElementType, PartialShape, TensorType
+
+SortType: TypeAlias = Literal["none", "score", "classid", "class"]
+IndexType: TypeAlias = Literal["i64", "i32"]
+
+
+class Found(NamedTuple):
+    """What one image has: class, index of the box, score and corners of each detection."""
+
+    labels: Array
+    indices: Array
+    scores: Array
+    boxes: Array
+
+    @staticmethod
+    def join(parts: list[Found], dtype: np.dtype[np.generic]) -> Found:
+        """All of them, one after the other."""
+        empty = Found(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype), np.empty((0, 4), dtype))
+        return Found(*(np.concatenate(column) for column in zip(empty, *parts, strict=True)))
+
+    def take(self, order: Array) -> Found:
+        return Found(*(column[order] for column in self))
+
+
+def outputs(
+    images: list[Found], keep_top_k: int, order: str, across: bool, dtype: np.dtype[np.generic], output_type: str
+) -> tuple[Array, Array, Array]:
+    """selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1], selected_num [images].
+
+    Each image keeps its `keep_top_k` best (-1: all), by falling score, or by class when that is asked for.
+    """
+    kept = []
+    for image in images:
+        best = image.take(np.lexsort((image.indices, image.labels, -image.scores)))
+        best = best.take(np.arange(len(best.labels))[: keep_top_k if keep_top_k > -1 else None])
+        if order in ("class", "classid") and not across:
+            best = best.take(np.lexsort((best.indices, -best.scores, best.labels)))
+        kept.append(best)
+    counts = [len(image.labels) for image in kept]
+    number = np.repeat(np.arange(len(kept)), counts)
+    everything = Found.join(kept, images[0].scores.dtype if images else np.dtype(np.float32))
+    if across and order == "score":
+        everything = everything.take(np.lexsort((everything.indices, everything.labels, number, -everything.scores)))
+    elif across and order in ("class", "classid"):
+        everything = everything.take(np.lexsort((everything.indices, -everything.scores, number, everything.labels)))
+    kind = ElementType.by_name[output_type].dtype
+    rows = np.column_stack([everything.labels, everything.scores, everything.boxes]).astype(everything.scores.dtype)
+    return narrow(rows, dtype), everything.indices[:, None].astype(kind), np.array(counts, kind)
+
+
+def shapes(
+    images: Dimension, classes: Dimension, boxes: Dimension, nms_top_k: int, keep_top_k: int
+) -> tuple[PartialShape, PartialShape, PartialShape]:
+    """The outputs' shapes, with the most that can be selected as upper bound."""
+    each = boxes.max if nms_top_k < 0 else nms_top_k if boxes.max is None else min(boxes.max, nms_top_k)
+    most = None if each is None or classes.max is None else each * classes.max
+    if keep_top_k > -1:
+        most = keep_top_k if most is None else min(most, keep_top_k)
+    total = Dimension(0, None if most is None or images.max is None else most * images.max)
+    return PartialShape([total, 6]), PartialShape([total, 1]), PartialShape([images])
+
+
+def shared_shapes(
+    check: Check, boxes: TensorType, scores: TensorType, nms_top_k: int, keep_top_k: int, background_class: int
+) -> tuple[PartialShape, PartialShape, PartialShape]:
+    """C1: boxes. C2: scores. C3: background_class. For boxes that all classes share."""
+    extents = Extents(check)
+    extents.match("C1", "boxes", boxes, "num_batches", "num_boxes", 4)
+    extents.match("C2", "scores", scores, "num_batches", "num_classes", "num_boxes")
+    check_background(check, background_class)
+    return shapes(extents["num_batches"], extents["num_classes"], extents["num_boxes"], nms_top_k, keep_top_k)
+
+
+def check_background(check: Check, background_class: int) -> None:
+    """C3: the background is a class, or -1 for none."""
+    message = f"background_class is {background_class}"
+    check("C3", background_class >= -1, message, attribute="background_class", allowed="-1 or a class")
+
+
+def chosen_order(sort_result: str, sort_result_type: str) -> str:
+    """The order that either attribute asks for."""
+    return sort_result if sort_result_type == "none" else sort_result_type

@@ -1,0 +1,107 @@
+"""MatrixNms: non-maximum suppression that lowers the scores of boxes that better ones overlap, all at once.
+
+Source: operation page MatrixNonMaxSuppression-8 (the type in a file is MatrixNms).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.boxes import descending
+from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, rounded
+from irexec.ops.precision import widen
+from irexec.ops.sort.class_detections import Found, IndexType, SortType, chosen_order, outputs, shared_shapes
+from irexec.types import FLOATS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T_IND: TypeAlias = Annotated[Array, TypeFrom("output_type")]
+
+
+@operator("MatrixNms", "opset8", tolerance=rounded(16))
+def matrix_nms_8(
+    boxes: T,
+    scores: T,
+    /,
+    *,
+    sort_result: SortType = "none",
+    sort_result_type: SortType = "none",
+    sort_result_across_batch: bool = False,
+    output_type: IndexType = "i64",
+    score_threshold: float = 0.0,
+    nms_top_k: int = -1,
+    keep_top_k: int = -1,
+    background_class: int = -1,
+    normalized: bool = True,
+    decay_function: Literal["gaussian", "linear"] = "linear",
+    gaussian_sigma: float = 2.0,
+    post_threshold: float = 0.0,
+) -> tuple[T, T_IND, T_IND]:
+    """selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1], selected_num [num_batches].
+
+    Indices count boxes through the whole batch. Without normalized, corners name pixels, both ends included. The linear
+    decay has 1e-10 in its denominator, as in OpenVINO's reference, for boxes that are the same.
+
+    C1: boxes is [num_batches, num_boxes, 4]. C2: scores is [num_batches, num_classes, num_boxes]. C3: background_class
+    is -1 or a class.
+    """
+    corners, values = widen(boxes), widen(scores)
+    images = []
+    for batch in range(len(values)):
+        parts = []
+        for label in range(values.shape[1]):
+            if label == background_class:
+                continue
+            score = values[batch, label]
+            candidates = np.flatnonzero(score > score_threshold)
+            candidates = candidates[descending(score[candidates])][: nms_top_k if nms_top_k > -1 else None]
+            decay = _decay(corners[batch, candidates], normalized, decay_function == "gaussian", gaussian_sigma)
+            decayed = decay * score[candidates]
+            kept = decayed > post_threshold
+            index = candidates[kept]
+            labels = np.full(len(index), label)
+            parts.append(Found(labels, batch * boxes.shape[1] + index, decayed[kept], corners[batch, index]))
+        images.append(Found.join(parts, values.dtype))
+    order = chosen_order(sort_result, sort_result_type)
+    return outputs(images, keep_top_k, order, sort_result_across_batch, boxes.dtype, output_type)
+
+
+def _decay(boxes: Array, normalized: bool, gaussian: bool, sigma: float) -> Array:
+    """The factor of each box, by its overlaps with the boxes before it and theirs with those before them."""
+    kind = boxes.dtype.type
+    overlap = np.triu(_overlaps(boxes, kind(0 if normalized else 1)), 1)
+    most = overlap.max(axis=0, initial=0)[:, None]
+    if gaussian:
+        factors = np.exp((most * most - overlap * overlap) * kind(sigma))
+    else:
+        factors = (1 - overlap) / (1 - most + kind(1e-10))
+    before = np.triu(np.ones(overlap.shape, bool), 1)
+    result: Array = np.where(before, factors, 1).min(axis=0, initial=1)
+    return result.astype(boxes.dtype)
+
+
+def _overlaps(boxes: Array, extra: np.floating) -> Array:
+    """Intersection over union of all pairs; boxes that do not touch have none, whatever `extra` adds to the sides."""
+    low, high = boxes[:, :2], boxes[:, 2:]
+    sides = np.minimum(high[:, None], high) - np.maximum(low[:, None], low)
+    common = np.where((sides >= 0).all(axis=2), (sides + extra).prod(axis=2), 0)
+    valid = (high >= low).all(axis=1)
+    areas = np.where(valid, (high - low + extra).prod(axis=1), 0)
+    union = areas[:, None] + areas - common
+    result: Array = np.divide(common, union, out=np.zeros_like(common), where=union != 0)
+    return result
+
+
+@matrix_nms_8.shapes
+def _(
+    check: Check,
+    boxes: TensorType,
+    scores: TensorType,
+    *,
+    nms_top_k: int,
+    keep_top_k: int,
+    background_class: int,
+    **attributes: object,
+) -> tuple[PartialShape, PartialShape, PartialShape]:
+    return shared_shapes(check, boxes, scores, nms_top_k, keep_top_k, background_class)

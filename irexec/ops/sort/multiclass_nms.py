@@ -1,0 +1,183 @@
+"""MulticlassNms: non-maximum suppression class by class, with a threshold that may sink as boxes are kept.
+
+Source: operation pages MulticlassNonMaxSuppression-8 and -9 (the type in a file is MulticlassNms).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from irexec.ops.boxes import descending, suppress
+from irexec.ops.extents import Extents
+from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.precision import widen
+from irexec.ops.sort.class_detections import (
+    Found,
+    IndexType,
+    SortType,
+    check_background,
+    chosen_order,
+    outputs,
+    shapes,
+    shared_shapes,
+)
+from irexec.types import FLOATS, INDICES, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T_ROISNUM: TypeAlias = Annotated[Array, Elements("T_ROISNUM", INDICES)]
+T_IND: TypeAlias = Annotated[Array, TypeFrom("output_type")]
+Eta = Annotated[float, Field(ge=0, le=1)]
+
+
+def _image(
+    boxes: Array, scores: Array, iou: float, lowest: float, top: int, background: int, normalized: bool, eta: float
+) -> Found:
+    """The detections of one image: boxes [1 or classes, n, 4], scores [classes, n]; indices count its own boxes."""
+    parts = []
+    for label, score in enumerate(scores):
+        if label == background:
+            continue
+        own = boxes[label if len(boxes) > 1 else 0]
+        candidates = np.flatnonzero(score >= lowest)
+        candidates = candidates[descending(score[candidates])][: top if top > -1 else None]
+        extra = 0.0 if normalized else 1.0
+        kept = suppress(own[candidates], score[candidates], iou, len(candidates), extra=extra, eta=eta)
+        index = candidates[kept]
+        parts.append(Found(np.full(len(index), label), index, score[index], own[index]))
+    return Found.join(parts, scores.dtype)
+
+
+@operator("MulticlassNms", "opset9")
+def multiclass_nms_9(
+    boxes: T,
+    scores: T,
+    roisnum: T_ROISNUM | None = None,
+    /,
+    *,
+    sort_result: SortType = "none",
+    sort_result_type: SortType = "none",
+    sort_result_across_batch: bool = False,
+    output_type: IndexType = "i64",
+    iou_threshold: float = 0.0,
+    score_threshold: float = 0.0,
+    nms_top_k: int = -1,
+    keep_top_k: int = -1,
+    background_class: int = -1,
+    normalized: bool = True,
+    nms_eta: Eta = 1.0,
+) -> tuple[T, T_IND, T_IND]:
+    """selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1], selected_num [num_batches].
+
+    Indices count boxes through the whole batch; where each class has its own, box i of class c is i * num_classes + c,
+    as in OpenVINO's reference. A box whose overlap equals the threshold stays, as the page says (OpenVINO drops it).
+
+    C1: boxes is [num_batches, num_boxes, 4], with roisnum [num_classes, num_boxes, 4]. C2: scores is
+    [num_batches, num_classes, num_boxes], with roisnum [num_classes, num_boxes]. C3: background_class is -1 or a class.
+    C4: roisnum is [num_batches], not negative, with num_boxes as its sum.
+    """
+    corners, values = widen(boxes), widen(scores)
+    settings = iou_threshold, score_threshold, nms_top_k, background_class, normalized, nms_eta
+    if roisnum is None:
+        images = [
+            found._replace(indices=found.indices + batch * boxes.shape[1])
+            for batch, found in enumerate(_image(b[None], s, *settings) for b, s in zip(corners, values, strict=True))
+        ]
+    else:
+        counts = roisnum.astype(np.int64)
+        message = f"roisnum {counts.tolist()} is for {boxes.shape[1]} boxes"
+        require("C4", not (counts < 0).any() and counts.sum() == boxes.shape[1], message, port="roisnum")
+        images = []
+        for end, count in zip(np.cumsum(counts), counts, strict=True):
+            part = slice(end - count, end)
+            found = _image(corners[:, part], values[:, part], *settings)
+            images.append(found._replace(indices=(found.indices + (end - count)) * len(boxes) + found.labels))
+    order = chosen_order(sort_result, sort_result_type)
+    return outputs(images, keep_top_k, order, sort_result_across_batch, boxes.dtype, output_type)
+
+
+@multiclass_nms_9.shapes
+def _(
+    check: Check,
+    boxes: TensorType,
+    scores: TensorType,
+    roisnum: TensorType | None,
+    *,
+    nms_top_k: int,
+    keep_top_k: int,
+    background_class: int,
+    **attributes: object,
+) -> tuple[PartialShape, PartialShape, PartialShape]:
+    if roisnum is None:
+        return shared_shapes(check, boxes, scores, nms_top_k, keep_top_k, background_class)
+    extents = Extents(check)
+    extents.match("C1", "boxes", boxes, "num_classes", "num_boxes", 4)
+    extents.match("C2", "scores", scores, "num_classes", "num_boxes")
+    extents.match("C4", "roisnum", roisnum, "num_batches")
+    check_background(check, background_class)
+    if roisnum.ints is not None:
+        fits = all(n >= 0 for n in roisnum.ints) and extents["num_boxes"].contains(sum(roisnum.ints))
+        check("C4", fits, f"roisnum {roisnum.ints} is for {extents['num_boxes']} boxes", port="roisnum")
+    return shapes(extents["num_batches"], extents["num_classes"], extents["num_boxes"], nms_top_k, keep_top_k)
+
+
+@multiclass_nms_9.draw("roisnum")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array:
+    """A division of the boxes among the images."""
+    kind = types[port]
+    images, total = kind.shape[0].value, types["boxes"].shape[1].value
+    cuts = np.sort(rng.integers(0, total + 1, max(images - 1, 0)))
+    return np.diff(np.concatenate([[0], cuts, [total]])).astype(kind.element_type.dtype)
+
+
+@operator("MulticlassNms", "opset8")
+def multiclass_nms_8(
+    boxes: T,
+    scores: T,
+    /,
+    *,
+    sort_result: SortType = "none",
+    sort_result_type: SortType = "none",
+    sort_result_across_batch: bool = False,
+    output_type: IndexType = "i64",
+    iou_threshold: float = 0.0,
+    score_threshold: float = 0.0,
+    nms_top_k: int = -1,
+    keep_top_k: int = -1,
+    background_class: int = -1,
+    normalized: bool = True,
+    nms_eta: Eta = 1.0,
+) -> tuple[T, T_IND, T_IND]:
+    """As MulticlassNms-9 with boxes that all classes share. C1 to C3 as there."""
+    result: tuple[Array, Array, Array] = multiclass_nms_9(
+        boxes,
+        scores,
+        sort_result=sort_result,
+        sort_result_type=sort_result_type,
+        sort_result_across_batch=sort_result_across_batch,
+        output_type=output_type,
+        iou_threshold=iou_threshold,
+        score_threshold=score_threshold,
+        nms_top_k=nms_top_k,
+        keep_top_k=keep_top_k,
+        background_class=background_class,
+        normalized=normalized,
+        nms_eta=nms_eta,
+    )
+    return result
+
+
+@multiclass_nms_8.shapes
+def _(
+    check: Check,
+    boxes: TensorType,
+    scores: TensorType,
+    *,
+    nms_top_k: int,
+    keep_top_k: int,
+    background_class: int,
+    **attributes: object,
+) -> tuple[PartialShape, PartialShape, PartialShape]:
+    return shared_shapes(check, boxes, scores, nms_top_k, keep_top_k, background_class)

@@ -1,0 +1,39 @@
+"""ExperimentalDetectronTopKROIs: the regions of interest with the highest probabilities.
+
+Source: operation page ExperimentalDetectronTopKROIs-6.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import NonNegative
+from irexec.ops.boxes import descending
+from irexec.ops.extents import Extents
+from irexec.ops.operator import Array, Check, Elements, operator
+from irexec.ops.precision import widen
+from irexec.types import FLOATS, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+
+
+@operator("ExperimentalDetectronTopKROIs", "opset6")
+def experimental_detectron_top_k_rois_6(rois: T, probabilities: T, /, *, max_rois: NonNegative = 0) -> T:
+    """[max_rois, 4]: the regions by falling probability, the earlier one first among equals, then zeros.
+
+    C1: rois is [number_of_ROIs, 4]. C2: probabilities is [number_of_ROIs].
+    """
+    best = descending(widen(probabilities))[:max_rois]
+    result = np.zeros((max_rois, 4), rois.dtype)
+    result[: len(best)] = rois[best]
+    return result
+
+
+@experimental_detectron_top_k_rois_6.shapes
+def _(check: Check, rois: TensorType, probabilities: TensorType, *, max_rois: int) -> PartialShape:
+    extents = Extents(check)
+    extents.match("C1", "rois", rois, "number_of_ROIs", 4)
+    extents.match("C2", "probabilities", probabilities, "number_of_ROIs")
+    return PartialShape([max_rois, 4])
