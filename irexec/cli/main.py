@@ -50,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="irexec", description="Run, check and explain OpenVINO IR.")
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    # With `prog` given, argparse does not lay out a usage line to find it.
+    commands = parser.add_subparsers(prog="irexec", dest="command", metavar="COMMAND", required=True)
     chosen = arguments[0] if arguments else None
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")

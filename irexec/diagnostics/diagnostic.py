@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -142,6 +141,8 @@ class Report:
 
     def to_json(self) -> str:
         """The report as a JSON text, in ASCII so that any stream can carry it: `{"ok": ..., "diagnostics": [...]}`."""
+        import json
+
         findings = [d.to_dict() for d in self.diagnostics]
         return json.dumps({"ok": self.ok, "diagnostics": findings}, indent=2)
 

@@ -15,7 +15,8 @@ from irexec.ir.source import Source
 class Item(BaseModel):
     """Anything written in the file; `at` is its element's number in document order (root = 0, -1: not in a file)."""
 
-    model_config = ConfigDict(extra="forbid")
+    # Reading makes items without validation, so the validators are built only when somebody asks for them.
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     at: int = -1
 
@@ -152,7 +153,3 @@ class Document:
 
     net: Net
     source: Source
-
-
-for _model in (Element, Layer, Net):
-    _model.model_rebuild()

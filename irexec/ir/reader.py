@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import Any, NamedTuple, TypeVar, cast
 
 from lxml import etree
@@ -277,7 +276,7 @@ class _Reader:
 
     def _unknown_element(self, element: etree._Element, parent: object, known: Iterable[str]) -> None:
         tag, at = str(element.tag), At(self._skip(element))
-        close = get_close_matches(tag.lower(), known, n=1, cutoff=0.75)
+        close = _nearest(tag, known)
         # One letter's case is enough for OpenVINO to pass over a whole section in silence.
         severity = Severity.ERROR if close and close[0] == tag.lower() else None
         hint = f"did you mean <{close[0]}>?" if close else None
@@ -288,10 +287,16 @@ class _Reader:
     ) -> None:
         for name in attributes:
             if name not in ignored:
-                close = get_close_matches(name.lower(), known, n=1, cutoff=0.75)
+                close = _nearest(name, known)
                 hint = f"did you mean {close[0]!r}?" if close else None
                 message = f"unknown attribute {name!r} of <{tag}>"
                 self._findings.add("N005", message, at=At(at, name), attribute=name, hint=hint)
+
+
+def _nearest(name: str, known: Iterable[str]) -> list[str]:
+    from difflib import get_close_matches
+
+    return get_close_matches(name.lower(), known, n=1, cutoff=0.75)
 
 
 def _attributes(element: etree._Element) -> dict[str, str]:

@@ -21,7 +21,9 @@ from irexec.ir.positions import Comment, Positions, Span
 Remap = Callable[[Span], Span]
 
 _PROLOG = re.compile(r"\s*+(?:<\?.*?\?>\s*+|<!--.*?-->\s*+)*+", re.DOTALL)
-_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# One pattern for all texts would take longer to compile than a small file to read.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_FORBIDDEN_IN_ASCII = re.compile("[^\t\n\r\x20-\x7f]")
 _MARKUP = re.compile("<(?!/)")
 _MAX_PROBLEMS = 50
 
@@ -169,7 +171,8 @@ class Source:
 
     def _screen(self, limits: Limits) -> bool:
         """Refuse what must not reach the parser, or what the parser would only complain about obscurely."""
-        for match in islice(_FORBIDDEN.finditer(self.text), _MAX_PROBLEMS):
+        forbidden = _FORBIDDEN_IN_ASCII if self.text.isascii() else _FORBIDDEN
+        for match in islice(forbidden.finditer(self.text), _MAX_PROBLEMS):
             self._problem("X007", f"character U+{ord(match[0]):04X} is not allowed in XML", Span(match.start(), 1))
         if self.problems:
             return False

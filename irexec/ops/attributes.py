@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import operator
 import types as python_types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -169,17 +170,17 @@ def _read_member(members: tuple[str, ...], value: str) -> str:
     raise Unreadable("D005", f"{value!r} is not one of {allowed}", folded.get(value.lower()))
 
 
-def _bounds(annotation: Any) -> list[Callable[[Any], bool]] | None:
+def _bounds(annotation: Any) -> tuple[Callable[[Any], bool], ...] | None:
     """The bounds that `Field(ge=...)` and `Field(gt=...)` set in an annotation; None for any other mark of pydantic."""
-    found: list[Callable[[Any], bool]] = []
+    found: tuple[Callable[[Any], bool], ...] = ()
     inner = get_args(annotation) if get_origin(annotation) is not Literal else ()
     if get_origin(annotation) is Annotated:
         inner, marks = inner[:1], inner[1:]
-        for mark in [m for mark in marks for m in getattr(mark, "metadata", [mark])]:
+        for mark in [item for m in marks for item in getattr(m, "metadata", [m])]:
             if (low := getattr(mark, "ge", None)) is not None:
-                found.append(low.__le__)
+                found += (partial(operator.le, low),)
             elif (low := getattr(mark, "gt", None)) is not None:
-                found.append(low.__lt__)
+                found += (partial(operator.lt, low),)
             elif not isinstance(mark, (Alias, ReaderDefault)):
                 return None
     for part in inner:
@@ -219,11 +220,17 @@ def _validator(annotation: Any) -> Callable[[Any], Any]:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One declared attribute: its Python name, its name in a file, its annotation and default."""
+    """One declared attribute: its Python name, its name in a file, its annotation and default.
+
+    `read` makes a value of a text; `bounds` are what each number of it must satisfy, None where the annotation asks for
+    something else.
+    """
 
     name: str
     file_name: str
     annotation: Any
+    read: Callable[[str], Any]
+    bounds: tuple[Callable[[Any], bool], ...] | None
     default: Any = inspect.Parameter.empty
     reader_default: Any = inspect.Parameter.empty
 
@@ -237,11 +244,6 @@ class Attribute:
         return self.reader_default is not inspect.Parameter.empty
 
     @property
-    def bounds(self) -> list[Callable[[Any], bool]] | None:
-        """What each number of the value must satisfy, by its annotation; None where that asks for something else."""
-        return _bounds(self.annotation)
-
-    @property
     def members(self) -> tuple[str, ...]:
         """The allowed texts of an enumeration; empty for other types."""
         base = _base(self.annotation)
@@ -250,11 +252,11 @@ class Attribute:
     @staticmethod
     def declare(name: str, annotation: Any, default: Any) -> Attribute:
         """From a keyword-only parameter. Raises TypeError for a type that has no text form."""
-        _reader(annotation)
+        read, bounds = _reader(annotation), _bounds(annotation)
         marks = getattr(annotation, "__metadata__", ())
         file_name = next((m.name for m in marks if isinstance(m, Alias)), name)
         reader_default = next((m.value for m in marks if isinstance(m, ReaderDefault)), inspect.Parameter.empty)
-        return Attribute(name, file_name, annotation, default, reader_default)
+        return Attribute(name, file_name, annotation, read, bounds, default, reader_default)
 
 
 def attribute_model(title: str, attributes: tuple[Attribute, ...], doc: str | None) -> type[BaseModel]:
@@ -285,16 +287,16 @@ def read_plainly(attributes: tuple[Attribute, ...], given: dict[str, Any]) -> di
     values: dict[str, Any] = {}
     for name, written in given.items():
         attribute = by_file_name.get(name)
-        bounds = attribute.bounds if attribute is not None else None
-        if attribute is None or bounds is None or not isinstance(written, str):
+        if attribute is None or attribute.bounds is None or not isinstance(written, str):
             return None
         try:
-            value = values[attribute.name] = _reader(attribute.annotation)(written)
+            value = values[attribute.name] = attribute.read(written)
         except Unreadable:
             return None
-        items = value if isinstance(value, tuple) else (value,)
-        if not all(bound(item) for bound in bounds for item in items):
-            return None
+        if attribute.bounds:
+            items = value if isinstance(value, tuple) else (value,)
+            if not all(holds(item) for holds in attribute.bounds for item in items):
+                return None
     if any(a.required and a.name not in values for a in attributes):
         return None
     return {a.name: values.get(a.name, a.default) for a in attributes}

@@ -6,7 +6,6 @@ operator of that type introduced at or before N.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 from collections.abc import Iterator
@@ -248,6 +247,8 @@ def canonical_type(text: str) -> str | None:
 
 def nearest_types(text: str, count: int = 3) -> list[str]:
     """Known types that look like the text, best first."""
+    import difflib
+
     folded = dict(_FOLDED) | {t.lower(): t for t, _ in REGISTRY}
     close = difflib.get_close_matches(text.lower(), folded, count, 0.6)
     return list(dict.fromkeys(folded[c] for c in close))

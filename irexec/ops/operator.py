@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from pydantic import BaseModel
 
-from irexec.ops.attributes import Attribute, Problem, attribute_model, parse_attributes
+from irexec.ops.attributes import Attribute, Problem, attribute_model, parse_attributes, read_plainly
 from irexec.ops.signature import Array, Elements, Input, Output, Signature, TypeFrom, read_signature
 from irexec.types import ANY, DYNAMIC, ElementType, PartialShape, TensorType, UnknownRank
 
@@ -238,7 +238,8 @@ class Operator:
 
     def parse_attributes(self, given: dict[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
         """The attributes by Python name, and all that is wrong with them. `given`: file name → text or value."""
-        return parse_attributes(self.model, self.attributes, given)
+        values = read_plainly(self.attributes, given)
+        return (values, []) if values is not None else parse_attributes(self.model, self.attributes, given)
 
     def infer(
         self, inputs: Sequence[TensorType | None], attributes: dict[str, Any], breaches: list[Breach] | None = None
