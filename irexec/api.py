@@ -83,7 +83,8 @@ def validate(
 
 def is_snippet(source: Source) -> bool:
     """True for a text of loose layers, False for a model and for anything else."""
-    return "<layer" in source.text and "<net" not in source.text.lower()
+    text = source.text
+    return ("<layer" in text or "<..." in text or "<…" in text) and "<net" not in text.lower()
 
 
 def _source(model: PathLike | bytes) -> Source:

@@ -2,7 +2,7 @@
 
 The first letter names the room that finds it: X text, N root and sections, L layers, P ports, D attributes, S shapes,
 C constants, E edges, B bodies, V variables, R rt_info, O operators, Q repairs of printed snippets,
-T documented results, U the command line.
+T documented results, U the command line, W the writer.
 """
 
 from __future__ import annotations
@@ -197,6 +197,11 @@ _TABLE = [
     Code("U001", E, "a file cannot be read"),
     Code("U002", E, "an extension file cannot be loaded"),
     Code("U003", E, "an option does not fit the other arguments"),
+    Code("U004", E, "the value of an option cannot be read"),
+    Code("U005", E, "an option names something that is not there"),
+    Code("U006", E, "there is nothing that can be run"),
+    Code("U007", E, "a file cannot be written"),
+    Code("W001", E, "the model holds something that IR cannot express"),
 ]
 
 CODES: dict[str, Code] = {entry.code: entry for entry in _TABLE}

@@ -18,14 +18,16 @@ _WEIGHTLESS = frozenset({"offset", "size", "element_type"})
 
 def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
     """The operator of a layer; None, with a finding, when there is none."""
-    if layer.type is None or layer.version is None:
+    if layer.type is None:
         return None
-    if (layer.type, layer.version) in REGISTRY:
+    if layer.version is not None and (layer.type, layer.version) in REGISTRY:
         return REGISTRY[layer.type, layer.version]
     type_at = At(layer.at, "type")
     canonical = contents.canonical_type(layer.type)
     if canonical is None:
         return _unknown_type(layer, findings)
+    if layer.version is None:
+        return None
     if layer.type != canonical and layer.type not in contents.RENAMED:
         message = f"the type is spelt {layer.type!r}; the operator is {canonical!r}"
         findings.add("L009", message, at=type_at, layer=layer.ref, attribute="type", hint=f"write {canonical!r}")

@@ -9,6 +9,7 @@ from irexec.diagnostics.findings import At, Findings
 from irexec.graph.bind import bind_attributes, bind_operator
 from irexec.graph.bodies import build_bodies
 from irexec.graph.model import Model, Node, Value, ordered
+from irexec.graph.runtime_info import keep_info, model_info
 from irexec.ir.document import Document, Layer, Net, Port
 from irexec.ir.text import dim as read_dim
 from irexec.ir.text import name_list, whole
@@ -42,7 +43,7 @@ class _Builder:
         nodes = [self._node(layer) for layer in self.net.layers]
         self._connect()
         for node in nodes:
-            self._check_arity(node)
+            check_arity(node, self.findings)
         results = [n for n in nodes if n.type == "Result"]
         model = Model(
             results,
@@ -51,6 +52,7 @@ class _Builder:
             [n for n in nodes if n.type == "Assign"],
         )
         model.version = self.version
+        model.rt_info = model_info(self.net)
         # Layers that reach no Result are no part of the model, but they are checked like the others.
         model.unreachable = [n for n in ordered(nodes) if n not in set(model.nodes)]
         for node in nodes:
@@ -80,6 +82,8 @@ class _Builder:
             value.declared = type
             value.names = set(name_list(port.names)) if port.names else set()
             self.by_port.setdefault((_key(layer.id), _key(port.id)), value)
+        if self.version >= 11:
+            keep_info(node, layer)
         if self.version < 11 and node.type == "Parameter" and node.friendly_name and node.outputs:
             node.outputs[0].names.add(node.friendly_name)
         for position, port in enumerate(layer.inputs):
@@ -97,31 +101,6 @@ class _Builder:
                 if node.inputs[position] is None:
                     node.inputs[position] = value
 
-    def _check_arity(self, node: Node) -> None:
-        operator, layer = node.operator, node.layer
-        if operator is None or layer is None:
-            return
-        signature, count = operator.signature, len(layer.inputs)
-        if operator.type == "Pad" and count > signature.min_inputs:
-            while node.inputs and node.inputs[-1] is None and len(node.inputs) > signature.min_inputs:
-                node.inputs.pop()
-        low, high = signature.min_inputs, signature.max_inputs
-        if signature.is_variadic and low == 0:
-            low = 1
-        if operator.type in ("TensorIterator", "If", "Loop"):
-            low = min(low, 1)
-        if count < low or (high is not None and count > high):
-            names = ", ".join(i.name for i in signature.inputs)
-            allowed = str(low) if low == high else f"{low} to {high}" if high is not None else f"at least {low}"
-            message = f"{operator} has {count} input ports, takes {allowed} ({names})"
-            where = At(layer.inputs[high].at) if high is not None and count > high else At(layer.at)
-            self.findings.add("P007", message, at=where, layer=layer.ref, found=str(count), allowed=allowed)
-        outputs = operator.outputs
-        declared = len(layer.outputs)
-        if outputs and not outputs[0].variadic and declared > len(outputs) and node.type != "Result":
-            message = f"{operator} has {declared} output ports, makes {len(outputs)}"
-            self.findings.add("P007", message, at=At(layer.outputs[len(outputs)].at), layer=layer.ref)
-
     def _bodies(self, node: Node) -> None:
         if node.layer is not None and node.type in ("If", "Loop", "TensorIterator"):
             build_body = partial(build_net, findings=self.findings, weights=self.weights, version=self.version)
@@ -137,6 +116,33 @@ class _Builder:
             names |= source.names
             if self.version < 11 and source.node.friendly_name:
                 names.add(source.node.friendly_name)
+
+
+def check_arity(node: Node, findings: Findings) -> None:
+    """Report a number of ports that the operator does not take, or does not make."""
+    operator, layer = node.operator, node.layer
+    if operator is None or layer is None:
+        return
+    signature, count = operator.signature, len(layer.inputs)
+    if operator.type == "Pad" and count > signature.min_inputs:
+        while node.inputs and node.inputs[-1] is None and len(node.inputs) > signature.min_inputs:
+            node.inputs.pop()
+    low, high = signature.min_inputs, signature.max_inputs
+    if signature.is_variadic and low == 0:
+        low = 1
+    if operator.type in ("TensorIterator", "If", "Loop"):
+        low = min(low, 1)
+    if count < low or (high is not None and count > high):
+        names = ", ".join(i.name for i in signature.inputs)
+        allowed = str(low) if low == high else f"{low} to {high}" if high is not None else f"at least {low}"
+        message = f"{operator} has {count} input ports, takes {allowed} ({names})"
+        where = At(layer.inputs[high].at) if high is not None and count > high else At(layer.at)
+        findings.add("P007", message, at=where, layer=layer.ref, found=str(count), allowed=allowed)
+    outputs = operator.outputs
+    declared = len(layer.outputs)
+    if outputs and not outputs[0].variadic and declared > len(outputs) and node.type != "Result":
+        message = f"{operator} has {declared} output ports, makes {len(outputs)}"
+        findings.add("P007", message, at=At(layer.outputs[len(outputs)].at), layer=layer.ref)
 
 
 def _key(text: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,29 +16,39 @@ from irexec.ir.snippets import SnippetLayer, SnippetPort
 from irexec.ir.values import Listed, shape_of
 from irexec.ops.operator import Operator
 from irexec.ops.signature import Elements, TypeFrom
-from irexec.types import BOOLEAN, DYNAMIC, F32, I64, STRING, ElementType, PartialShape, TensorType
+from irexec.tools.showing import plural, shown_shape
+from irexec.tools.supplying import FIRST_GROUP
+from irexec.types import BOOLEAN, DYNAMIC, F8E8M0, F32, I64, STRING, ElementType, PartialShape, TensorType
 
 Array = np.ndarray[Any, Any]
 
 # An extent that the page leaves open (-1), where no value says how large it is.
 _OPEN_EXTENT = 2
-# More than this is not drawn at random: it is not worth the memory of a small machine.
-MAX_DRAWN_BYTES = 1 << 32
+# More than this, all inputs together, is not drawn at random: it is not worth the memory of a small machine.
+MAX_DRAWN_BYTES = 1 << 31
 
 
 @dataclass(slots=True)
 class Given:
-    """What the caller supplies: arrays by port name or number, element types likewise, and how to draw the rest."""
+    """What the caller supplies, by port name or number, and how to draw the rest.
+
+    `inputs`: arrays, or values as nested lists. A precision under FIRST_GROUP is for the ports that share the type of
+    the first one, where nothing declares it. `duplicates`: indices that are drawn may repeat.
+    """
 
     inputs: Mapping[str, Any] = field(default_factory=dict)
     precisions: Mapping[str, ElementType] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     seed: int = 0
     duplicates: bool = False
 
 
 @dataclass(slots=True)
 class ExampleInput:
-    """One input port of an example: its type, its array (None when it has none), and where each is from."""
+    """One input port of an example: its type, its array (None when it has none), and where each is from.
+
+    `repaired`: the values were read in another shape than the written one, so that the example can go on.
+    """
 
     name: str
     port: SnippetPort
@@ -45,77 +56,89 @@ class ExampleInput:
     array: Array | None = None
     type_from: str = ""
     array_from: str = ""
+    repaired: bool = False
+
+    @property
+    def is_random(self) -> bool:
+        return self.array_from.startswith("random")
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Further names that the input goes by: what the page calls it, and the id of its port."""
+        return tuple(key for key in (self.port.role, self.port.port.id) if key)
 
 
 def complete_inputs(layer: SnippetLayer, operator: Operator, given: Given, findings: Findings) -> list[ExampleInput]:
     """The inputs of an example as far as they can be known without drawing any."""
-    names = [operator.signature.port_name(i) for i in range(len(layer.inputs))] if operator.inputs else []
-    supplied = [
-        _supplied(name, i, port, given.inputs) for i, (name, port) in enumerate(zip(names, layer.inputs, strict=False))
-    ]
+    ports = layer.inputs if operator.inputs else ()
+    names = [operator.signature.port_name(i) for i in range(len(ports))]
+    supplied = [_of_port(given.inputs, name, i, port) for i, (name, port) in enumerate(zip(names, ports, strict=True))]
     kinds = _element_types(layer, operator, given, supplied)
     inputs = []
-    for name, port, value, (kind, origin) in zip(names, layer.inputs, supplied, kinds, strict=False):
-        shape, elided = _written_shape(port), port.elided
+    for index, (name, port, value, (kind, origin)) in enumerate(zip(names, ports, supplied, kinds, strict=True)):
+        shape, wanted = _written_shape(port), _of_port(given.shapes, name, index, port)
+        if wanted is not None:
+            shape = PartialShape(wanted)
         entry = ExampleInput(name, port, TensorType(kind, shape), type_from=origin)
         if value is not None:
-            entry.array, entry.array_from = _cast(value, kind), "--input"
-            entry.type = TensorType(kind, PartialShape(np.shape(value)))
-        elif port.listed is not None and kind.dtype is not None:
-            array = listed_array(port, kind, shape, elided, name, layer, findings)
-            if array is not None:
-                entry.array, entry.array_from = array, "page"
-                entry.type = TensorType(kind, PartialShape(array.shape))
+            entry.array, entry.array_from = _supplied_array(value, kind, shape, name, layer, findings), "--input"
+        elif port.listed is not None and kind.dtype is not None and wanted is None:
+            entry.array, entry.array_from = listed_array(port, kind, shape, name, layer, findings), "page"
+        if entry.array is not None:
+            entry.type = TensorType(kind, PartialShape(entry.array.shape))
         inputs.append(entry)
     return inputs
+
+
+def _supplied_array(
+    value: Any, kind: ElementType, shape: PartialShape, name: str, layer: SnippetLayer, findings: Findings
+) -> Array | None:
+    """What --input gives, in the port's type. Values that are written flat take the shape of the port's dims."""
+    array = None if shape_of(value) is None else convert(value, kind)
+    if array is None:
+        message = f"the values given for {name} are no {kind} values"
+        if shape_of(value) is None:
+            message = f"the rows of the values given for {name} differ in length"
+        findings.add("U004", message, layer=layer.layer.ref, port=name)
+        return None
+    if not isinstance(value, np.ndarray) and array.ndim <= 1 and shape.is_static:
+        extents = shape.to_shape()
+        return array.reshape(extents) if math.prod(extents) == array.size else array
+    return array
 
 
 def listed_array(
     port: SnippetPort,
     kind: ElementType,
     shape: PartialShape,
-    elided: bool,
     name: str,
     layer: SnippetLayer,
     findings: Findings,
 ) -> Array | None:
     """The values that a page lists at a port, in the shape of its dims; a finding where both contradict each other."""
     assert port.listed is not None
+    where: dict[str, Any] = {"place": port.place, "layer": layer.layer.ref, "port": port.port.id}
     value = port.listed.value
-    nested = shape_of(value)
-    if nested is None:
-        message = f"the rows of the values listed for {name} differ in length"
-        findings.add("T002", message, place=port.place, layer=layer.layer.ref, port=port.port.id)
+    if shape_of(value) is None:
+        findings.add("T002", f"the rows of the values listed for {name} differ in length", **where)
         return None
-    array = _as_array(value, kind)
+    array = convert(value, kind)
     if array is None:
-        message = f"the values listed for {name} are no {kind} values"
-        findings.add("T003", message, place=port.place, layer=layer.layer.ref, port=port.port.id)
+        findings.add("T003", f"the values listed for {name} are no {kind} values", **where)
         return None
-    if elided or (shape.rank == 0 and not port.port.dims):
+    if port.elided or not port.port.dims or shape.rank is None:
         return array
     extents = [d.value if d.is_static else -1 for d in shape]
-    open_count = extents.count(-1)
-    if open_count == 0 and math.prod(extents) == array.size:
-        return array.reshape(extents)
-    if open_count and shape.accepts(array.shape):
+    unknown, known = extents.count(-1), math.prod(e for e in extents if e >= 0)
+    if unknown and shape.accepts(array.shape):
         return array
-    known = math.prod(e for e in extents if e >= 0)
-    if open_count == 1 and known and array.size % known == 0:
+    if (unknown == 0 and known == array.size) or (unknown == 1 and known and array.size % known == 0):
         return array.reshape(extents)
-    found, allowed = f"{array.size} values", f"{shape} ({'?' if open_count else math.prod(extents)})"
-    message = f"{name} lists {_plural(array.size, 'value')}, its dims {shape} hold {allowed.split('(')[1][:-1]}"
-    hint = f"the values make shape {list(array.shape)}"
-    findings.add(
-        "T002",
-        message,
-        place=port.place,
-        layer=layer.layer.ref,
-        port=port.port.id,
-        found=found,
-        allowed=allowed,
-        hint=hint,
-    )
+    holds = str(known) if not unknown else f"multiples of {known}" if unknown == 1 else "others"
+    message = f"{name} lists {plural(array.size, 'value')}, its dims {shape} hold {holds}"
+    found, allowed = plural(array.size, "value"), f"{shape}: {holds}"
+    hint = f"the values make shape {shown_shape(array.shape)}"
+    findings.add("T002", message, found=found, allowed=allowed, hint=hint, **where)
     return array
 
 
@@ -124,28 +147,55 @@ def draw_missing(
 ) -> str | None:
     """Give every input that has no array yet seeded random values; the reason why one cannot have any, or None."""
     rng = np.random.default_rng(given.seed)
-    for entry in inputs:
-        if entry.array is None:
-            entry.type = _static(entry.type)
-    types = {
-        e.name: TensorType(e.type.element_type, e.type.shape, e.array if e.array is not None else None) for e in inputs
-    }
-    for entry in inputs:
-        if entry.array is not None:
-            continue
-        shape, kind = entry.type.shape, entry.type.element_type
+    missing = [entry for entry in inputs if entry.array is None]
+    total = 0
+    for entry in missing:
+        entry.type = _static(entry.type)
+        kind, shape = entry.type.element_type, entry.type.shape
         if not shape.is_static:
             return f"the shape of {entry.name} is not written"
-        count = math.prod(shape.to_shape())
-        if kind.dtype is None or count * max(1, kind.dtype.itemsize) > MAX_DRAWN_BYTES:
+        if kind.dtype is None:
+            return f"the precision of {entry.name} is not known"
+        total += math.prod(shape.to_shape()) * kind.dtype.itemsize
+        if total > MAX_DRAWN_BYTES:
             return f"{entry.name} is too large to be drawn at random"
-        drawer = operator.drawers.get(entry.name)
-        array = drawer(rng, entry.name, types, attributes) if drawer else None
-        if array is None:
-            array = draw(rng, kind, shape.to_shape())
-        entry.array, entry.array_from = np.asarray(array, kind.dtype), f"random (seed {given.seed})"
-        types[entry.name] = TensorType(kind, shape, entry.array)
+    types = {e.name: TensorType(e.type.element_type, e.type.shape, e.array) for e in inputs}
+    for entry in missing:
+        entry.array = _drawn(rng, entry, operator, types, attributes, given)
+        entry.array_from = f"random (seed {given.seed})"
+        types[entry.name] = TensorType(entry.type.element_type, entry.type.shape, entry.array)
     return None
+
+
+def _drawn(
+    rng: np.random.Generator,
+    entry: ExampleInput,
+    operator: Operator,
+    types: dict[str, TensorType],
+    attributes: dict[str, Any],
+    given: Given,
+) -> Array:
+    shape, kind = entry.type.shape.to_shape(), entry.type.element_type
+    drawer = operator.drawers.get(entry.name)
+    array = None
+    if drawer is not None:
+        # Shapes that break the operator's constraints are reported by its shape rule, not here.
+        with contextlib.suppress(Exception):
+            array = drawer(rng, entry.name, types, attributes)
+    if array is None or np.shape(array) != shape:
+        array = draw(rng, kind, shape)
+    elif given.duplicates and array.dtype.kind in "iu" and array.size > 1:
+        # As many values of those drawn, at random: in range, and some more than once.
+        array = _repeated(rng, array)
+    return np.asarray(array, kind.dtype)
+
+
+def _repeated(rng: np.random.Generator, indices: Array) -> Array:
+    """Index entries (rows of the last axis, or single ones) picked at random from those there are."""
+    width = indices.shape[-1] if indices.ndim > 1 else 1
+    rows = indices.reshape(-1, width) if width else indices.reshape(-1, 1)
+    picked: Array = rows[rng.integers(0, max(1, len(rows) // 2), len(rows))]
+    return picked.reshape(indices.shape)
 
 
 def draw(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...]) -> Array:
@@ -158,7 +208,11 @@ def draw(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...]) ->
     if kind.is_integral:
         top = min(10, 2 ** (kind.bitwidth - (kind.kind == "i")))
         return rng.integers(0, top, shape).astype(kind.dtype)
+    if kind.is_carried:
+        return rng.integers(0, 1 << kind.bitwidth, shape).astype(np.uint8)
     values = rng.standard_normal(shape, dtype=np.float32)
+    if kind is F8E8M0:
+        values = np.exp2(np.rint(values))
     return values if kind is F32 else values.astype(kind.dtype)
 
 
@@ -176,43 +230,44 @@ def _written_shape(port: SnippetPort) -> PartialShape:
     return declared_type(port.port).shape if port.port.dims else PartialShape(())
 
 
-def _supplied(name: str, index: int, port: SnippetPort, inputs: Mapping[str, Any]) -> Any:
-    for key in (name, port.role, port.port.id, str(index)):
-        if key is not None and key in inputs:
-            return inputs[key]
-    return None
+def _of_port(given: Mapping[str, Any], name: str, index: int, port: SnippetPort) -> Any:
+    """What is given for a port, by its name, the page's name for it, its id or its position."""
+    keys = (name, port.role, port.port.id, str(index))
+    return next((given[key] for key in keys if key is not None and key in given), None)
 
 
 def _element_types(
     layer: SnippetLayer, operator: Operator, given: Given, supplied: Sequence[Any]
 ) -> list[tuple[ElementType, str]]:
     """Every input's element type and its origin: its own precision, another port of its group, its values."""
-    groups: dict[str, tuple[ElementType, str]] = {}
-    inputs = list(enumerate(layer.inputs))
-    own: list[tuple[ElementType, str] | None] = []
-    for index, port in inputs:
-        name, elements = operator.signature.port_name(index), operator.signature.input(index).elements
-        found = _own_type(name, port, elements, given, supplied[index])
-        own.append(found)
-        if found is not None and elements.name is not None and found[1] != "values":
+    signature = operator.signature
+    names = [signature.port_name(i) for i in range(len(supplied))]
+    ports = [signature.input(i).elements for i in range(len(supplied))]
+    own = [
+        _own_type(name, index, port, elements, given, value)
+        for index, (name, port, elements, value) in enumerate(zip(names, layer.inputs, ports, supplied, strict=False))
+    ]
+    groups: dict[str | None, tuple[ElementType, str]] = {}
+    for name, elements, found in zip(names, ports, own, strict=True):
+        if found is not None and found[1] != "values":
             groups.setdefault(elements.name, (found[0], f"as {name}"))
-    for index, port in enumerate(layer.outputs):
-        output = operator.outputs[min(index, len(operator.outputs) - 1)] if operator.outputs else None
+    for index, port in enumerate(layer.outputs if operator.outputs else ()):
+        output = operator.outputs[min(index, len(operator.outputs) - 1)].elements
         kind = declared_type(port.port).element_type
-        if (
-            output is not None
-            and isinstance(output.elements, Elements)
-            and kind is not DYNAMIC
-            and output.elements.name
-        ):
-            groups.setdefault(output.elements.name, (kind, "as the output"))
-    for index, _ in inputs:
-        elements, found = operator.signature.input(index).elements, own[index]
-        if found is not None and elements.name is not None:
-            groups.setdefault(elements.name, (found[0], f"as {operator.signature.port_name(index)}"))
+        if isinstance(output, Elements) and kind is not DYNAMIC:
+            groups.setdefault(output.name, (kind, "as the output"))
+    if FIRST_GROUP in given.precisions and ports:
+        chosen = (given.precisions[FIRST_GROUP], "--precision")
+        if ports[0].name is not None:
+            groups.setdefault(ports[0].name, chosen)
+        elif own[0] is None or own[0][1] == "values":
+            own[0] = chosen
+    for name, elements, found in zip(names, ports, own, strict=True):
+        if found is not None:
+            groups.setdefault(elements.name, (found[0], f"as {name}"))
+    groups.pop(None, None)
     result = []
-    for index, _ in inputs:
-        elements, found = operator.signature.input(index).elements, own[index]
+    for elements, found in zip(ports, own, strict=True):
         if (found is None or found[1] == "values") and elements.name in groups:
             shared = groups[elements.name]
             found = shared if found is None or found[0] is not shared[0] else found
@@ -221,18 +276,19 @@ def _element_types(
 
 
 def _own_type(
-    name: str, port: SnippetPort, elements: Elements, given: Given, value: Any
+    name: str, index: int, port: SnippetPort, elements: Elements, given: Given, value: Any
 ) -> tuple[ElementType, str] | None:
-    for key in (name, port.role, port.port.id):
-        if key is not None and key in given.precisions:
-            return given.precisions[key], "--precision"
+    if (wanted := _of_port(given.precisions, name, index, port)) is not None:
+        return wanted, "--precision"
     declared = declared_type(port.port).element_type
     if declared is not DYNAMIC:
         return declared, "declared"
     if isinstance(value, np.ndarray):
-        return ElementType.of(value.dtype), "--input"
-    if port.listed is not None:
-        kind = _kind_of(port.listed, elements)
+        with contextlib.suppress(TypeError):
+            return ElementType.of(value.dtype), "--input"
+    listed = port.listed if value is None else Listed(value) if not isinstance(value, np.ndarray) else None
+    if listed is not None:
+        kind = _kind_of(listed, elements)
         return None if kind is None else (kind, "values")
     return None
 
@@ -271,28 +327,24 @@ def default_type(elements: Elements | TypeFrom) -> ElementType:
     return min(elements.types, key=lambda t: t.name)
 
 
-def _as_array(value: Any, kind: ElementType) -> Array | None:
-    """Listed values as an array of a type; None when they are none of its values."""
+def convert(value: Any, kind: ElementType) -> Array | None:
+    """Listed values, or an array of another type, as an array of a type; None when they are none of its values."""
     try:
-        plain = np.array(value)
         if kind is STRING:
             return np.array(value, dtype=np.dtypes.StringDType())
+        plain = np.asarray(value)
+        if plain.dtype == kind.dtype or kind.dtype is None:
+            return plain
         if plain.size == 0:
             return np.zeros(plain.shape, kind.dtype)
-        if plain.dtype.kind in "US":
+        if plain.dtype.kind == "V" and plain.dtype.itemsize == kind.dtype.itemsize and plain.dtype.names is None:
+            # What NumPy alone makes of a type that it does not know.
+            return plain.view(kind.dtype)
+        if plain.dtype.kind in "USTOVmM":
             return None
-        array = plain.astype(kind.dtype)
-        if kind.is_integral and plain.dtype.kind == "f" and not np.array_equal(plain, np.trunc(plain)):
-            return None
-        return array
+        with np.errstate(all="ignore"):
+            array = plain.astype(kind.dtype)
+            exact = not kind.is_integral or np.array_equal(plain, array.astype(plain.dtype))
+        return array if exact else None
     except (ValueError, TypeError, OverflowError):
         return None
-
-
-def _cast(value: Any, kind: ElementType) -> Array:
-    array: Array = np.asarray(value)
-    return array if kind.dtype is None or array.dtype == kind.dtype else array.astype(kind.dtype)
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.operator import Open, Operator
+from irexec.tools.showing import shown_item
 from irexec.types import ElementType
 
 Array = np.ndarray[Any, Any]
@@ -38,8 +39,8 @@ def compare(documented: Array, computed: Array, kind: ElementType, open_result: 
     for index in map(tuple, wrong[:_SHOWN].tolist()):
         place = "".join(f"[{i}]" for i in index)
         possible = _possible(index, computed, open_result)
-        told = f"can only be {possible}" if possible else f"is {_text(computed[index])}"
-        words.append(f"{place or 'it'} {told}, not {_text(documented[index])}")
+        told = f"can only be {possible}" if possible else f"is {shown_item(computed[index])}"
+        words.append(f"{place or 'it'} {told}, not {shown_item(documented[index])}")
     more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
     return Difference(len(wrong), "; ".join(words) + more, open_result is not None)
 
@@ -73,16 +74,7 @@ def _possible(index: tuple[int, ...], computed: Array, open_result: Open | None)
     candidates = open_result.candidates.get(row)
     if not candidates:
         return None
-    return " or ".join(dict.fromkeys(_text(c.reshape(-1)[column]) for c in candidates[:_SHOWN]))
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, (float, np.floating)) or getattr(value, "dtype", None) is not None:
-        try:
-            return f"{float(value):g}"
-        except (TypeError, ValueError):
-            pass
-    return repr(value) if isinstance(value, str) else str(value)
+    return " or ".join(dict.fromkeys(shown_item(c.reshape(-1)[column]) for c in candidates[:_SHOWN]))
 
 
 def open_result(operator: Operator, arrays: list[Array | None], attributes: dict[str, Any]) -> Open | None:

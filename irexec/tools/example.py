@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,18 +14,22 @@ from irexec.diagnostics.findings import At, Findings
 from irexec.engine import CompiledModel
 from irexec.graph.bind import bind_attributes, bind_operator
 from irexec.graph.bodies import build_bodies
-from irexec.graph.build import build_net, declared_type
-from irexec.graph.model import Model, Node
+from irexec.graph.build import build_net, check_arity, declared_type
+from irexec.graph.model import Model, Node, Value
 from irexec.ir.snippets import Snippet, SnippetLayer, SnippetPort, read_snippet, version_from_name
 from irexec.ir.weights import Weights
 from irexec.ops import contents
-from irexec.ops.operator import REGISTRY, Breach, Operator
+from irexec.ops.operator import REGISTRY, Breach, Open, Operator
 from irexec.tools.completing import ExampleInput, Given, complete_inputs, draw_missing, listed_array
-from irexec.tools.documented import compare, open_result
+from irexec.tools.documented import Difference, compare, open_result
+from irexec.tools.showing import plural, shown, shown_shape
 from irexec.types import DYNAMIC, ElementType, PartialShape, TensorType
-from irexec.validation.infer import infer_node, report_breach
+from irexec.validation.infer import infer_node, place_of, report_breach
 
 Array = np.ndarray[Any, Any]
+
+# Which results a page leaves open is not looked for among more elements: no page documents so many values.
+MAX_OPEN = 1 << 20
 
 
 @dataclass(slots=True)
@@ -36,11 +41,15 @@ class ExampleOutput:
     array: Array | None = None
     documented: Array | None = None
     agrees: bool | None = None
+    difference: Difference | None = None
 
 
 @dataclass(slots=True)
 class Example:
-    """One layer of a snippet, evaluated. `not_executed` says why there is no result; None when there is one."""
+    """One layer of a snippet, evaluated. `not_executed` says why there is no result; None when there is one.
+
+    `verified` says in words what was checked and holds, `broken` names the constraints that do not hold as written.
+    """
 
     layer: LayerRef
     snippet: SnippetLayer
@@ -49,6 +58,7 @@ class Example:
     inputs: list[ExampleInput] = field(default_factory=list)
     outputs: list[ExampleOutput] = field(default_factory=list)
     verified: list[str] = field(default_factory=list)
+    broken: set[str] = field(default_factory=set)
     not_executed: str | None = None
 
     @property
@@ -86,15 +96,18 @@ def evaluate_layer(layer: SnippetLayer, findings: Findings, given: Given, *, exe
     example.attributes = bind_attributes(written, operator, findings) if "data" not in layer.elided else {}
     example.inputs = complete_inputs(layer, operator, given, findings)
     node = _node(example, operator, findings)
-    missing = _missing(example, operator)
+    check_arity(node, findings)
+    missing = _missing(example, operator, given)
     if missing is None and execute:
         missing = draw_missing(example.inputs, operator, example.attributes, given)
     _set_types(node, example)
     _repair_shapes(node, example, operator, findings)
     if missing is None or not execute:
         infer_node(node, findings)
-    broken = [d for d in findings.report.errors[before:] if d.code[0] in "OD" or d.code in ("P007", "L006")]
-    if broken and missing is None and not _repaired(example):
+    found = findings.report.errors[before:]
+    broken = [d for d in found if d.code[0] in "ODBV" or d.code in ("P007", "L006")]
+    example.broken = {d.constraint.rpartition(" ")[2] for d in found if d.constraint}
+    if broken and missing is None and not any(entry.repaired for entry in example.inputs):
         missing = f"{broken[0].code}: {broken[0].message}"
     example.outputs = [
         ExampleOutput(layer.outputs[i] if i < len(layer.outputs) else None, value.type)
@@ -152,17 +165,13 @@ def _repair_shapes(node: Node, example: Example, operator: Operator, findings: F
                 continue
             entry.array = entry.array.reshape(shape)
             entry.type = TensorType(entry.type.element_type, PartialShape(shape))
-            entry.array_from += f", read as {list(shape)}"
-            message = f"{entry.name} is read as {list(shape)} to go on"
+            entry.repaired = True
+            message = f"{entry.name} is read as {shown_shape(shape)} to go on"
             findings.add("Q033", message, at=At(entry.port.port.at), layer=example.layer, port=entry.port.port.id)
         _set_types(node, example)
 
 
-def _repaired(example: Example) -> bool:
-    return any("read as" in entry.array_from for entry in example.inputs)
-
-
-def _missing(example: Example, operator: Operator) -> str | None:
+def _missing(example: Example, operator: Operator, given: Given) -> str | None:
     """Why the layer cannot be run, whatever the values."""
     if "data" in example.snippet.elided and any(a.required for a in operator.attributes):
         return "its attributes are not written"
@@ -173,90 +182,122 @@ def _missing(example: Example, operator: Operator) -> str | None:
         return "its inputs are not written"
     if operator.type in ("Parameter", "Const"):
         return f"a {operator.type} by itself computes nothing"
+    for index, entry in enumerate(example.inputs):
+        has_values = entry.port.listed is not None or {entry.name, str(index), *entry.keys} & given.inputs.keys()
+        if entry.array is None and has_values and not entry.type.element_type.is_dynamic:
+            return f"the values of {entry.name} cannot be read"
     return None
 
 
 def _execute(node: Node, example: Example, operator: Operator, findings: Findings) -> None:
+    declared = [value.declared for value in node.outputs]
+    for value in node.outputs:
+        value.declared = None  # An example's own dims are judged here: a page may show those of its own values.
     model = Model(list(node.outputs), [v.node for v in node.inputs if v is not None])
     arrays = [e.array for e in example.inputs]
     try:
         results = CompiledModel(model).infer_new_request(arrays)
     except IRError as error:
-        drawn = [e.name for e in example.inputs if e.array_from.startswith("random")]
-        for finding in error.report:
-            blamed = finding.port in drawn
-            findings.add(
-                finding.code,
-                finding.message,
-                at=At(example.snippet.layer.at),
-                severity=Severity.NOTE if blamed else None,
-                layer=example.layer,
-                port=finding.port,
-                constraint=finding.constraint,
-                hint="give its values with --input" if blamed else finding.hint,
-            )
-        example.not_executed = f"{error.report.diagnostics[0].message}"
+        _report_failure(error.report, node, example, findings)
         return
-    left_open = open_result(operator, [*arrays], node.attributes)
+    small = sum(array.size for array in arrays if array is not None) <= MAX_OPEN
+    left_open = open_result(operator, [*arrays], node.attributes) if small else None
     if left_open is not None:
         findings.add("O009", left_open.note, at=At(example.snippet.layer.at), layer=example.layer)
     for index, output in enumerate(example.outputs):
         output.array = results[index]
+        node.outputs[index].declared = declared[index]
+        _check_shape(index, node.outputs[index], output.array, example, findings)
         _compare(index, output, example, findings, left_open if index == 0 else None)
     _say_verified(node, example)
 
 
-def _compare(index: int, output: ExampleOutput, example: Example, findings: Findings, left_open: Any) -> None:
+def _report_failure(report: Report, node: Node, example: Example, findings: Findings) -> None:
+    """What broke while running, at its place in the example. Values that were drawn at random are not the page's."""
+    drawn = {entry.name for entry in example.inputs if entry.is_random}
+    for finding in report:
+        blamed = finding.port in drawn or (drawn and finding.port is None and finding.code == "O005")
+        findings.add(
+            finding.code,
+            finding.message,
+            at=place_of(node, finding.port, None),
+            severity=Severity.NOTE if blamed else None,
+            layer=example.layer,
+            port=finding.port,
+            constraint=finding.constraint,
+            found=finding.found,
+            allowed=finding.allowed,
+            hint="give its values with --input" if blamed else finding.hint,
+        )
+    example.not_executed = report.diagnostics[0].message
+
+
+def _check_shape(index: int, value: Value, result: Array, example: Example, findings: Findings) -> None:
+    """Report a result of another shape than the port declares, where only running could tell."""
+    declared = value.declared
+    if declared is None or declared.shape.accepts(result.shape) or not declared.shape.compatible(value.type.shape):
+        return
+    found, allowed = shown_shape(result.shape), str(declared.shape)
+    message = f"{output_name(example, index)} has shape {found}; the port declares {allowed}"
+    port = example.snippet.layer.outputs[index]
+    severity = Severity.NOTE if any(entry.is_random for entry in example.inputs) else None
+    where: dict[str, Any] = {"at": At(port.at), "layer": example.layer, "port": port.id}
+    findings.add("O006", message, severity=severity, found=found, allowed=allowed, **where)
+
+
+def _compare(index: int, output: ExampleOutput, example: Example, findings: Findings, left_open: Open | None) -> None:
     port = output.port
     if port is None or port.listed is None or output.array is None:
         return
     kind: ElementType = output.type.element_type
     shape = declared_type(port.port).shape if port.port.dims else PartialShape.dynamic()
-    documented = listed_array(port, kind, shape, port.elided, f"output {index}", example.snippet, findings)
+    name = output_name(example, index)
+    where: dict[str, Any] = {"place": port.place, "layer": example.layer, "port": port.port.id}
+    documented = listed_array(port, kind, shape, name, example.snippet, findings)
     if documented is None:
         return
     computed = output.array
     if documented.size != computed.size:
-        message = f"output {index} documents {documented.size} values; the operator makes {computed.size}"
+        message = f"{name} documents {plural(documented.size, 'value')}; the operator makes {computed.size}"
         output.documented, output.agrees = documented, False
-        findings.add("T001", message, place=port.place, layer=example.layer, port=port.port.id)
+        findings.add("T001", message, found=shown(documented), allowed=shown(computed), **where)
         return
     output.documented = documented.reshape(computed.shape)
-    difference = compare(output.documented, computed, kind, left_open)
+    output.difference = difference = compare(output.documented, computed, kind, left_open)
     output.agrees = difference is None
     if difference is not None:
         why = "no order of updates gives" if difference.impossible else "the operator does not make"
-        message = f"output {index}: {why} the documented values: {difference.words}"
-        findings.add(
-            "T001",
-            message,
-            place=port.place,
-            layer=example.layer,
-            port=port.port.id,
-            found=shown(output.documented),
-            allowed=shown(computed),
-        )
+        message = f"{name}: {why} the documented values: {difference.words}"
+        findings.add("T001", message, found=shown(output.documented), allowed=shown(computed), **where)
 
 
-def shown(array: Array, limit: int = 200) -> str:
-    """A small array as a page would print it, on one line, cut when it is long."""
-    plain = array.astype(np.float32) if array.dtype.kind == "V" or array.dtype.name == "bfloat16" else array
-    text = np.array2string(plain, separator=", ", threshold=50, max_line_width=10**9, floatmode="maxprec_equal")
-    text = " ".join(text.split()).replace("., ", ", ").replace(".]", "]")
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+def output_name(example: Example, index: int) -> str:
+    """How an output is spoken of: by its position, where there are several."""
+    return f"output {index}" if len(example.outputs) > 1 else "output"
 
 
 def _say_verified(node: Node, example: Example) -> None:
     for index, (value, output) in enumerate(zip(node.outputs, example.outputs, strict=True)):
-        declared = value.declared
-        name = f"output {index}" if len(example.outputs) > 1 else "output"
-        if declared is not None and declared.shape.rank is not None and declared.shape.compatible(value.type.shape):
-            example.verified.append(f"{name} shape {declared.shape} as declared")
+        declared, name = value.declared, output_name(example, index)
+        if declared is not None and declared.shape.rank is not None and _has(output.array, declared.shape):
+            example.verified.append(f"{name} has the declared shape {declared.shape}")
         kind = value.type.element_type
         if declared is not None and declared.element_type is kind and kind is not DYNAMIC:
-            example.verified.append(f"{name} precision {declared.element_type} as declared")
+            example.verified.append(f"{name} has the declared precision {kind}")
         if output.agrees:
-            example.verified.append(f"{name} values as documented")
+            example.verified.append(f"{name} has the documented values")
+    if held := [c for c in _constraints(node) if c not in example.broken]:
+        example.verified.append(f"constraint{'s' * (len(held) > 1)} {', '.join(held)} of {node.operator}")
+
+
+def _has(array: Array | None, shape: PartialShape) -> bool:
+    return array is not None and shape.accepts(array.shape)
+
+
+def _constraints(node: Node) -> list[str]:
+    """The numbers of the operator's constraints, as its docstring lists them."""
+    text = node.operator.__doc__ if node.operator is not None else None
+    return list(dict.fromkeys(re.findall(r"^\s*(C\d+)\b", text or "", re.MULTILINE)))
 
 
 def evaluated_report(snippet: Snippet) -> Report:

@@ -1,0 +1,192 @@
+"""`irexec run`: runs a model or a snippet; prints inputs, outputs and what was checked."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from irexec.cli.inputs import check_readable, load_extensions
+from irexec.diagnostics import Place, Report
+from irexec.diagnostics.findings import Findings
+from irexec.diagnostics.render import wants_color
+
+if TYPE_CHECKING:
+    from irexec.ir.source import Source
+    from irexec.tools.completing import Given
+
+# Findings that say that there is nothing to run: the text cannot be read as IR, or the command line cannot be used.
+_UNUSABLE = ("U", "X", "N001", "Q029")
+_MODEL_ONLY = ("trace", "dump", "until", "weights")
+_SNIPPET_ONLY = ("precision", "duplicates", "page")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a model (.xml, .onnx) or a snippet: loose <layer> elements")
+    give = parser.add_argument_group("inputs (what is not given is drawn at random)")
+    give.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="x=file.npy, x=@file.npz:key or 'x=[1, 2, 3]'; NAME is a tensor, a layer, a port or a position",
+    )
+    give.add_argument(
+        "--shape", action="append", default=[], metavar="NAME=DIMS", help="of an open shape: x=1,3,224,224"
+    )
+    give.add_argument(
+        "--precision",
+        action="append",
+        default=[],
+        metavar="[NAME=]TYPE",
+        help="of a snippet's port: data=f16; without NAME: of the ports that share the first one's type",
+    )
+    give.add_argument("--seed", type=int, default=0, metavar="N", help="of random values (default: 0)")
+    give.add_argument("--duplicates", action="store_true", help="random indices of a snippet may repeat")
+    give.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside FILE, with the same name)")
+    give.add_argument("--extension", action="append", default=[], metavar="PY", help="a file that declares operators")
+    give.add_argument("--page", help="the page that a snippet stands on, which may tell its version: ScatterUpdate-3")
+    check = parser.add_argument_group("checks")
+    check.add_argument("--strict", action="store_true", help="a repair that a snippet needs is an error")
+    check.add_argument(
+        "--mode",
+        choices=("strict", "openvino"),
+        default="strict",
+        help="what to accept: what the format defines, or whatever OpenVINO reads (default: strict)",
+    )
+    show = parser.add_argument_group("output")
+    show.add_argument("--json", action="store_true", help="print one JSON object")
+    show.add_argument("--save", metavar="OUT.npz", help="write the results, by name")
+    show.add_argument("--verbose", action="store_true", help="show every finding with its source line")
+    watch = parser.add_argument_group("layers of a model")
+    watch.add_argument("--trace", action="store_true", help="show every layer: type, shape, time, min, max, mean, NaN")
+    watch.add_argument("--dump", metavar="DIR", help="write every output of every layer as .npy, and index.json")
+    watch.add_argument("--until", metavar="LAYER", help="stop after this layer and show its outputs")
+
+
+def run(args: argparse.Namespace) -> int:
+    given, report = _given(args)
+    if not report.ok:
+        return _refused(args, report)
+    if args.file.lower().endswith(".onnx"):
+        return _run_model(args, given, None)
+    from irexec.api import is_snippet
+    from irexec.ir.source import Source
+
+    source = Source.from_path(args.file)
+    return _run_snippet(args, given, source) if is_snippet(source) else _run_model(args, given, source)
+
+
+def _given(args: argparse.Namespace) -> tuple[Given, Report]:
+    """What the options supply, and what is wrong with them."""
+    from irexec.tools.completing import Given
+    from irexec.tools.supplying import read_inputs, read_precisions, read_shapes
+
+    findings = Findings()
+    given = Given(
+        inputs=read_inputs(args.input, findings),
+        precisions=read_precisions(args.precision, findings),
+        shapes=read_shapes(args.shape, findings),
+        seed=abs(args.seed),
+        duplicates=args.duplicates,
+    )
+    report = Report([*check_readable(args.file), *load_extensions(args.extension), *findings.report])
+    if args.weights is not None:
+        report.extend(check_readable(args.weights))
+    return given, report
+
+
+def _run_snippet(args: argparse.Namespace, given: Given, source: Source) -> int:
+    from irexec.tools.example import read_examples
+    from irexec.tools.run_example import ExampleRun
+
+    snippet = read_examples(source.text, file=args.file, page=args.page, strict=args.strict, mode=args.mode)
+    _refuse_options(args, _MODEL_ONLY, "a model", snippet.findings)
+    result = ExampleRun(snippet, given)
+    _save(args, result.outputs(), result.report)
+    _print(args, lambda: result.to_dict(), lambda page: result.show(page, verbose=args.verbose))
+    return _exit_code(result.report)
+
+
+def _run_model(args: argparse.Namespace, given: Given, source: Source | None) -> int:
+    from irexec.api import load
+    from irexec.tools import show_model
+    from irexec.tools.run_model import run_model
+    from irexec.tools.until import reduce
+    from irexec.tools.watching import watchers
+
+    findings = Findings(file=args.file)
+    _refuse_options(args, _SNIPPET_ONLY, "a snippet", findings)
+    model, read = load(args.file, args.weights, mode=args.mode, source=source)
+    findings.report.extend(read)
+    if model is not None and args.until is not None:
+        model = reduce(model, args.until, findings)
+    if model is None or not findings.report.ok:
+        return _refused(args, findings.report)
+    result = trace = None
+    with watchers(trace=args.trace, dump=args.dump, findings=findings) as (listeners, trace):
+        result = run_model(model, given, listeners)
+    if result is None:
+        return _refused(args, findings.report)
+    result.report = Report([*findings.report, *result.report])
+    _save(args, result.arrays(), result.report)
+    _print(
+        args,
+        lambda: show_model.run_dict(result, trace),
+        lambda page: show_model.show(result, page, trace, verbose=args.verbose),
+    )
+    return _exit_code(result.report)
+
+
+def _refuse_options(args: argparse.Namespace, names: tuple[str, ...], what: str, findings: Findings) -> None:
+    for name in names:
+        if getattr(args, name):
+            findings.add("U003", f"--{name} is for {what}; this file is none", place=Place(file=args.file))
+
+
+def _save(args: argparse.Namespace, arrays: dict[str, Any], report: Report) -> None:
+    """Write the results with --save; a finding if that fails."""
+    if args.save is None or not arrays:
+        return
+    from irexec.tools.saving import save_arrays
+
+    try:
+        save_arrays(args.save, arrays)
+    except OSError as error:
+        findings = Findings()
+        message = f"--save: the file cannot be written: {error.strerror or error}"
+        report.add(findings.add("U007", message, place=Place(file=args.save)))
+
+
+def _print(args: argparse.Namespace, to_dict: Any, show: Any) -> None:
+    if args.json:
+        print(json.dumps(to_dict(), indent=2, allow_nan=False))
+        return
+    from irexec.tools.printing import Page
+
+    page = Page(color=wants_color(sys.stdout))
+    show(page)
+    if args.save is not None:
+        page.line()
+        page.line(f"saved {args.save}", "dim")
+    sys.stdout.write(page.text)
+
+
+def _refused(args: argparse.Namespace, report: Report) -> int:
+    """Nothing was run: the findings say why."""
+    from irexec.diagnostics.render import write
+
+    if args.json:
+        findings = [finding.to_dict() for finding in report]
+        print(json.dumps({"file": args.file, "kind": None, "ok": False, "diagnostics": findings}, indent=2))
+    else:
+        write(report if args.verbose else Report(report.errors), sys.stdout)
+    return _exit_code(report)
+
+
+def _exit_code(report: Report) -> int:
+    """0 without an error, 2 when there was nothing to run, else 1."""
+    if any(finding.code.startswith(_UNUSABLE) for finding in report.errors):
+        return 2
+    return 0 if report.ok else 1

@@ -1,0 +1,88 @@
+"""Files that are whole or not there: arrays as .npy and .npz, texts, each written beside its place and then moved."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+# What a file name may hold, on every system.
+_UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
+_MAX_NAME = 80
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def save_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
+    """Give `write` a file beside `path` that takes its place when all is written. Raises OSError; nothing is left."""
+    target = Path(path)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            write(stream)
+        os.chmod(name, _mode_of(target))
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _mode_of(target: Path) -> int:
+    """The permissions of the file to be replaced, or those that a new file gets."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def save_array(path: str | os.PathLike[str], array: Array) -> None:
+    """Write one array as .npy."""
+    save_atomically(path, lambda stream: np.lib.format.write_array(stream, array, allow_pickle=False))
+
+
+def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> None:
+    """Write arrays by name as .npz; the same arrays make the same bytes."""
+
+    def write(stream: IO[bytes]) -> None:
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            for name, array in arrays.items():
+                with archive.open(zipfile.ZipInfo(f"{name}.npy", _EPOCH), "w", force_zip64=True) as entry:
+                    np.lib.format.write_array(entry, array, allow_pickle=False)
+
+    save_atomically(path, write)
+
+
+def save_json(path: str | os.PathLike[str], value: Any) -> None:
+    """Write a JSON text."""
+    text = json.dumps(value, indent=2, allow_nan=False) + "\n"
+
+    def write(stream: IO[bytes]) -> None:
+        stream.write(text.encode())
+
+    save_atomically(path, write)
+
+
+def safe_name(name: str) -> str:
+    """A file name that says what `name` says: no separators, no leading dot, not too long."""
+    return _UNSAFE.sub("_", name)[:_MAX_NAME].lstrip(".-") or "_"
+
+
+def archive_names(names: list[str]) -> list[str]:
+    """The names as keys of an archive: as they are, unless one repeats or would leave the folder it is unpacked to."""
+    found: list[str] = []
+    for index, name in enumerate(names):
+        parts = name.replace("\\", "/").split("/")
+        harmless = name and ".." not in parts and not name.startswith(("/", "\\")) and ":" not in parts[0][:2]
+        if not harmless or name in found or not name.isprintable() or len(name) > 1000:
+            name = f"output_{index}"
+        found.append(name)
+    return found
