@@ -7,14 +7,18 @@ import numpy as np
 from irexec.ops.operator import Array
 
 
-def overlaps(box: Array, boxes: Array, *, extra: float = 0.0) -> Array:
+def overlaps(box: Array, boxes: Array, *, extra: float = 0.0, bridging: bool = False) -> Array:
     """Intersection over union of one box [4] with boxes [n, 4], all (low, low, high, high); 0 for empty boxes.
 
-    `extra` is added to every side: 1 for coordinates that name pixels, both ends included.
+    `extra` is added to every side: 1 for coordinates that name pixels, both ends included. Boxes that do not touch have
+    no intersection, unless `bridging` lets `extra` reach over the gap.
     """
     extra = boxes.dtype.type(extra)
-    sides = np.maximum(np.minimum(boxes[:, 2:], box[2:]) - np.maximum(boxes[:, :2], box[:2]) + extra, 0)
+    gaps = np.minimum(boxes[:, 2:], box[2:]) - np.maximum(boxes[:, :2], box[:2])
+    sides = np.maximum(gaps + extra, 0)
     common = sides[:, 0] * sides[:, 1]
+    if not bridging:
+        common[(gaps < 0).any(axis=1)] = 0
     areas, area = areas_of(boxes, extra), areas_of(box[None], extra)[0]
     union = areas + area - common
     result: Array = np.zeros_like(common)
@@ -35,7 +39,14 @@ def descending(scores: Array) -> Array:
 
 
 def suppress(
-    boxes: Array, scores: Array, threshold: float, limit: int, *, extra: float = 0.0, eta: float = 1.0
+    boxes: Array,
+    scores: Array,
+    threshold: float,
+    limit: int,
+    *,
+    extra: float = 0.0,
+    eta: float = 1.0,
+    bridging: bool = False,
 ) -> Array:
     """Greedy suppression: indices of the boxes kept, best first, at most `limit`.
 
@@ -51,5 +62,5 @@ def suppress(
         if eta < 1 and limit_now > 0.5:
             limit_now *= boxes.dtype.type(eta)
         if order.size and len(kept) < limit:
-            order = order[overlaps(boxes[best], boxes[order], extra=extra) <= limit_now]
+            order = order[overlaps(boxes[best], boxes[order], extra=extra, bridging=bridging) <= limit_now]
     return np.array(kept, np.intp)

@@ -44,7 +44,7 @@ def _image(
         candidates = np.flatnonzero(score >= lowest)
         candidates = candidates[descending(score[candidates])][: top if top > -1 else None]
         extra = 0.0 if normalized else 1.0
-        kept = suppress(own[candidates], score[candidates], iou, len(candidates), extra=extra, eta=eta)
+        kept = suppress(own[candidates], score[candidates], iou, len(candidates), extra=extra, eta=eta, bridging=True)
         index = candidates[kept]
         parts.append(Found(np.full(len(index), label), index, score[index], own[index]))
     return Found.join(parts, scores.dtype)
