@@ -138,7 +138,7 @@ def test_matrix_decays_by_the_page() -> None:
     boxes, scores = detections(2, 1, 1, 6)
     order = np.argsort(-scores[0, 0])
     x = np.zeros((6, 6))
-    for b, a in ((b, a) for b in range(6) for a in range(b)):
+    for a, b in zip(*np.triu_indices(6, 1), strict=True):
         x[a, b] = overlap(boxes[0, order[a]], boxes[0, order[b]])
     most = x.max(axis=0)[:, None]
     factors = np.where(np.triu(np.ones_like(x), 1) > 0, (1 - x) / (1 - most), 1)
