@@ -50,7 +50,7 @@ def _nodes(where: str, a: Node, b: Node, numbers_a: _Numbers, numbers_b: _Number
     yield from _unequal(f"{where}rt_info", a.rt_info, b.rt_info)
     yield from _unequal(f"{where}rt_info of input ports", a.input_rt_info, b.input_rt_info)
     ours, theirs = _attributes(a), _attributes(b)
-    for name in ours.keys() | theirs.keys():
+    for name in sorted(ours.keys() | theirs.keys()):
         yield from _unequal(f"{where}attribute {name}", ours.get(name), theirs.get(name))
     if not _same_array(a.constant, b.constant):
         yield f"{where}the constants differ"
