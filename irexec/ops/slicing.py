@@ -24,7 +24,8 @@ def sliced_length(extent: int, start: int | None, stop: int | None, step: int, *
     """The number of elements that `slice_of` takes of `extent` elements."""
     if clamp and step < 0 and start is not None:
         start = max(start, -extent)
-    return len(range(*slice(start, stop, step).indices(extent)))
+    first, last, step = slice(start, stop, step).indices(extent)
+    return max(-((first - last) // step), 0)
 
 
 def sliced(extent: Dimension, start: int | None, stop: int | None, step: int, *, clamp: bool = False) -> Dimension:

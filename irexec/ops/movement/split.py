@@ -67,7 +67,7 @@ def _pieces(data: Array, at: int, lengths: list[int]) -> list[Array]:
 @variadic_split_1.specialize
 def _(node: NodeTypes) -> Callable[..., Any] | None:
     """With constant lengths and a static shape the pieces are the same for every call."""
-    if not is_settled(node) or len(node.outputs) < 1:
+    if not is_settled(node) or not all(t.shape.is_static for t in node.outputs):
         return None
     at, shapes = integers(node.constants[1])[0], [t.shape.to_shape() for t in node.outputs]  # type: ignore[arg-type]
     ends = np.cumsum([0, *(shape[at] for shape in shapes)]).tolist()

@@ -107,7 +107,10 @@ def _resolved(
         return dims
     count = others.value
     if not open_:
-        check("C1", source.contains(count), message, port="shape", found=str(count), allowed=str(source))
+        # Unknown extents stand for whole numbers: the known ones must divide the count.
+        divisor = prod(d.value for i, d in enumerate(data.shape) if d.is_static and (i in rest or i >= len(dims)))
+        fits = source.contains(count) and (count % divisor == 0 if divisor else count == 0)
+        check("C1", fits, message, port="shape", found=str(count), allowed=str(source))
         return dims
     if count == 0:
         # Where nothing is left to count, an empty tensor stays empty.

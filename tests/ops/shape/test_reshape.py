@@ -92,7 +92,10 @@ def test_reshape_constraints() -> None:
     refuses(reshape, "C3", table, ints(2, 3, 0), special_zero=True)
     assert "C4" in broken(reshape, table, scalar(6), special_zero=False)
     refuses(reshape, "C5", table, ints(-2, 3), special_zero=False)
-    assert broken(reshape, tensor(F32, "?,3"), ints(4, 2), special_zero=False) == set()
+    assert broken(reshape, tensor(F32, "?,3"), ints(4, 3), special_zero=False) == set()
+    assert broken(reshape, tensor(F32, "?,3"), ints(4, 2), special_zero=False) == {"C1"}
+    assert broken(reshape, tensor(F32, "?,3,?"), ints(0, 3, 7), special_zero=True) == set()
+    assert broken(reshape, tensor(F32, "?,3,?"), ints(0, 2, 7), special_zero=True) == {"C1"}
 
 
 def test_squeeze_page_examples() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from support.cases import chain, ints, scalar, the
 from support.oracle import tensor
 
-from irexec.types import F32, I64, TensorType
+from irexec.types import F32, I64, Dimension, PartialShape, TensorType
 
 shape_of, gather, concat = the("ShapeOf", 3), the("Gather", 8), the("Concat", 1)
 reshape, squeeze, unsqueeze = the("Reshape", 1), the("Squeeze", 1), the("Unsqueeze", 1)
@@ -81,3 +81,33 @@ def test_a_static_shape_is_known_whole() -> None:
     target = chain(concat, part, ints(-1), axis=0)
     assert str(chain(reshape, tensor(F32, "2,3,4"), target, special_zero="false").shape) == "[4,2,3]"
     assert chain(the("Range", 4), scalar(1), scalar(7), scalar(2), output_type="i32").ints == [1, 3, 5]
+
+
+def test_known_intervals_hold_the_values() -> None:
+    """Whatever moves values of which some are intervals: what comes out holds what really comes out."""
+    rng = np.random.default_rng(0)
+    moves = [
+        (gather, [ints(3, 0, -1), scalar(0)], {}),
+        (slice_, [ints(4), ints(-9), ints(-2)], {}),
+        (strided, [ints(1), ints(5), ints(2)], {}),
+        (reshape, [ints(2, -1)], {"special_zero": "false"}),
+        (unsqueeze, [ints(0)], {}),
+        (broadcast, [ints(2, 6)], {}),
+        (the("Tile", 1), [ints(2)], {}),
+        (the("Roll", 7), [scalar(2), scalar(0)], {}),
+        (the("Reverse", 1), [ints(0)], {"mode": "index"}),
+        (the("Pad", 12), [ints(1), ints(-2)], {"pad_mode": "constant"}),
+        (the("Pad", 12), [ints(2), ints(1)], {"pad_mode": "reflect"}),
+        (the("GatherElements", 6), [ints(5, 1, 1)], {"axis": 0}),
+    ]
+    for op, others, attributes in moves:
+        values = rng.integers(0, 9, 6)
+        partial = np.empty(6, object)
+        partial[:] = [int(v) if rng.integers(2) else Dimension(max(int(v) - 1, 0), int(v) + 2) for v in values]
+        partial[0] = Dimension(-1)
+        found = chain(op, TensorType(I64, PartialShape([6]), partial=partial), *others, **attributes)
+        parsed, _ = op.parse_attributes(attributes)
+        real = op(values, *others, **parsed)
+        assert found.known is not None, op
+        for one, value in zip(found.known, real.ravel().tolist(), strict=True):
+            assert Dimension.of(one).contains(value), op
