@@ -134,12 +134,14 @@ def prelu_1(data: T_NUMERIC, slope: T_NUMERIC, /, *, out: Array | None = None) -
     """data where it is not negative, slope · data where it is.
 
     A slope of rank 1 that is as long as data's second dimension (of rank-1 data: the first) goes along that one;
-    any other is broadcast by NumPy's rules. C1: slope broadcasts into data's shape. C2: slope's rank is 1 or more
-    (a scalar, which OpenVINO takes, is computed all the same).
+    any other is broadcast by NumPy's rules. C1: slope broadcasts into data's shape (without its leading ones where it
+    has more axes). A scalar slope, which the page leaves out and OpenVINO takes, is taken.
     """
     along = _channel(data.ndim)
     if slope.ndim == 1 and data.ndim > 1 and data.shape[along] == slope.shape[0]:
         slope = slope.reshape(-1, *[1] * (data.ndim - along - 1))
+    while slope.ndim > data.ndim and slope.shape[0] == 1:
+        slope = slope[0]
     try:
         fits = np.broadcast_shapes(data.shape, slope.shape) == data.shape
     except ValueError:
@@ -167,11 +169,11 @@ def _(check: Check, data: TensorType, slope: TensorType) -> PartialShape:
         return data.shape
     along = _channel(data.rank)
     per_channel = slope.rank == 1 and data.rank > 1 and data.shape[along].compatible(slope.shape[0])
-    aligned = [1] * max(0, data.rank - slope.rank) + list(slope.shape)
-    fits = len(aligned) == data.rank and all(
-        y == 1 or x.compatible(y) or (y.min <= 1 and y.contains(1)) if not isinstance(y, int) else True
-        for x, y in zip(data.shape, aligned, strict=True)
-    )
+    rest = slope.shape
+    while len(rest) > data.rank and rest[0].contains(1):
+        rest = rest[1:]
+    common = data.shape.broadcast(rest)
+    fits = common is not None and common.compatible(data.shape)
     message = f"slope {slope.shape} does not broadcast into data {data.shape}"
     check("C1", per_channel or fits, message, port="slope", found=str(slope.shape), allowed=str(data.shape))
     return data.shape

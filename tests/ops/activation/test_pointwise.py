@@ -168,6 +168,11 @@ def test_prelu_agrees_with_openvino(data: tuple[int, ...], slope: tuple[int, ...
     np.testing.assert_allclose(run(op, *arrays)[0], openvino(op, *arrays)[0], rtol=1e-6)
 
 
+def test_prelu_of_a_scalar() -> None:
+    for slope in (np.float32(3) * np.ones(()), np.full((1,), 3.0), np.full((1, 1), 3.0)):
+        np.testing.assert_array_equal(run(get("PReLU", 1), np.array(-2.0), slope)[0], -6)
+
+
 def test_prelu_with_an_infinite_slope() -> None:
     found = run(get("PReLU", 1), np.array([-2, 0, 3], np.float32), np.array([np.inf], np.float32))[0]
     np.testing.assert_array_equal(found, [-np.inf, 0, 3])
@@ -180,7 +185,7 @@ def test_prelu_of_integers_and_f16() -> None:
     np.testing.assert_array_equal(run(get("PReLU", 1), x, slope)[0], wide)
 
 
-@pytest.mark.parametrize("slope", ["5", "2,3,4,1", "2,1,1,1,1"])
+@pytest.mark.parametrize("slope", ["5", "2,3,4,1", "2,1,1,1"])
 def test_prelu_c1_slope_broadcasts_into_data(slope: str) -> None:
     _, breaches = infer(get("PReLU", 1), [tensor(F32, "2,3,4"), tensor(F32, slope)])
     assert [b.constraint for b in breaches] == ["C1"]
