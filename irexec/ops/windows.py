@@ -83,6 +83,11 @@ class Windows:
         """True when every window is one pixel and there is no padding."""
         return all(k == 1 for k in self.kernel) and not any(self.begins) and not any(self.ends)
 
+    @property
+    def is_whole(self) -> bool:
+        """True when there is one window, and it covers all pixels and nothing else."""
+        return self.kernel == self.extents and not any(self.begins) and set(self.counts) == set(self.dilations) == {1}
+
     def lifted(self, rank: int) -> Windows:
         """The same windows with leading spatial axes of extent 1, `rank` in all."""
         ones, zeros = (1,) * (rank - len(self.extents)), (0,) * (rank - len(self.extents))

@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.attributes import Positive
-from irexec.ops.normalization.statistics import in_blocks, normalize_rows
+from irexec.ops.normalization.statistics import centre_rows, in_blocks, variances
 from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
 from irexec.ops.precision import compute_dtype
 from irexec.ops.products import settle, summing_buffer
@@ -44,9 +44,10 @@ def group_normalization_12(
     factors, terms = (np.tile(v.astype(dtype).reshape(num_groups, per_group, 1), (batch, 1, 1)) for v in (scale, bias))
 
     def block(groups: slice) -> None:
-        normalize_rows(x[groups], y[groups], lambda squares: np.sqrt(squares + dtype.type(epsilon)))
+        centre_rows(x[groups], y[groups])
+        deviation = np.sqrt(variances(y[groups]) + dtype.type(epsilon))
         planes = y[groups].reshape(-1, per_group, y.shape[1] // per_group)
-        np.multiply(planes, factors[groups], out=planes)
+        np.multiply(planes, factors[groups] / deviation[..., None], out=planes)
         np.add(planes, terms[groups], out=planes)
 
     with np.errstate(all="ignore"):

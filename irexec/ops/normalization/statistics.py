@@ -14,7 +14,7 @@ from irexec.ops.rules import axis_in
 from irexec.ops.signature import Array
 
 # A block of rows that several passes go over: it stays in a core's second-level cache.
-BLOCK_BYTES = 1 << 18
+BLOCK_BYTES = 1 << 19
 # Below this many bytes a second thread costs more than it brings.
 SMALL_BYTES = 1 << 16
 
@@ -26,16 +26,18 @@ def in_blocks(rows: int, nbytes: int, function: Callable[[slice], object]) -> No
     parallel_for(len(blocks), lambda i: function(slice(*blocks[i])))
 
 
-def normalize_rows(x: Array, out: Array, deviation: Callable[[Array], Array] | None) -> None:
-    """Rows of `[R, N]` less their mean, divided by `deviation` of their variances where it is given; into `out`."""
-    count = max(x.shape[1], 1)
+def centre_rows(x: Array, out: Array) -> None:
+    """Rows of `[R, N]` less their mean, into `out`."""
     mean = np.add.reduce(x, axis=1, keepdims=True)
-    mean /= count
+    mean /= max(x.shape[1], 1)
     np.subtract(x, mean, out=out)
-    if deviation is not None:
-        variance = np.einsum("rn,rn->r", out, out, optimize=False)[:, None]
-        variance /= count
-        np.multiply(out, 1 / deviation(variance), out=out)
+
+
+def variances(centred: Array) -> Array:
+    """The variance `[R, 1]` of each row of `[R, N]` whose mean is 0."""
+    squares = np.einsum("rn,rn->r", centred, centred, optimize=False)[:, None]
+    squares /= max(centred.shape[1], 1)
+    return np.asarray(squares)
 
 
 def normalize(x: Array, axes: Iterable[int], out: Array, deviation: Callable[[Array], Array] | None) -> Array:
@@ -56,7 +58,14 @@ def normalize(x: Array, axes: Iterable[int], out: Array, deviation: Callable[[Ar
         rows, results = x.reshape(-1, size), out.reshape(-1, size)
     else:
         rows = results = np.array(x.transpose(order), order="C").reshape(-1, size)
-    in_blocks(len(rows), x.nbytes, lambda part: normalize_rows(rows[part], results[part], deviation))
+
+    def block(part: slice) -> None:
+        result = results[part]
+        centre_rows(rows[part], result)
+        if deviation is not None:
+            np.multiply(result, 1 / deviation(variances(result)), out=result)
+
+    in_blocks(len(rows), x.nbytes, block)
     if rows is not results:
         return out
     np.copyto(out.transpose(order), results.reshape([x.shape[a] for a in order]))

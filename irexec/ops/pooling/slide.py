@@ -20,10 +20,13 @@ def slide(ufunc: np.ufunc, data: Array, windows: Windows, neutral: Any, out: Arr
     All in `out`'s dtype. The fold of a box is the fold of folds along its axes.
     """
     planes = data.shape[0] * data.shape[1]
-    x = data.reshape(planes, *data.shape[2:])
-    y = out.reshape(planes, *out.shape[2:])
     if not out.size:
         return out
+    if windows.is_whole:
+        ufunc.reduce(data.reshape(planes, -1), axis=1, dtype=out.dtype, out=out.reshape(planes))
+        return out
+    x = data.reshape(planes, *data.shape[2:])
+    y = out.reshape(planes, *out.shape[2:])
     one = int(np.prod(data.shape[2:])) * out.dtype.itemsize
     parts = max(-(-planes * one // BLOCK_BYTES), num_threads() if planes * one > 1 << 16 else 1)
     blocks = split(planes, parts)
@@ -48,22 +51,24 @@ def _along(ufunc: np.ufunc, block: Array, windows: Windows, axis: int, neutral: 
     extent, count = windows.extents[axis], windows.counts[axis]
     x, y = np.moveaxis(block, axis + 1, 0), np.moveaxis(out, axis + 1, 0)
     taps = []
-    for tap in range(windows.kernel[axis]):
+    for step in range(windows.kernel[axis]):
         # Window j reads pixel j * stride + shift.
-        shift = tap * dilation - begin
+        shift = step * dilation - begin
         first = max(0, -(shift // stride))
         last = min(count, -(-(extent - shift) // stride))
         if last > first:
             taps.append((first, last, first * stride + shift))
-    complete = next((t for t in taps if t[:2] == (0, count)), None)
-    if complete is None:
-        y[...] = neutral
+    complete = [t for t in taps if t[:2] == (0, count)]
+    partial = [t for t in taps if t[:2] != (0, count)]
+    if len(complete) > 1:
+        ufunc(_every(x, complete.pop(), stride), _every(x, complete.pop(), stride), out=y, dtype=out.dtype)
+    elif complete:
+        np.copyto(y, _every(x, complete.pop(), stride), casting="unsafe")
     else:
-        taps.remove(complete)
-        np.copyto(y, _every(x, complete, stride), casting="unsafe")
-    for part in taps:
-        target = y[part[0] : part[1]]
-        ufunc(target, _every(x, part, stride), out=target)
+        y[...] = neutral
+    for tap in complete + partial:
+        target = y[tap[0] : tap[1]]
+        ufunc(target, _every(x, tap, stride), out=target)
 
 
 def _every(x: Array, tap: tuple[int, int, int], stride: int) -> Array:

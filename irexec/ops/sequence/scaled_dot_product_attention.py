@@ -7,9 +7,8 @@ scores, left out of the product.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod, sqrt
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -23,7 +22,7 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 MASK: TypeAlias = Annotated[Array, Elements("T_MASK", FLOATS | {BOOLEAN})]
 
 # The scores of one block of queries: they stay in a core's second-level cache.
-BLOCK_BYTES = 1 << 19
+BLOCK_BYTES = 1 << 20
 
 
 @operator("ScaledDotProductAttention", "opset13", tolerance=rounded(256))
@@ -56,58 +55,59 @@ def scaled_dot_product_attention_13(
     if mask is not None:
         batch = np.broadcast_shapes(batch, mask.shape[:-2])
     target = summing_buffer((*batch, length, value.shape[-1]), dtype, out)
-    heads = prod(batch)
-    q, k, v = (_heads(x.astype(dtype, copy=False), batch) for x in (query, key, value))
-    m = None if mask is None else _heads(np.broadcast_to(mask, (*mask.shape[:-2], length, sources)), batch)
-    s = None if sink is None else _heads(np.broadcast_to(sink.astype(dtype), (*sink.shape[:-2], length, 1)), batch)
-    y = target.reshape(heads, length, value.shape[-1])
     factor = dtype.type(1 / sqrt(max(embedding, 1))) if scale is None else scale.reshape(()).astype(dtype)
-    rows = max(1, BLOCK_BYTES // max(1, sources * dtype.itemsize))
-    parts = max(-(-length // rows), -(-num_threads() // max(heads, 1)))
-    pieces = split(length, parts)
+    q, k, v = (np.broadcast_to(x.astype(dtype, copy=False), (*batch, *x.shape[-2:])) for x in (query, key, value))
+    m = None if mask is None else np.broadcast_to(mask, (*batch, length, sources))
+    s = None if sink is None else np.broadcast_to(sink.astype(dtype), (*batch, length, 1))
+    tasks = _blocks(batch, length, sources * dtype.itemsize)
 
     def task(index: int) -> None:
-        head, (start, stop) = index // len(pieces), pieces[index % len(pieces)]
-        scores = scratch("scores", (stop - start, sources), dtype)
-        scaled = np.multiply(q(head)[start:stop], factor, out=scratch("scaled", (stop - start, embedding), dtype))
-        np.matmul(scaled, k(head).T, out=scores)
+        place, rows = tasks[index]
+        queries = q[place][:, rows]
+        heads, steps = queries.shape[:2]
+        scaled = np.multiply(queries, factor, out=scratch("scaled", queries.shape, dtype))
+        scores = scratch("scores", (heads, steps, sources), dtype)
+        np.matmul(scaled, k[place].swapaxes(1, 2), out=scores)
         if causal:
-            allowed = np.arange(sources) <= np.arange(start, stop)[:, None]
-            np.copyto(scores, -np.inf, where=~allowed)
+            np.copyto(scores, -np.inf, where=np.arange(sources) > np.arange(length)[rows, None])
         elif m is not None:
-            part = m(head)[start:stop]
+            part = m[place][:, rows]
             if part.dtype == np.bool_:
                 np.copyto(scores, -np.inf, where=~part)
             else:
                 np.add(scores, part, out=scores)
-        extra = None if s is None else s(head)[start:stop]
-        highest = scores.max(axis=1, keepdims=True, initial=-np.inf)
+        extra = None if s is None else s[place][:, rows]
+        highest = scores.max(axis=2, keepdims=True, initial=-np.inf)
         if extra is not None:
             np.maximum(highest, extra, out=highest)
         np.subtract(scores, highest, out=scores)
         np.exp(scores, out=scores)
-        total = np.add.reduce(scores, axis=1, keepdims=True)
+        total = np.add.reduce(scores, axis=2, keepdims=True)
         if extra is not None:
             total += np.exp(extra - highest)
-        result = y[head, start:stop]
-        np.matmul(scores, v(head), out=result)
+        result = target[place][:, rows]
+        np.matmul(scores, v[place], out=result)
         np.divide(result, total, out=result)
 
-    with np.errstate(all="ignore"):
-        if target.size:
-            parallel_for(heads * len(pieces), task)
-        return settle(target, query.dtype, out)
+    if target.size:
+        parallel_for(len(tasks), task)
+    return settle(target, query.dtype, out)
 
 
-def _heads(x: Array, batch: tuple[int, ...]) -> Callable[[int], Array]:
-    """The matrix of each head, by its number, without copying what broadcasts."""
-    whole = np.broadcast_to(x, (*batch, *x.shape[-2:]))
-
-    def head(number: int) -> Array:
-        matrix: Array = whole[np.unravel_index(number, batch)]
-        return matrix
-
-    return head
+def _blocks(batch: tuple[int, ...], length: int, row_bytes: int) -> list[tuple[tuple[Any, ...], slice]]:
+    """(where in the batch, which queries) of each block: some heads of the last batch axis, or some rows of one."""
+    images, heads = batch[:-1], batch[-1]
+    wanted = -(-num_threads() // max(prod(images), 1))
+    fitting = max(1, BLOCK_BYTES // max(1, row_bytes * length))
+    head_parts = split(heads, max(-(-heads // fitting), min(wanted, heads)))
+    rows_fitting = max(1, BLOCK_BYTES // max(1, row_bytes))
+    row_parts = split(length, max(-(-length // rows_fitting), -(-wanted // len(head_parts))))
+    return [
+        ((*image, slice(*part)), slice(*rows))
+        for image in np.ndindex(*images)
+        for part in head_parts
+        for rows in row_parts
+    ]
 
 
 def _require_fitting(
