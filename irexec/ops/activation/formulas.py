@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.ops.arithmetic.error_function import erfc_f64, normal_logit_f32
+from irexec.ops.arithmetic.error_function import erfc_f64, minus_normal_logit_f32
 from irexec.ops.operator import Array
 
 
@@ -35,8 +35,7 @@ def gelu_erf(x: Array, out: Array, scratch: Array) -> None:
         np.multiply(x, 0.5 * erfc_f64(x * -np.sqrt(0.5)), out)
         return
     y = scratch[2]
-    normal_logit_f32(x, y, scratch)
-    np.negative(y, y)
+    minus_normal_logit_f32(x, y, scratch)
     np.exp(y, y)
     np.add(y, 1, y)
     np.divide(x, y, out)

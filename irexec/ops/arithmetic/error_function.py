@@ -13,14 +13,12 @@ from irexec.ops.operator import Array
 
 _F32 = np.float32
 
-# With L(x) = ln(Φ(x) / Φ(-x)), Φ the normal distribution: L(x) / x as a fraction in x². Φ and erf are right to 1.6e-7.
+# With L(x) = ln(Φ(x) / Φ(-x)), Φ the normal distribution: -L(x) / x as a fraction in x², whose lower part ends with the
+# plain cube. Φ and erf are right to 1.6e-7.
 _LOGIT_ABOVE = tuple(
-    map(
-        _F32,
-        (1.5957688659657157, 0.2224600597921603, 0.018587230987555544, 0.000577946191934431, 1.604814994405077e-06),
-    )
+    map(_F32, (-17180.163165559257, -2395.0211127452176, -200.1114747710613, -6.222210553242162, -0.01727755443939564))
 )
-_LOGIT_BELOW = tuple(map(_F32, (1.0, 0.09386492694035191, 0.007421390630969677, 9.288438361078681e-05)))
+_LOGIT_BELOW = tuple(map(_F32, (10766.072413101188, 1010.5566004902812, 79.89922893893025)))
 
 # erf(x) / x in x², for |x| <= 1.
 _ERF_SMALL = (
@@ -73,20 +71,32 @@ _ERFC_SCALED = (
 def _polynomial(coefficients: Sequence[float | np.float32], x: Array, out: Array) -> None:
     """The polynomial with these coefficients, lowest first, by Horner's rule."""
     np.multiply(x, coefficients[-1], out)
-    for c in coefficients[-2:0:-1]:
+    _finish(coefficients[:-1], x, out)
+
+
+def _monic(coefficients: Sequence[float | np.float32], x: Array, out: Array) -> None:
+    """The polynomial with these coefficients, lowest first, and 1 for the next power."""
+    np.add(x, coefficients[-1], out)
+    np.multiply(out, x, out)
+    _finish(coefficients[:-1], x, out)
+
+
+def _finish(coefficients: Sequence[float | np.float32], x: Array, out: Array) -> None:
+    """Horner's rule for the remaining coefficients."""
+    for c in coefficients[:0:-1]:
         np.add(out, c, out)
         np.multiply(out, x, out)
     np.add(out, coefficients[0], out)
 
 
-def normal_logit_f32(x: Array, out: Array, scratch: Array) -> None:
-    """L(x) = ln(Φ(x) / Φ(-x)): erf(x) is tanh(L(x√2) / 2), and Φ(x) is 1 / (1 + exp(-L(x))). `out` may not be x."""
+def minus_normal_logit_f32(x: Array, out: Array, scratch: Array) -> None:
+    """-L(x) = ln(Φ(-x) / Φ(x)): erf(x) is tanh(L(x√2) / 2), and Φ(x) is 1 / (1 + exp(-L(x))). `out` may not be x."""
     square, below = scratch[0], scratch[1]
     np.multiply(x, x, square)
     if not square.max(initial=0) <= 144:  # beyond 12 nothing changes in f32, and infinity over infinity would be nan
         np.minimum(square, _F32(144), out=square)
     _polynomial(_LOGIT_ABOVE, square, out)
-    _polynomial(_LOGIT_BELOW, square, below)
+    _monic(_LOGIT_BELOW, square, below)
     np.divide(out, below, out)
     np.multiply(out, x, out)
 
@@ -95,8 +105,8 @@ def erf_f32(x: Array, out: Array, scratch: Array) -> None:
     """The error function of f32 blocks."""
     root, logit = scratch[1], scratch[2]
     np.multiply(x, _F32(np.sqrt(2)), out)
-    normal_logit_f32(out, logit, scratch)
-    np.multiply(logit, _F32(0.5), root)
+    minus_normal_logit_f32(out, logit, scratch)
+    np.multiply(logit, _F32(-0.5), root)
     np.tanh(root, out)
 
 

@@ -25,7 +25,7 @@ def _compare(function: Any, a: Array, b: Array, mode: str, axis: int, out: Array
     return broadcast_pair(function, a, b, mode, axis, out).astype(np.bool_, copy=False)
 
 
-@operator("Equal", "opset1", shapes=broadcast, values="elementwise")
+@operator("Equal", "opset1", shapes=broadcast)
 def equal_1(
     a: T,
     b: T,
@@ -39,7 +39,7 @@ def equal_1(
     return _compare(np.equal, a, b, auto_broadcast, auto_broadcast_axis, out)
 
 
-@operator("NotEqual", "opset1", shapes=broadcast, values="elementwise")
+@operator("NotEqual", "opset1", shapes=broadcast)
 def not_equal_1(
     a: T,
     b: T,
@@ -53,7 +53,7 @@ def not_equal_1(
     return _compare(np.not_equal, a, b, auto_broadcast, auto_broadcast_axis, out)
 
 
-@operator("Greater", "opset1", shapes=broadcast, values="elementwise")
+@operator("Greater", "opset1", shapes=broadcast)
 def greater_1(
     a: T,
     b: T,
@@ -67,7 +67,7 @@ def greater_1(
     return _compare(np.greater, a, b, auto_broadcast, auto_broadcast_axis, out)
 
 
-@operator("GreaterEqual", "opset1", shapes=broadcast, values="elementwise")
+@operator("GreaterEqual", "opset1", shapes=broadcast)
 def greater_equal_1(
     a: T,
     b: T,
@@ -81,7 +81,7 @@ def greater_equal_1(
     return _compare(np.greater_equal, a, b, auto_broadcast, auto_broadcast_axis, out)
 
 
-@operator("Less", "opset1", shapes=broadcast, values="elementwise")
+@operator("Less", "opset1", shapes=broadcast)
 def less_1(
     a: T,
     b: T,
@@ -95,7 +95,7 @@ def less_1(
     return _compare(np.less, a, b, auto_broadcast, auto_broadcast_axis, out)
 
 
-@operator("LessEqual", "opset1", shapes=broadcast, values="elementwise")
+@operator("LessEqual", "opset1", shapes=broadcast)
 def less_equal_1(
     a: T,
     b: T,

@@ -18,7 +18,7 @@ T_COND: TypeAlias = Annotated[Array, Elements("T_COND", {BOOLEAN})]
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 
 
-@operator("Select", "opset1")
+@operator("Select", "opset1", values="elementwise")
 def select_1(
     cond: T_COND,
     then: T,
@@ -34,6 +34,7 @@ def select_1(
     "numpy": all three to each other. (By the page `cond` goes one way only, into the shape of the other two;
     OpenVINO and ONNX's Where let it widen them, so it may here.) "pdpd": `cond` and `else` into `then`.
     """
+    cond = cond.astype(np.bool_, copy=False)
     else_ = aligned(then, else_, auto_broadcast, auto_broadcast_axis, port="else_")
     cond = aligned(then, cond, auto_broadcast, auto_broadcast_axis, port="cond")
     try:

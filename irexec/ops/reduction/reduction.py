@@ -40,7 +40,7 @@ def _count(data: Array, axes: Array) -> int:
     return int(np.prod([data.shape[a] for a in normalized(axes, data.ndim)]))
 
 
-@operator("ReduceSum", "opset1", shapes=reduced_shape, tolerance=rounded(16))
+@operator("ReduceSum", "opset1", shapes=reduced_shape, tolerance=rounded(16), values="kernel")
 def reduce_sum_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
     """The sum; 0 of nothing."""
     return narrow(_reduce(np.add, data, axes, keep_dims, out, compute_dtype(data.dtype)), data.dtype, out)
@@ -58,7 +58,7 @@ def reduce_mean_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Arra
     return narrow((total - np.fmod(total, size)) // size, data.dtype, out)
 
 
-@operator("ReduceProd", "opset1", shapes=reduced_shape, tolerance=rounded(16))
+@operator("ReduceProd", "opset1", shapes=reduced_shape, tolerance=rounded(16), values="kernel")
 def reduce_prod_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
     """The product; 1 of nothing."""
     return narrow(_reduce(np.multiply, data, axes, keep_dims, out, compute_dtype(data.dtype)), data.dtype, out)

@@ -9,7 +9,7 @@ from support.oracle import infer, openvino, run, tensor
 
 from irexec.ops.condition.select import select_1
 from irexec.ops.operator import ConstraintError
-from irexec.types import BOOLEAN, F32, I32
+from irexec.types import BOOLEAN, F32, I32, Dimension
 
 SHAPES = [
     ((2, 3), (2, 3), (2, 3)),
@@ -85,3 +85,9 @@ def test_types() -> None:
     [found], breaches = infer(select_1, [tensor(BOOLEAN, "4,1,1"), tensor(F32, "?,3"), tensor(F32, "")])
     assert not breaches
     assert str(found.shape) == "[4,?,3]"
+
+
+def test_intervals_pass_through_the_kernel() -> None:
+    then, other = np.array([Dimension(2, 4), 3], object), np.array([1, Dimension(-1)], object)
+    found = select_1(np.array([1, 0], object), then, other)
+    assert list(found) == [Dimension(2, 4), Dimension(-1)]

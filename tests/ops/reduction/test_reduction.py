@@ -9,7 +9,7 @@ from support.oracle import infer, run, tensor
 
 from irexec.ops.contents import find
 from irexec.ops.operator import ConstraintError, Operator
-from irexec.types import BOOLEAN, F32, I64, PartialShape
+from irexec.types import BOOLEAN, F32, I64, Dimension, PartialShape
 
 NUMERIC = ["ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2"]
 LOGICAL = ["ReduceLogicalAnd", "ReduceLogicalOr"]
@@ -182,3 +182,10 @@ def test_types() -> None:
     assert [b.code for b in infer(get("ReduceMax"), [tensor(BOOLEAN, "2"), tensor(I64, "1", [0])])[1]] == ["O002"]
     assert [b.code for b in infer(get("ReduceLogicalOr"), [tensor(F32, "2"), tensor(I64, "1", [0])])[1]] == ["O002"]
     assert [b.code for b in infer(get("ReduceMax"), [tensor(F32, "2"), tensor(F32, "1", [0])])[1]] == ["O002"]
+
+
+def test_intervals_pass_through_sum_and_product() -> None:
+    known = np.array([2, Dimension(3, 5), 4], object)
+    for name, expected in (("ReduceProd", Dimension(24, 40)), ("ReduceSum", Dimension(9, 11))):
+        assert get(name)(known, np.array([0])).item() == expected
+        assert list(get(name)(known, np.array([0]), keep_dims=True)) == [expected]
