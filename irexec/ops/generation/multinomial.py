@@ -1,0 +1,122 @@
+"""Multinomial: classes drawn with given probabilities.
+
+Source: operation page Multinomial-13. It leaves the generator open; it is that of OpenVINO's CPU plugin: MT19937
+seeded by C++'s `std::seed_seq{global_seed, op_seed}`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import NonNegative
+from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, random, require
+from irexec.ops.rules import dimension_of, has_rank
+from irexec.types import FLOATS, INDICES, ElementType, PartialShape, TensorType
+
+T_IN: TypeAlias = Annotated[Array, Elements("T_IN", FLOATS)]
+T_SAMPLES: TypeAlias = Annotated[Array, Elements("T_SAMPLES", INDICES)]
+
+
+@operator("Multinomial", "opset13", tolerance=random)
+def multinomial_13(
+    probs: T_IN,
+    num_samples: T_SAMPLES,
+    /,
+    *,
+    convert_type: Literal["i32", "i64"],
+    with_replacement: bool,
+    log_probs: bool,
+    global_seed: NonNegative = 0,
+    op_seed: NonNegative = 0,
+) -> Annotated[Array, TypeFrom("convert_type")]:
+    """[batch, num_samples] classes, drawn from `probs` [batch, classes] or their logarithms.
+
+    A number takes the first class whose cumulative probability is not below it. Two seeds of 0 draw others each time.
+
+    C1: probs is [batch_size, class_size]. C2: num_samples is a scalar or has one element, not negative. C3: without
+    replacement there are at least num_samples classes. C4: probabilities are finite, not negative, and not all zero.
+    """
+    count = int(num_samples.reshape(-1)[0])
+    batch, classes = probs.shape
+    require("C2", count >= 0, f"num_samples is {count}", port="num_samples")
+    require("C3", with_replacement or count <= classes, f"{count} different samples of {classes} classes", port="probs")
+    weights = probs.astype(np.float64)
+    if log_probs:
+        weights = np.exp(weights - weights.max(axis=1, keepdims=True, initial=-np.inf))
+    proper = bool(np.isfinite(weights).all() and (weights >= 0).all() and (weights.sum(axis=1) > 0).all())
+    require("C4", proper or count == 0, "probs has rows that are no probabilities", port="probs")
+    numbers = uniform(global_seed, op_seed, batch * count).reshape(batch, count)
+    return draw(weights, numbers, with_replacement).astype(ElementType.by_name[convert_type].dtype)
+
+
+def uniform(global_seed: int, op_seed: int, count: int) -> Array:
+    """Numbers in [0, 1], with the precision of f32."""
+    generator = np.random.MT19937()
+    if global_seed or op_seed:
+        key = np.array(seed_sequence((global_seed, op_seed), 624), np.uint32)
+        generator.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 624}}
+    return generator.random_raw(count).astype(np.float32).astype(np.float64) / 2.0**32
+
+
+@lru_cache(maxsize=16)
+def seed_sequence(seeds: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """What C++'s `std::seed_seq` generates: `count` (at least 624) 32-bit numbers."""
+    size, shift = len(seeds), (count - 11) // 2
+    last = shift + 11
+    words = [0x8B8B8B8B] * count
+    for k in range(count):
+        mixed = words[k] ^ words[(k + shift) % count] ^ words[k - 1]
+        first = 1664525 * (mixed ^ (mixed >> 27)) & 0xFFFFFFFF
+        second = first + (size if k == 0 else k + seeds[k - 1] if k <= size else k)
+        words[(k + shift) % count] = (words[(k + shift) % count] + first) & 0xFFFFFFFF
+        words[(k + last) % count] = (words[(k + last) % count] + second) & 0xFFFFFFFF
+        words[k] = second & 0xFFFFFFFF
+    for k in range(count):
+        mixed = (words[k] + words[(k + shift) % count] + words[k - 1]) & 0xFFFFFFFF
+        first = 1566083941 * (mixed ^ (mixed >> 27)) & 0xFFFFFFFF
+        second = (first - k) & 0xFFFFFFFF
+        words[(k + shift) % count] ^= first
+        words[(k + last) % count] ^= second
+        words[k] = second
+    return tuple(words)
+
+
+def draw(weights: Array, numbers: Array, with_replacement: bool) -> Array:
+    """The class [batch, count] for each number in [0, 1]; without replacement a class drawn has no more weight."""
+    weights = weights.copy()
+    rows = np.arange(len(weights))
+    drawn = np.zeros(numbers.shape, np.int64)
+    for sample in range(numbers.shape[1]):
+        cumulative = np.cumsum(weights, axis=1)
+        share = numbers[:, sample, None] * cumulative[:, -1:]
+        drawn[:, sample] = np.argmax((cumulative >= share) & (weights > 0), axis=1)
+        if not with_replacement:
+            weights[rows, drawn[:, sample]] = 0
+    return drawn
+
+
+@multinomial_13.shapes
+def _(
+    check: Check, probs: TensorType, num_samples: TensorType, *, with_replacement: bool, **attributes: object
+) -> PartialShape:
+    has_rank(check, "C1", probs, 2, "probs")
+    one = num_samples.rank in (None, 0) or (num_samples.rank == 1 and num_samples.shape[0].compatible(1))
+    check("C2", one, f"num_samples has shape {num_samples.shape}, expected a scalar or one element", port="num_samples")
+    batch, classes = probs.shape if probs.rank == 2 else PartialShape.dynamic(2)
+    known = num_samples.known
+    count = known[0] if known is not None and len(known) == 1 else None
+    if isinstance(count, int):
+        if not check("C2", count >= 0, f"num_samples is {count}", port="num_samples"):
+            return PartialShape([batch, dimension_of(None)])
+        enough = with_replacement or classes.max is None or count <= classes.max
+        check("C3", enough, f"{count} different samples of {classes} classes", port="probs")
+    return PartialShape([batch, dimension_of(count)])
+
+
+@multinomial_13.draw("probs")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array:
+    kind = types[port]
+    return rng.uniform(0.1, 1, kind.shape.to_shape()).astype(kind.element_type.dtype)
