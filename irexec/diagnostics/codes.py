@@ -82,8 +82,6 @@ _TABLE = [
     Code("D005", E, "a value that is not one of those the attribute can have", "refuses it, letter case aside"),
     Code("D006", E, "a list of the wrong length or with empty items", "reads some such lists"),
     Code("D007", E, "a negative number where none can be", "silently takes it", lenient=True),
-    Code("D008", N, "an attribute is written with its default value", "reads it"),
-    Code("D009", N, "a list of floats is written with few digits", "writes six digits itself"),
     Code("D010", E, "an attribute's value cannot be read at all", "refuses the file"),
     Code("D011", N, "an attribute is left out and OpenVINO's default is not the specification's"),
     Code("S001", E, "a range of extents is reversed", "silently reads it as unbounded", lenient=True),
@@ -140,7 +138,9 @@ _TABLE = [
     Code("B015", E, "a port of the layer that no entry of a port map takes", "refuses the file"),
     Code("V001", E, "a state operation without variable_id", "refuses the file"),
     Code("V002", E, "a variable is assigned and never read", "refuses the file with map::at"),
-    Code("V003", E, "type or shape of a variable differ between its operations", "refuses the file"),
+    Code(
+        "V003", E, "type or shape of a variable differ between its operations", "reads the file, refuses to compile it"
+    ),
     Code("R001", W, "an rt_info entry that says nothing", "silently ignores it"),
     Code("R002", N, "an rt_info attribute that is not one of OpenVINO's", "silently ignores it"),
     Code("R003", E, "a known rt_info attribute is there twice", "refuses the file"),

@@ -32,6 +32,7 @@ class Findings:
         self.mode: Mode = mode
         self.file = file
         self._locate = locate
+        self._explained: dict[tuple[str, Place], Callable[[str], bool]] = {}
 
     def place(self, at: At | Place | None) -> Place:
         if isinstance(at, Place):
@@ -39,6 +40,27 @@ class Findings:
         if at is None or at.element < 0 or self._locate is None:
             return Place(file=self.file)
         return self._locate(at)
+
+    def said(self, code: str, layer: LayerRef) -> bool:
+        """True when this was found about the layer before: one cause is reported once, where it is first seen."""
+        return any(finding.code == code and finding.layer == layer for finding in self.report)
+
+    def explain(self, code: str, at: At, agrees: Callable[[str], bool]) -> None:
+        """Say that what stands at a place is wrong, which explains findings of a code that lie elsewhere.
+
+        Those that refer to the place first, and whose `found` agrees with what is right, are taken back by `settle`.
+        """
+        self._explained[code, self.place(at)] = agrees
+
+    def settle(self) -> None:
+        """Take back the findings whose cause another finding names."""
+        if self._explained:
+            self.report.diagnostics[:] = [finding for finding in self.report if not self._is_explained(finding)]
+            self._explained.clear()
+
+    def _is_explained(self, finding: Diagnostic) -> bool:
+        agrees = self._explained.get((finding.code, finding.related[0].place)) if finding.related else None
+        return agrees is not None and agrees(finding.found or "")
 
     def add(
         self,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.document import Layer
+from irexec.ir.text import INT64_MAX, cut
 from irexec.ops import contents
 from irexec.ops.operator import REGISTRY, Operator
-from irexec.types import ElementType
+from irexec.types import Dimension, ElementType, PartialShape
 
 # Hints for OpenVINO's own plugins, that any layer may carry.
 _PLUGIN_HINTS = frozenset({"PrimitivesPriority", "alt_width"})
@@ -18,15 +20,15 @@ _WEIGHTLESS = frozenset({"offset", "size", "element_type"})
 
 def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
     """The operator of a layer; None, with a finding, when there is none."""
-    if layer.type is None:
-        return None
-    if layer.version is not None and (layer.type, layer.version) in REGISTRY:
+    if not layer.type:
+        return None  # The reader has said so, as of an empty version below.
+    if layer.version and (layer.type, layer.version) in REGISTRY:
         return REGISTRY[layer.type, layer.version]
     type_at = At(layer.at, "type")
     canonical = contents.canonical_type(layer.type)
     if canonical is None:
         return _unknown_type(layer, findings)
-    if layer.version is None:
+    if not layer.version:
         return None
     if layer.type != canonical and layer.type not in contents.RENAMED:
         message = f"the type is spelt {layer.type!r}; the operator is {canonical!r}"
@@ -89,6 +91,8 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
     for problem in problems:
         if operator.type == "Const" and problem.attribute in own | {"value"}:
             continue  # The weights say what is wrong with a constant.
+        if problem.attribute == "variable_id" and findings.said("V001", layer.ref):
+            continue
         at = At(where, problem.attribute if problem.attribute in layer.data else None)
         findings.add(
             problem.code,
@@ -106,7 +110,28 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
         message = f"{attribute.file_name} is left out: the page's default is {_text(attribute.default)}"
         openvino = f"takes {_text(attribute.reader_default)}"
         findings.add("D011", message, at=At(where), layer=layer.ref, attribute=attribute.file_name, openvino=openvino)
+    for attribute in operator.attributes:
+        shape = values.get(attribute.name)
+        if isinstance(shape, PartialShape) and attribute.file_name in layer.data and shape.rank is not None:
+            kinds = [value for value in values.values() if isinstance(value, ElementType)]
+            _check_shape(attribute.file_name, shape, kinds, layer, findings)
     return values
+
+
+def _check_shape(name: str, shape: PartialShape, kinds: list[ElementType], layer: Layer, findings: Findings) -> None:
+    """What is odd about a shape that can be read: its brackets, extents of 0, more bytes than can be counted."""
+    text = layer.data[name]
+    details: dict[str, Any] = {"at": At(layer.data_at, name), "layer": layer.ref, "attribute": name}
+    if text.strip().startswith("["):
+        message = f"{name} stands in brackets"
+        findings.add("S004", message, found=cut(text), hint=f'{name}="{shape.to_string()}"', **details)
+    if 0 in shape.dims:
+        findings.add("S005", f"the extent {shape.dims.index(Dimension(0))} of {name} is 0", found=cut(text), **details)
+        return
+    count = prod(max(1, extent.min) for extent in shape.dims)
+    nbytes = max([count, *(kind.nbytes(count) for kind in kinds)])
+    if nbytes > INT64_MAX and not findings.said("P011", layer.ref):
+        findings.add("S007", f"a tensor of {name} would take {nbytes} bytes", found=cut(text), **details)
 
 
 def _text(value: Any) -> str:

@@ -28,7 +28,8 @@ def build_bodies(node: Node, layer: Layer, build: Callable[[Net], Model], findin
     if layer.body is None:
         return []
     body = _body(build(layer.body), layer.port_map, layer.back_edges, node)
-    if node.type == "Loop" and body.condition is None:
+    # Of a whole file the reader has said it; a loose layer was read without its checks.
+    if node.type == "Loop" and body.condition is None and not findings.said("B009", layer.ref):
         message = "no body Result has purpose execution_condition"
         findings.add("B009", message, at=At(layer.at), layer=layer.ref)
     return [body]
@@ -80,7 +81,7 @@ def _body(model: Model, maps: Sequence[PortMap] | None, edges: Sequence[BackEdge
 def _pair(then_body: Body, else_body: Body, layer: Layer, findings: Findings) -> None:
     then_ports = {o.external for o in then_body.outputs}
     else_ports = {o.external for o in else_body.outputs}
-    if then_ports != else_ports:
+    if then_ports != else_ports and not findings.said("B010", layer.ref):
         message = f"then_body has {len(then_ports)} outputs, else_body {len(else_ports)}: they must pair"
         findings.add("B010", message, at=At(layer.at), layer=layer.ref)
 

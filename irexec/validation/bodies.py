@@ -147,7 +147,7 @@ def _concatenated(node: Node, type: TensorType, output: BodyOutput, count: Dimen
         return TensorType(type.element_type, PartialShape([count]))
     if not -type.rank <= output.axis < type.rank:
         message = f"axis {output.axis} of the output map is outside the rank {type.rank} of the body's result"
-        findings.add("B008", message, at=At(output.at, "axis"), layer=node.ref)
+        _add_axis(message, output, node, findings)
         return TensorType(type.element_type)
     return TensorType(type.element_type, type.shape.with_dim(output.axis, type.shape[output.axis] * count))
 
@@ -156,7 +156,15 @@ def _check_slice(node: Node, entry: BodyInput, inputs: Inputs, findings: Finding
     outer = inputs[entry.external] if entry.external is not None and entry.external < len(inputs) else None
     if entry.axis is not None and outer is not None and outer.rank is not None and entry.axis >= outer.rank:
         message = f"axis {entry.axis} of the input map is outside the rank {outer.rank} of input {entry.external}"
-        findings.add("B008", message, at=At(entry.at, "axis"), layer=node.ref)
+        _add_axis(message, entry, node, findings)
+
+
+def _add_axis(message: str, entry: BodyInput | BodyOutput, node: Node, findings: Findings) -> None:
+    """Report an axis, unless the reader has, by the rank that the port declares."""
+    at = At(entry.at, "axis")
+    place = findings.place(at)
+    if not any(finding.code == "B008" and finding.place == place for finding in findings.report):
+        findings.add("B008", message, at=at, layer=node.ref)
 
 
 def _union(a: TensorType, b: TensorType, node: Node, findings: Findings) -> TensorType:

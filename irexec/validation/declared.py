@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.model import Node
-from irexec.types import DYNAMIC
+from irexec.types import DYNAMIC, ElementType, PartialShape, TensorType
 
 
 def check_declared(node: Node, findings: Findings) -> None:
@@ -29,11 +31,23 @@ def check_declared(node: Node, findings: Findings) -> None:
                 found=found,
                 allowed=allowed,
             )
+            # The other ends of its edges may be right: then it is not they that differ.
+            findings.explain("E007", At(port.at, "precision"), partial(_is_type, inferred))
         if not declared.shape.compatible(inferred.shape):
             found, allowed = str(declared.shape), str(inferred.shape)
             message = f"output {value.index} is declared {found}; the operator makes {allowed}"
             where = _first_difference(node, value.index)
             findings.add("P005", message, at=where, layer=layer.ref, port=port.id, found=found, allowed=allowed)
+            findings.explain("E008", At(port.at), partial(_is_shape, inferred))
+
+
+def _is_type(inferred: TensorType, precision: str) -> bool:
+    return ElementType.from_port(precision) is inferred.element_type
+
+
+def _is_shape(inferred: TensorType, dims: str) -> bool:
+    # Beyond a few extents the text of a finding is cut.
+    return "..." not in dims and PartialShape.parse(dims).compatible(inferred.shape)
 
 
 def _first_difference(node: Node, index: int) -> At:

@@ -11,6 +11,7 @@ from irexec.types import DYNAMIC, MAX_KNOWN, PartialShape, TensorType
 from irexec.validation.bodies import infer_if, infer_loop, infer_tensor_iterator
 from irexec.validation.declared import check_declared
 from irexec.validation.propagate import propagate
+from irexec.validation.variables import check_variables
 
 _BODIES = {"If": infer_if, "Loop": infer_loop, "TensorIterator": infer_tensor_iterator}
 
@@ -20,6 +21,12 @@ def infer_model(model: Model, findings: Findings, parameters: list[TensorType] |
 
     `parameters`: types that take the place of the Parameters' own (a body's, or the shapes of actual inputs).
     """
+    _infer_nodes(model, findings, parameters)
+    check_variables(model, findings)
+    findings.settle()
+
+
+def _infer_nodes(model: Model, findings: Findings, parameters: list[TensorType] | None = None) -> None:
     given = dict(zip(model.parameters, parameters, strict=True)) if parameters is not None else {}
     for node in [*model.nodes, *model.unreachable]:
         infer_node(node, findings, given.get(node))
@@ -38,7 +45,7 @@ def infer_node(node: Node, findings: Findings, given: TensorType | None = None) 
     elif node.operator is None:
         node.set_outputs([v.declared or TensorType() for v in node.outputs])
     elif node.type in _BODIES and node.bodies:
-        node.set_outputs(_BODIES[node.type](node, inputs, findings, infer_model))
+        node.set_outputs(_BODIES[node.type](node, inputs, findings, _infer_nodes))
     else:
         _infer_operator(node, inputs, findings)
     if len(findings.report.errors) == before:

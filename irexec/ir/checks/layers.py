@@ -95,7 +95,9 @@ def _port(port: Port, layer: Layer, scope: Scope, *, is_output: bool) -> None:
     if extents and len(extents) * max(extents).bit_length() > _SAFE_BITS and 0 not in extents:
         bits = element_type.bitwidth if element_type is not None and element_type.bitwidth else 8
         nbytes = prod(extent for extent in extents if extent > 0) * bits // 8
-        if nbytes > INT64_MAX:
+        # The same extents go on along edges and through layers: they are reported where they come first.
+        if nbytes > INT64_MAX and extents not in scope.too_large:
+            scope.too_large.add(extents)
             message = f"the port's tensor would take {nbytes} bytes"
             found = f"[{listed(extents)}]"
             scope.findings.add("P011", message, at=At(port.at), layer=layer.ref, port=port.id, found=found)

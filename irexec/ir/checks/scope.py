@@ -22,6 +22,8 @@ class Scope:
         self.clean_dims: dict[tuple[str, ...], tuple[int, ...]] = {}
         # Elements with an id that cannot be read or is not theirs alone: what follows from that is not reported.
         self.broken: set[int] = set()
+        # Extents that are reported to be too large.
+        self.too_large: set[tuple[int, ...]] = set()
         self._ports_of: dict[tuple[int, bool], dict[int, Port]] = {}
         # Unsigned integers that were read without a finding, by their text.
         self.numbers: dict[str, int] = {}

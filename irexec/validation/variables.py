@@ -1,0 +1,34 @@
+"""Variables: what ReadValue and Assign say of one variable, bodies included, must agree.
+
+Source: operation pages ReadValue-6, Assign-6.
+"""
+
+from __future__ import annotations
+
+from irexec.diagnostics.findings import At, Findings
+from irexec.graph.model import Model, Node
+from irexec.types import DYNAMIC, TensorType
+
+
+def check_variables(model: Model, findings: Findings) -> None:
+    """Report every state operation whose type or shape cannot be that of the first operation on its variable."""
+    first: dict[str, tuple[Node, TensorType]] = {}
+    states = [node for node in model.walk() if node.type in ("ReadValue", "Assign") and node.outputs]
+    # What is read says what the variable is; Assign takes any value that fits it.
+    for node in sorted(states, key=lambda node: node.type == "Assign"):
+        variable, type = node.attributes.get("variable_id"), node.outputs[0].type
+        if not variable:
+            continue
+        other, known = first.setdefault(variable, (node, type))
+        kinds = {known.element_type, type.element_type} - {DYNAMIC}
+        if len(kinds) == 2 or not known.shape.compatible(type.shape):
+            verb = "reads" if node.type == "ReadValue" else "assigns"
+            findings.add(
+                "V003",
+                f"{node.ref} {verb} {type} where the variable {variable!r} is {known}",
+                at=At(node.layer.at if node.layer is not None else -1),
+                layer=node.ref,
+                found=str(type),
+                allowed=str(known),
+                related=() if other.layer is None else ((f"{other.ref} says so", At(other.layer.at)),),
+            )
