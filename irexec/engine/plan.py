@@ -67,6 +67,7 @@ class _Planner:
         self.template: list[Any] = [None]
         self.slots: dict[Value, int] = {}
         self.constant: set[int] = {0}
+        self.read = {value for node in model.nodes for value in node.inputs}
 
     def plan(self) -> Plan:
         parameters = [self._slot(p.outputs[0]) for p in self.model.parameters]
@@ -137,6 +138,7 @@ class _Planner:
             tuple(v.type for v in node.outputs),
             tuple(self.template[slot] for slot in inputs),
             attributes,
+            tuple(v in self.read for v in node.outputs),
         )
         return operator.specializer(types)
 
