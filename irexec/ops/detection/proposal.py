@@ -1,0 +1,258 @@
+"""Proposal: regions of interest of a Faster R-CNN head, from anchors at every point of its feature map.
+
+Source: operation pages Proposal-1 and -4; the anchors and what `framework` changes are those of OpenVINO's reference.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from irexec.ops.attributes import Positive
+from irexec.ops.boxes import descending, suppress
+from irexec.ops.extents import Extents
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.precision import narrow, widen
+from irexec.types import FLOATS, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+Above0 = Annotated[float, Field(gt=0)]
+Framework = Literal["", "tensorflow"]
+
+
+class Settings(NamedTuple):
+    """The attributes; `offset` is 1 where corners name pixels, both ends included (Caffe), otherwise 0."""
+
+    base_size: int
+    pre_nms_topn: int
+    post_nms_topn: int
+    nms_thresh: float
+    feat_stride: int
+    min_size: int
+    ratio: tuple[float, ...]
+    scale: tuple[float, ...]
+    clip_before_nms: bool
+    clip_after_nms: bool
+    normalize: bool
+    box_size_scale: float
+    box_coordinate_scale: float
+    framework: str
+
+    @property
+    def tensorflow(self) -> bool:
+        return self.framework == "tensorflow"
+
+    @property
+    def offset(self) -> float:
+        return 0.0 if self.tensorflow else 1.0
+
+
+def anchors_of(s: Settings) -> Array:
+    """Corners [ratios * scales, 4] of the anchors around the first point. Caffe rounds the sides to whole pixels."""
+    ratio = np.array(s.ratio, np.float32)
+    width = np.sqrt(np.float32(s.base_size * s.base_size) / ratio)
+    width = width if s.tensorflow else np.floor(width + np.float32(0.5))
+    height = width * ratio
+    height = height if s.tensorflow else np.floor(height + np.float32(0.5))
+    centre = np.float32(0.5) * np.float32(s.base_size - s.offset)
+    if s.tensorflow:
+        centre -= np.float32(s.base_size * 0.5)
+    sides = np.stack([width, height], axis=-1)[:, None] * np.array(s.scale, np.float32)[:, None]
+    halves = (np.float32(0.5) * (sides - np.float32(s.offset))).reshape(-1, 2)
+    return np.concatenate([centre - halves, centre + halves], axis=-1)
+
+
+def _extent(image: Array, s: Settings) -> Array:
+    """The greatest corner, twice. TensorFlow's boxes have rows first: what is called x counts rows there."""
+    height, width = image[:2]
+    return np.array([height, width] * 2 if s.tensorflow else [width, height] * 2, image.dtype)
+
+
+def _proposals(scores: Array, deltas: Array, image: Array, s: Settings) -> tuple[Array, Array]:
+    """Boxes [n, 4] and scores [n] of one image, best first. scores [count, height, width], deltas [4 * count, ...]."""
+    count, height, width = scores.shape
+    kind = deltas.dtype.type
+    extent = _extent(image, s)
+    rows, columns = (np.arange(n, dtype=np.float32) * s.feat_stride for n in (height, width))
+    x, y = (rows[:, None], columns[None]) if s.tensorflow else (columns[None], rows[:, None])
+    points = np.stack(np.broadcast_arrays(x, y, x, y), axis=-1)
+    boxes = (points[:, :, None] + anchors_of(s)).astype(deltas.dtype)
+    if s.tensorflow:
+        boxes = np.clip(boxes, 0, extent)
+    moves = deltas.reshape(count, 4, height, width).transpose(2, 3, 0, 1)
+    sizes = boxes[..., 2:] - boxes[..., :2] + kind(s.offset)
+    centres = moves[..., :2] / kind(s.box_coordinate_scale) * sizes + (boxes[..., :2] + kind(0.5) * sizes)
+    with np.errstate(over="ignore"):
+        halves = kind(0.5) * (np.exp(moves[..., 2:] / kind(s.box_size_scale)) * sizes)
+    boxes = np.concatenate([centres - halves, centres + halves], axis=-1)
+    if s.clip_before_nms:
+        boxes = np.maximum(np.minimum(boxes, extent - kind(s.offset)), 0)
+    boxes, values = boxes.reshape(-1, 4), scores.transpose(1, 2, 0).reshape(-1)
+    smallest = kind(s.min_size) * np.array([image[-1], image[2]], deltas.dtype)
+    large = np.flatnonzero((boxes[:, 2:] - boxes[:, :2] + kind(s.offset) >= smallest).all(axis=1))
+    best = large[descending(values[large])][: s.pre_nms_topn]
+    return boxes[best], values[best]
+
+
+def _propose(class_probs: Array, bbox_deltas: Array, image_shape: Array, s: Settings) -> tuple[Array, Array]:
+    """Regions [batch * post_nms_topn, 5] as (image, corners) and their probabilities."""
+    probs, deltas, image = widen(class_probs), widen(bbox_deltas), widen(image_shape).reshape(-1)
+    batch, count = len(probs), probs.shape[1] // 2
+    message = f"{count} anchors in class_probs, {len(s.ratio)} ratios and {len(s.scale)} scales"
+    require("C4", count == len(s.ratio) * len(s.scale), message, port="class_probs")
+    rois = np.zeros((batch, s.post_nms_topn, 5), probs.dtype)
+    values = np.zeros((batch, s.post_nms_topn), probs.dtype)
+    extent = _extent(image, s)
+    for number in range(batch):
+        boxes, best = _proposals(probs[number, count:], deltas[number], image, s)
+        kept = suppress(boxes, best, s.nms_thresh, s.post_nms_topn, extra=s.offset)
+        boxes = boxes[kept]
+        if s.clip_after_nms:
+            boxes = np.clip(boxes, 0, extent)
+        if s.normalize:
+            boxes = boxes / extent
+        rois[number, : len(kept), 0] = number
+        rois[number, : len(kept), 1:] = boxes
+        values[number, : len(kept)] = best[kept]
+        if len(kept) < s.post_nms_topn:
+            rois[number, len(kept), 0] = -1
+    dtype = class_probs.dtype
+    return narrow(rois.reshape(-1, 5), dtype), narrow(values.reshape(-1), dtype)
+
+
+@operator("Proposal", "opset4", tolerance=rounded(64))
+def proposal_4(
+    class_probs: T,
+    bbox_deltas: T,
+    image_shape: T,
+    /,
+    *,
+    base_size: Positive,
+    pre_nms_topn: Positive,
+    post_nms_topn: Positive,
+    nms_thresh: Above0,
+    feat_stride: Positive,
+    min_size: Positive,
+    ratio: tuple[float, ...],
+    scale: tuple[float, ...],
+    clip_before_nms: bool = True,
+    clip_after_nms: bool = False,
+    normalize: bool = False,
+    box_size_scale: Above0 = 1.0,
+    box_coordinate_scale: Above0 = 1.0,
+    framework: Framework = "",
+) -> tuple[T, T]:
+    """Regions [batch_size * post_nms_topn, 5] as (image, x1, y1, x2, y2), best first, and their probabilities.
+
+    Where an image has fewer, the region after its last one has image -1, and zeros follow. min_size is multiplied by
+    the scale in image_shape.
+
+    C1: class_probs is [batch_size, 2 * K, H, W]. C2: bbox_deltas is [batch_size, 4 * K, H, W]. C3: image_shape is [3]
+    or [4]. C4: K is the number of ratios times that of scales.
+    """
+    settings = Settings(
+        base_size,
+        pre_nms_topn,
+        post_nms_topn,
+        nms_thresh,
+        feat_stride,
+        min_size,
+        ratio,
+        scale,
+        clip_before_nms,
+        clip_after_nms,
+        normalize,
+        box_size_scale,
+        box_coordinate_scale,
+        framework,
+    )
+    return _propose(class_probs, bbox_deltas, image_shape, settings)
+
+
+@proposal_4.shapes
+def _(
+    check: Check, class_probs: TensorType, bbox_deltas: TensorType, image_shape: TensorType, **attributes: Any
+) -> tuple[PartialShape, PartialShape]:
+    rois = _rois(check, class_probs, bbox_deltas, image_shape, **attributes)
+    return rois, rois[:1]
+
+
+def _rois(
+    check: Check,
+    class_probs: TensorType,
+    bbox_deltas: TensorType,
+    image_shape: TensorType,
+    *,
+    ratio: tuple[float, ...],
+    scale: tuple[float, ...],
+    post_nms_topn: int,
+    **attributes: object,
+) -> PartialShape:
+    extents = Extents(check)
+    extents.match("C1", "class_probs", class_probs, "batch_size", "twice", "H", "W")
+    extents.match("C2", "bbox_deltas", bbox_deltas, "batch_size", "four_times", "H", "W")
+    extents.match("C3", "image_shape", image_shape, "numbers")
+    numbers, twice, four_times = extents["numbers"], extents["twice"], extents["four_times"]
+    fits = numbers.compatible(Dimension(3, 4))
+    check("C3", fits, f"image_shape has {numbers} elements", port="image_shape", allowed="3 or 4")
+    anchors = len(ratio) * len(scale)
+    message = f"class_probs has {twice} channels for {len(ratio)} ratios and {len(scale)} scales"
+    fits = check("C4", twice.compatible(2 * anchors), message, port="class_probs", allowed=str(2 * anchors))
+    wanted = 4 * anchors if fits else twice * 2
+    message = f"bbox_deltas has {four_times} channels, expected {wanted}"
+    check("C2", four_times.compatible(wanted), message, port="bbox_deltas", allowed=str(wanted))
+    return PartialShape([extents["batch_size"] * post_nms_topn, 5])
+
+
+@operator("Proposal", "opset1", tolerance=rounded(64))
+def proposal_1(
+    class_probs: T,
+    bbox_deltas: T,
+    image_shape: T,
+    /,
+    *,
+    base_size: Positive,
+    pre_nms_topn: Positive,
+    post_nms_topn: Positive,
+    nms_thresh: Above0,
+    feat_stride: Positive,
+    min_size: Positive,
+    ratio: tuple[float, ...],
+    scale: tuple[float, ...],
+    clip_before_nms: bool = True,
+    clip_after_nms: bool = False,
+    normalize: bool = False,
+    box_size_scale: Above0 = 1.0,
+    box_coordinate_scale: Above0 = 1.0,
+    framework: Framework = "",
+) -> T:
+    """As Proposal-4 without the probabilities. C1 to C4 as there."""
+    result: tuple[Array, Array] = proposal_4(
+        class_probs,
+        bbox_deltas,
+        image_shape,
+        base_size=base_size,
+        pre_nms_topn=pre_nms_topn,
+        post_nms_topn=post_nms_topn,
+        nms_thresh=nms_thresh,
+        feat_stride=feat_stride,
+        min_size=min_size,
+        ratio=ratio,
+        scale=scale,
+        clip_before_nms=clip_before_nms,
+        clip_after_nms=clip_after_nms,
+        normalize=normalize,
+        box_size_scale=box_size_scale,
+        box_coordinate_scale=box_coordinate_scale,
+        framework=framework,
+    )
+    return result[0]
+
+
+@proposal_1.shapes
+def _(
+    check: Check, class_probs: TensorType, bbox_deltas: TensorType, image_shape: TensorType, **attributes: Any
+) -> PartialShape:
+    return _rois(check, class_probs, bbox_deltas, image_shape, **attributes)
