@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     # Imported with the first pool: operators are declared without it.
     from concurrent.futures import Future
 
+# So much work is worth a second thread: waking it takes some 40 µs, in which one core does so many multiply-adds, or
+# passes over so many bytes a few times.
+WORTH_PRODUCTS = 1 << 22
+WORTH_BYTES = 1 << 18
 # Scratch arrays beyond this are not kept.
 MAX_KEPT_BYTES = 1 << 26
 
@@ -115,7 +119,7 @@ def parallel_for(count: int, function: Callable[[int], object]) -> None:
     """
     workers = min(count, num_threads())
     if workers <= 1 or getattr(_local, "busy", False):
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), single_threaded_blas():
             for index in range(count):
                 function(index)
         return
@@ -141,6 +145,11 @@ def parallel_for(count: int, function: Callable[[int], object]) -> None:
     for failure in failures:
         if failure is not None:
             raise failure
+
+
+def threads_for(products: int) -> int:
+    """How many threads so many multiply-adds are worth."""
+    return num_threads() if products >= WORTH_PRODUCTS else 1
 
 
 def split(extent: int, parts: int, multiple: int = 1) -> list[tuple[int, int]]:

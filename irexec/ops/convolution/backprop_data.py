@@ -16,7 +16,7 @@ import numpy as np
 from irexec.ops.attributes import NonNegativeInts, PositiveInts
 from irexec.ops.convolution.convolution import grouped_channels, spatial_rank, with_rank
 from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.parallel import num_threads, parallel_for, scratch, split
+from irexec.ops.parallel import parallel_for, scratch, split, threads_for
 from irexec.ops.products import settle, sum_dtype, summing_buffer
 from irexec.ops.rules import dimension_of, has_rank
 from irexec.ops.windows import AutoPad, check_windows, dilated
@@ -120,7 +120,8 @@ def _spread(
     matrix = kernel.astype(dtype, copy=False).reshape(groups, inputs, -1).transpose(0, 2, 1)
     size, pixels = int(np.prod(taps)), x.shape[-1]
     wide = max(1, BLOCK_BYTES // (size * pixels * dtype.itemsize))
-    parts = max(-(-outputs // wide), -(-num_threads() // (batch * groups)))
+    threads = threads_for(x.size * outputs * size)
+    parts = max(-(-outputs // wide), -(-threads // (batch * groups)))
     tasks = list(product(range(batch), range(groups), split(outputs, parts)))
     crop = [_crop(b, f, c) for b, f, c in zip(begins, full, counts, strict=True)]
     whole = all(target == slice(0, c) for (target, _), c in zip(crop, counts, strict=True))

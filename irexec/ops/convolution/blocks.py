@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from irexec.ops.parallel import num_threads, parallel_for, scratch, split
+from irexec.ops.parallel import parallel_for, scratch, split, threads_for
 from irexec.ops.signature import Array
 from irexec.ops.windows import Windows, dilated
 
@@ -43,9 +43,9 @@ def _pointwise(batch: int, matrix: Array, windows: Windows) -> Runner:
     groups, outputs, inputs = matrix.shape
     pixels = int(np.prod(windows.extents))
     images = batch * groups
-    parts = -(-num_threads() // max(images, 1))
+    threads = threads_for(images * pixels * outputs * inputs)
     by_pixel = pixels >= outputs
-    pieces = split(pixels if by_pixel else outputs, parts if pixels * outputs * inputs > 1 << 16 else 1, 16)
+    pieces = split(pixels if by_pixel else outputs, -(-threads // max(images, 1)), 16)
     tasks = list(product(range(batch), range(groups), pieces))
 
     def run(data: Array, out: Array) -> Array:
@@ -59,8 +59,8 @@ def _pointwise(batch: int, matrix: Array, windows: Windows) -> Runner:
             else:
                 np.matmul(matrix[g, start:stop], x[n, g], out=y[n, g, start:stop])
 
-        if parts == 1 and groups > 1:
-            np.matmul(matrix, x, out=y)
+        if threads == 1:
+            parallel_for(1, lambda _: np.matmul(matrix, x, out=y))
         else:
             parallel_for(len(tasks), task)
         return out
@@ -77,14 +77,17 @@ class _Blocks:
         self.depth = matrix.shape[2]
         self.dtype = matrix.dtype
         z, y, x = windows.counts
-        self.few_pixels = batch * groups * z * y * x < FEW_PIXELS * num_threads() and self.outputs >= 32
+        columns = batch * groups * z * y * x
+        # An element of the columns costs about as much to write as so many multiply-adds.
+        self.threads = threads_for(columns * self.depth * (self.outputs + 32))
+        self.few_pixels = self.threads > 1 and columns < FEW_PIXELS * self.threads and self.outputs >= 32
         self.tasks = [] if self.few_pixels else list(self._tasks())
 
     def _tasks(self) -> list[tuple[int, Range, int, Range, Range]]:
         """(image, groups, z, rows, columns) of each block."""
         z, y, x = self.windows.counts
         limit = max(1, BLOCK_BYTES // (self.depth * self.dtype.itemsize))
-        wanted = -(-num_threads() // max(1, self.batch * z))
+        wanted = -(-self.threads // max(1, self.batch * z))
         fitting = max(1, limit // (x * y))
         group_parts = max(-(-self.groups // fitting), min(self.groups, wanted) if self.groups > 1 else 1)
         row_parts = max(-(-y // max(1, limit // x)), -(-wanted // group_parts))
@@ -120,8 +123,8 @@ class _Blocks:
         z, rows, width = self.windows.counts
         y = out.reshape(self.batch, self.groups, self.outputs, z, rows * width)
         columns = scratch("columns", (self.groups * self.inputs, self.depth // self.inputs, rows * width), self.dtype)
-        channel_parts = split(self.groups * self.inputs, num_threads())
-        output_parts = split(self.outputs, num_threads(), 16)
+        channel_parts = split(self.groups * self.inputs, self.threads)
+        output_parts = split(self.outputs, self.threads, 16)
         for n, plane in product(range(self.batch), range(z)):
 
             def fill(index: int, n: int = n, plane: int = plane) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.parallel import num_threads, parallel_for, split
+from irexec.ops.parallel import parallel_for, split, threads_for
 from irexec.ops.signature import Array
 
-# Below so many multiplications a product is not worth a second thread (and BLAS takes none of its own).
+# Below so many multiply-adds BLAS takes no threads of its own.
 SMALL = 1 << 18
 
 
@@ -21,10 +21,10 @@ def multiply(a: Array, b: Array, out: Array) -> Array:
         return out
     batch = out.shape[:-2]
     rows, inner, columns = a.shape[-2], a.shape[-1], b.shape[-1]
-    threads = num_threads()
-    if threads == 1 or out.size * inner <= SMALL:
+    if out.size * inner <= SMALL:
         np.matmul(a, b, out=out)
         return out
+    threads = threads_for(out.size * inner)
     axis = max(range(len(batch)), key=batch.__getitem__, default=-1)
     if axis >= 0 and batch[axis] >= threads:
         from_end = axis - len(batch) - 2

@@ -9,19 +9,17 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.operator import Check
-from irexec.ops.parallel import num_threads, parallel_for, split
+from irexec.ops.parallel import WORTH_BYTES, num_threads, parallel_for, split
 from irexec.ops.rules import axis_in
 from irexec.ops.signature import Array
 
 # A block of rows that several passes go over: it stays in a core's second-level cache.
 BLOCK_BYTES = 1 << 19
-# Below this many bytes a second thread costs more than it brings.
-SMALL_BYTES = 1 << 16
 
 
 def in_blocks(rows: int, nbytes: int, function: Callable[[slice], object]) -> None:
     """Call function(rows) for ranges of rows that together take `nbytes`, on all threads."""
-    parts = 1 if nbytes <= SMALL_BYTES else max(num_threads(), -(-nbytes // BLOCK_BYTES))
+    parts = 1 if nbytes < WORTH_BYTES else max(num_threads(), -(-nbytes // BLOCK_BYTES))
     blocks = split(rows, parts)
     parallel_for(len(blocks), lambda i: function(slice(*blocks[i])))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.parallel import num_threads, parallel_for, scratch, split
+from irexec.ops.parallel import WORTH_BYTES, num_threads, parallel_for, scratch, split
 from irexec.ops.signature import Array
 from irexec.ops.windows import Windows
 
@@ -28,7 +28,7 @@ def slide(ufunc: np.ufunc, data: Array, windows: Windows, neutral: Any, out: Arr
     x = data.reshape(planes, *data.shape[2:])
     y = out.reshape(planes, *out.shape[2:])
     one = int(np.prod(data.shape[2:])) * out.dtype.itemsize
-    parts = max(-(-planes * one // BLOCK_BYTES), num_threads() if planes * one > 1 << 16 else 1)
+    parts = max(-(-planes * one // BLOCK_BYTES), num_threads() if planes * one >= WORTH_BYTES else 1)
     blocks = split(planes, parts)
     axes = len(windows.extents)
 

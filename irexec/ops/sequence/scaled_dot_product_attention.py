@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.parallel import num_threads, parallel_for, scratch, split
+from irexec.ops.parallel import parallel_for, scratch, split, threads_for
 from irexec.ops.precision import compute_dtype
 from irexec.ops.products import settle, summing_buffer
 from irexec.types import BOOLEAN, FLOATS, Dimension, PartialShape, TensorType
@@ -59,7 +59,9 @@ def scaled_dot_product_attention_13(
     q, k, v = (np.broadcast_to(x.astype(dtype, copy=False), (*batch, *x.shape[-2:])) for x in (query, key, value))
     m = None if mask is None else np.broadcast_to(mask, (*batch, length, sources))
     s = None if sink is None else np.broadcast_to(sink.astype(dtype), (*batch, length, 1))
-    tasks = _blocks(batch, length, sources * dtype.itemsize)
+    # A score costs about as much as 32 multiply-adds beside its products.
+    work = prod(batch) * length * sources * (embedding + value.shape[-1] + 32)
+    tasks = _blocks(batch, length, sources * dtype.itemsize, threads_for(work))
 
     def task(index: int) -> None:
         place, rows = tasks[index]
@@ -94,10 +96,10 @@ def scaled_dot_product_attention_13(
     return settle(target, query.dtype, out)
 
 
-def _blocks(batch: tuple[int, ...], length: int, row_bytes: int) -> list[tuple[tuple[Any, ...], slice]]:
+def _blocks(batch: tuple[int, ...], length: int, row_bytes: int, threads: int) -> list[tuple[tuple[Any, ...], slice]]:
     """(where in the batch, which queries) of each block: some heads of the last batch axis, or some rows of one."""
     images, heads = batch[:-1], batch[-1]
-    wanted = -(-num_threads() // max(prod(images), 1))
+    wanted = -(-threads // max(prod(images), 1))
     fitting = max(1, BLOCK_BYTES // max(1, row_bytes * length))
     head_parts = split(heads, max(-(-heads // fitting), min(wanted, heads)))
     rows_fitting = max(1, BLOCK_BYTES // max(1, row_bytes))
