@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from irexec.tools.completing import Given
 
 # Findings that say that there is nothing to run: the text cannot be read as IR, or the command line cannot be used.
-_UNUSABLE = ("U", "X", "N001", "Q029")
+_UNUSABLE = ("U", "X", "N001", "O008", "Q029")
 _MODEL_ONLY = ("trace", "dump", "until", "weights")
 _SNIPPET_ONLY = ("precision", "duplicates", "page")
 
@@ -124,9 +124,10 @@ def _run_model(args: argparse.Namespace, given: Given, source: Source | None) ->
         model = reduce(model, args.until, findings)
     if model is None or not findings.report.ok:
         return _refused(args, findings.report)
-    result = trace = None
+    result = None
     with watchers(trace=args.trace, dump=args.dump, findings=findings) as (listeners, trace):
-        result = run_model(model, given, listeners)
+        if findings.report.ok:
+            result = run_model(model, given, listeners)
     if result is None:
         return _refused(args, findings.report)
     result.report = Report([*findings.report, *result.report])
@@ -146,8 +147,9 @@ def _refuse_options(args: argparse.Namespace, names: tuple[str, ...], what: str,
 
 
 def _save(args: argparse.Namespace, arrays: dict[str, Any], report: Report) -> None:
-    """Write the results with --save; a finding if that fails."""
+    """Write the results with --save; a finding if that fails. Where nothing was written, `args.save` becomes None."""
     if args.save is None or not arrays:
+        args.save = None
         return
     from irexec.tools.saving import save_arrays
 
@@ -157,6 +159,7 @@ def _save(args: argparse.Namespace, arrays: dict[str, Any], report: Report) -> N
         findings = Findings()
         message = f"--save: the file cannot be written: {error.strerror or error}"
         report.add(findings.add("U007", message, place=Place(file=args.save)))
+        args.save = None
 
 
 def _print(args: argparse.Namespace, to_dict: Any, show: Any) -> None:

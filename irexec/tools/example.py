@@ -87,16 +87,18 @@ def evaluate(snippet: Snippet, given: Given | None = None, *, execute: bool = Tr
 def evaluate_layer(layer: SnippetLayer, findings: Findings, given: Given, *, execute: bool = True) -> Example:
     """Evaluate one layer."""
     written = layer.layer
+    before = len(findings.report.errors)
     operator = bind_operator(written, findings)
     example = Example(written.ref, layer, operator)
     if operator is None:
-        example.not_executed = "the operator is not known"
+        errors = findings.report.errors[before:]
+        example.not_executed = errors[0].message if errors else "the operator is not known"
         return example
-    before = len(findings.report.errors)
     example.attributes = bind_attributes(written, operator, findings) if "data" not in layer.elided else {}
     example.inputs = complete_inputs(layer, operator, given, findings)
     node = _node(example, operator, findings)
-    check_arity(node, findings)
+    if not layer.elided & {"input", "output"}:
+        check_arity(node, findings)
     missing = _missing(example, operator, given)
     if missing is None and execute:
         missing = draw_missing(example.inputs, operator, example.attributes, given)

@@ -133,7 +133,7 @@ def _attribute_rows(example: Example) -> list[tuple[str, str, str]]:
     for attribute in example.operator.attributes:
         if attribute.name in example.attributes:
             text = attribute_text(example.attributes[attribute.name])
-            rows.append((attribute.file_name, text, "" if attribute.file_name in written else "default"))
+            rows.append((attribute.file_name, text or "(empty)", "" if attribute.file_name in written else "default"))
     return rows
 
 

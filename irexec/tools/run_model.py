@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from irexec.diagnostics import IRError, Report
+from irexec.diagnostics import Diagnostic, IRError, Report
 from irexec.diagnostics.findings import Findings
 from irexec.engine import CompiledModel, Listener
 from irexec.graph.model import Model, Value
@@ -86,11 +86,7 @@ def run_model(model: Model, given: Given, listeners: Sequence[Listener] = ()) ->
             results = compiled.create_infer_request(watchers).infer([entry.array for entry in run.inputs])
             run.run_seconds = time.perf_counter() - begin
     except IRError as error:
-        drawn = any(entry.origin.startswith("random") for entry in run.inputs)
-        findings.report.extend(error.report)
-        if drawn and any(d.code == "O005" for d in error.report):
-            names = ", ".join(entry.name for entry in run.inputs if entry.origin.startswith("random"))
-            findings.add("O008", f"random values of {names} may be the cause", hint="give values with --input")
+        findings.report.extend(_with_hint(finding, run.inputs) for finding in error.report)
         return run
     for index, (port, array) in enumerate(results.to_dict().items()):
         kind = ElementType.of(array.dtype) if port.element_type.is_dynamic else port.element_type
@@ -98,9 +94,20 @@ def run_model(model: Model, given: Given, listeners: Sequence[Listener] = ()) ->
     return run
 
 
+def _with_hint(finding: Diagnostic, inputs: list[ModelInput]) -> Diagnostic:
+    """A value that breaks a constraint may come from values that were drawn at random."""
+    drawn = ", ".join(entry.name for entry in inputs if entry.origin.startswith("random"))
+    if not drawn or finding.code != "O005" or finding.hint is not None:
+        return finding
+    return replace(finding, hint=f"{drawn}: drawn at random; give values with --input")
+
+
 def port_name(port: Value) -> str:
-    """The name that people know a port by: a tensor name, or else the layer's."""
-    return min(port.names) if port.names else port.node.friendly_name
+    """The name that people know a port by: a tensor name, or else the layer's, and of a Result its producer's."""
+    if port.names:
+        return min(port.names)
+    source = port.node.inputs[0] if port.node.type == "Result" and port.node.inputs else None
+    return source.node.friendly_name if source is not None else port.node.friendly_name
 
 
 def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]:

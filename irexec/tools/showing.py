@@ -34,10 +34,10 @@ def shown(array: Array, limit: int = 200) -> str:
 
 
 def _nested(array: Array, outer: int, inner: int) -> str:
-    if array.ndim == 0:
-        return shown_item(array[()])
-    most = outer if array.ndim > 1 else inner
-    parts = [_nested(part, outer, inner) for part in array[:most]]
+    if array.ndim == 1:
+        most, parts = inner, [shown_item(value) for value in array[:inner]]
+    else:
+        most, parts = outer, [_nested(part, outer, inner) for part in array[:outer]]
     if len(array) > most:
         parts.append("...")
     return "[" + ", ".join(parts) + "]"
@@ -143,7 +143,7 @@ def _json(value: Any) -> Any:
 def exact_array(array: Array, kind: ElementType) -> Array:
     """The array in a dtype that NumPy alone can read: bf16, f8 and f4 as f32, i4 as i8, u2 and u4 as u8, exactly."""
     if array.dtype.kind == "T":
-        return array.astype(np.str_)
+        return np.array(array.tolist(), dtype=np.str_).reshape(array.shape)
     if array.dtype.kind in "biufc" and array.dtype.isbuiltin:
         return array
     if kind.is_integral:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 from irexec.graph.model import Node
 from irexec.tools.showing import Array, Statistics, shown_number, shown_seconds, shown_shape
 from irexec.types import ElementType
-
 
 _HEADING = ("layer", "type", "precision", "shape", "time", "calls", "min", "max", "mean", "nan", "inf")
 
@@ -62,21 +62,24 @@ class Trace:
 
     def __init__(self) -> None:
         self._rows: dict[int, Row] = {}
-        self._depth = 0
+        # The time that this listener itself has taken so far, and what that was when each running layer began.
+        self._spent = 0.0
+        self._begun: list[float] = []
 
     def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
-        self._rows.setdefault(id(node), Row(node, self._depth))
-        self._depth += 1
+        self._rows.setdefault(id(node), Row(node, len(self._begun)))
+        self._begun.append(self._spent)
 
     def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
-        self._depth -= 1
+        begin = time.perf_counter()
         row = self._rows[id(node)]
         row.calls += 1
-        row.seconds += seconds
+        row.seconds += seconds - (self._spent - self._begun.pop())
         kinds = [str(value.element_type) for value in node.outputs]
         row.outputs = [
             Output(_kind(kinds, index, array), array.shape, Statistics.of(array)) for index, array in enumerate(outputs)
         ]
+        self._spent += time.perf_counter() - begin
 
     @property
     def rows(self) -> list[Row]:

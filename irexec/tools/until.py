@@ -25,9 +25,6 @@ def find_in_bodies(model: Model, name: str) -> Node | None:
 def cut(model: Model, node: Node) -> Model:
     """A model of the layer and what it depends on. It shares the nodes, so only one of both should be changed."""
     part = Model([node] if node.type == "Result" else list(node.outputs), [])
-    if node.type != "Result":
-        for index, result in enumerate(part.results):
-            result.friendly_name = node.friendly_name + (f".{index}" if len(part.results) > 1 else "")
     needed = set(part.nodes)
     part.parameters = [parameter for parameter in model.parameters if parameter in needed]
     part.name, part.file, part.version = model.name, model.file, model.version

@@ -15,20 +15,27 @@ from irexec.tools.trace import Trace
 @contextmanager
 def watchers(*, trace: bool, dump: str | None, findings: Findings) -> Iterator[tuple[list[Listener], Trace | None]]:
     """The listeners, and the trace among them. What cannot be written becomes a finding; the index is written last."""
-    listeners: list[Listener] = []
     tracer = Trace() if trace else None
-    if tracer is not None:
-        listeners.append(tracer)
-    writer: Dump | None = None
+    listeners: list[Listener] = [] if tracer is None else [tracer]
+    writer = None
     try:
         if dump is not None:
             writer = Dump(dump)
             listeners.append(writer)
-        try:
-            yield listeners, tracer
-        finally:
-            if writer is not None:
-                writer.close()
     except OSError as error:
-        message = f"--dump: a file cannot be written: {error.strerror or error}"
-        findings.add("U007", message, place=Place(file=dump))
+        _report(error, dump, findings)
+    try:
+        yield listeners, tracer
+    except OSError as error:
+        _report(error, dump, findings)
+    finally:
+        if writer is not None:
+            try:
+                writer.close()
+            except OSError as error:
+                _report(error, dump, findings)
+
+
+def _report(error: OSError, folder: str | None, findings: Findings) -> None:
+    message = f"--dump: a file cannot be written: {error.strerror or error}"
+    findings.add("U007", message, place=Place(file=folder))
