@@ -1,0 +1,90 @@
+"""Starting stays cheap: what `import irexec` and `irexec validate` import, and what they leave alone.
+
+benchmarks/startup.py measures the time; here nothing is timed.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODEL = """<net name="m" version="11"><layers>
+    <layer id="0" name="x" type="Parameter" version="opset1">
+        <data shape="2,3" element_type="f32"/>
+        <output><port id="0" precision="FP32"><dim>2</dim><dim>3</dim></port></output>
+    </layer>
+    <layer id="1" name="a" type="ReLU" version="opset1">
+        <input><port id="0" precision="FP32"><dim>2</dim><dim>3</dim></port></input>
+        <output><port id="1" precision="FP32"><dim>2</dim><dim>3</dim></port></output>
+    </layer>
+    <layer id="2" name="y" type="Result" version="opset1">
+        <input><port id="0" precision="FP32"><dim>2</dim><dim>3</dim></port></input>
+    </layer>
+</layers><edges>
+    <edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>
+    <edge from-layer="1" from-port="1" to-layer="2" to-port="0"/>
+</edges></net>
+"""
+
+# What only running, explaining, drawing or comparing needs.
+HEAVY = [
+    "irexec.engine",
+    "irexec.frontends",
+    "irexec.tools",
+    "irexec.graph.namespace",
+    "irexec.ops.movement",
+    "irexec.ops.convolution",
+    "rich",
+    "json",
+    "difflib",
+    "concurrent.futures",
+    "importlib.metadata",
+    "xml.parsers.expat",
+    "openvino",
+    "onnx",
+    "onnxruntime",
+]
+
+
+def imported(code: str) -> set[str]:
+    """The modules that a fresh process has after executing the code."""
+    code = f"import sys\n{code}\nimport json as j; print(); print(j.dumps(sorted(before)))"
+    code = code.replace("\nimport json as j", "\nbefore = set(sys.modules)\nimport json as j")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(run.stdout.splitlines()[-1]))
+
+
+def of(modules: set[str], names: list[str]) -> list[str]:
+    """The names that are among the modules, or have a module below them there."""
+    return [name for name in names if any(m == name or m.startswith(name + ".") for m in modules)]
+
+
+@pytest.fixture(scope="module")
+def validating(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    path = Path(tmp_path_factory.mktemp("startup"), "small.xml")
+    path.write_text(MODEL)
+    return imported(f"from irexec.cli.main import main\nassert main(['validate', {str(path)!r}]) == 0")
+
+
+def test_importing_irexec_imports_nothing_else() -> None:
+    assert of(imported("import irexec"), ["numpy", "lxml", "pydantic", "ml_dtypes", *HEAVY]) == []
+
+
+def test_validation_does_not_start_what_it_does_not_need(validating: set[str]) -> None:
+    assert {"irexec.api", "irexec.ops.activation.pointwise"} <= validating
+    assert of(validating, HEAVY) == []
+
+
+def test_validation_imports_the_modules_of_the_operators_that_are_there(validating: set[str]) -> None:
+    rooms = {m.split(".")[2] for m in validating if m.startswith("irexec.ops.") and m.count(".") == 3}
+    assert {"activation", "infrastructure"} <= rooms
+    assert rooms <= {"activation", "arithmetic", "infrastructure"}
+
+
+def test_a_public_name_is_the_same_whatever_was_imported_before() -> None:
+    imported("import irexec.validation, irexec.engine, irexec.tools\nassert callable(irexec.validate)")
+    imported("import irexec\nirexec.read_model\nirexec.compile_model\nassert callable(irexec.validate)")

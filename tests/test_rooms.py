@@ -1,0 +1,152 @@
+"""The rooms of the package: who may import whom, how long a file may be, how it begins. Asserted from the source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "irexec"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+# A room may import those on earlier lines; rooms on one line do not import each other.
+FLOORS: list[set[str]] = [
+    {"types", "diagnostics"},
+    {"ir"},
+    {"ops"},
+    {"graph"},
+    {"validation"},
+    {"engine"},
+    {"frontends"},
+    {"api"},
+    {"tools"},
+    {"cli"},
+    {"__init__", "__main__"},
+]
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+# The public functions reach up for what only some of their arguments need: a snippet, an ONNX file. They do it where
+# they need it, so that the rest can be used without.
+REACHES_UP = {("api.py", "tools")}
+COMPARED_WITH = {"openvino", "onnx", "onnxruntime"}
+MAY_IMPORT_ONNX = "frontends/onnx"
+LONGEST = 450
+
+
+def name(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+class Imports(ast.NodeVisitor):
+    """The modules that a file imports, with their lines: everywhere, and those that happen when it is imported."""
+
+    def __init__(self, path: Path) -> None:
+        self.all: list[tuple[str, int]] = []
+        self.at_once: list[tuple[str, int]] = []
+        self._inside = 0
+        self.visit(ast.parse(path.read_text("utf-8")))
+
+    def visit_If(self, node: ast.If) -> None:
+        checking = ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+        self._inside += checking
+        self.generic_visit(node)
+        self._inside -= checking
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self._inside += 1
+        self.generic_visit(node)
+        self._inside -= 1
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self._add([alias.name for alias in node.names], node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        assert node.level == 0, f"line {node.lineno}: modules are named whole"
+        module = node.module or ""
+        # `from irexec import graph` names a room as well as `from irexec.graph import Model`.
+        self._add([f"irexec.{a.name}" for a in node.names] if module == "irexec" else [module], node)
+
+    def _add(self, modules: list[str], node: ast.stmt) -> None:
+        found = [(module, node.lineno) for module in modules]
+        self.all += found
+        if not self._inside:
+            self.at_once += found
+
+
+@cache
+def imports(path: Path) -> Imports:
+    return Imports(path)
+
+
+def wrong_ways(path: Path) -> Iterator[str]:
+    """The imports of a file that go up, or to a room on the same floor."""
+    own = room(path)
+    for module, line in imports(path).all:
+        if not module.startswith("irexec."):
+            continue
+        other = module.split(".")[1]
+        if other == own or other not in FLOOR:
+            continue
+        at_once = (module, line) in imports(path).at_once
+        if FLOOR[other] >= FLOOR[own] and (at_once or (name(path), other) not in REACHES_UP):
+            yield f"{name(path)}:{line} imports {module}"
+
+
+def test_every_room_has_its_floor() -> None:
+    rooms = {room(path) for path in MODULES}
+    assert rooms <= FLOOR.keys()
+    assert {"types", "diagnostics", "ir", "ops", "graph", "validation", "engine", "tools", "cli"} <= rooms
+
+
+def test_imports_go_one_way() -> None:
+    assert [wrong for path in MODULES for wrong in wrong_ways(path)] == []
+
+
+def test_the_core_does_not_need_what_it_is_compared_with() -> None:
+    needed = [
+        f"{name(path)}:{line} imports {module}"
+        for path in MODULES
+        for module, line in imports(path).all
+        if module.split(".")[0] in COMPARED_WITH and not name(path).startswith(MAY_IMPORT_ONNX)
+    ]
+    assert needed == []
+
+
+def test_the_frontend_imports_onnx_only_when_it_reads_a_file() -> None:
+    eager = [
+        f"{name(path)}:{line} imports {module}"
+        for path in MODULES
+        if path.name == "__init__.py" or not name(path).startswith(MAY_IMPORT_ONNX)
+        for module, line in imports(path).at_once
+        if module.split(".")[0] in COMPARED_WITH
+    ]
+    assert eager == []
+
+
+@pytest.mark.parametrize("folder", ["irexec", "tests", "benchmarks", "samples"])
+def test_files_can_be_read_in_one_sitting(folder: str) -> None:
+    lengths = {p: len(p.read_text("utf-8").splitlines()) for p in sorted((ROOT / folder).rglob("*.py"))}
+    assert [f"{path}: {length} lines" for path, length in lengths.items() if length >= LONGEST] == []
+
+
+def test_every_module_says_in_one_line_why_it_is_there() -> None:
+    without = []
+    for path in MODULES:
+        doc = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+        first = (doc or "").splitlines()[0] if doc else ""
+        if len(first) < 10 or not path.read_text("utf-8").startswith('"""'):
+            without.append(name(path))
+    assert without == []
+
+
+def test_tests_stand_in_the_rooms_they_test() -> None:
+    homes = {p.relative_to(ROOT / "tests").parts[0] for p in (ROOT / "tests").rglob("test_*.py")}
+    rooms = {home for home in homes if not home.endswith(".py")}
+    assert rooms <= {r for floor in FLOORS for r in floor} | {"benchmarks", "samples", "docs"}
