@@ -1,0 +1,73 @@
+"""DFT and IDFT: the discrete complex Fourier transform over some axes, and its inverse.
+
+Source: operation pages DFT-7, IDFT-7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.operator import Array, Check, Elements, operator, rounded
+from irexec.ops.signals.fourier import (
+    check_axes,
+    check_pairs,
+    resized,
+    sizes_along,
+    to_complex,
+    to_pairs,
+    transformed_axes,
+)
+from irexec.types import FLOATS, INDICES, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
+T_SIZE: TypeAlias = Annotated[Array, Elements("T_SIZE", INDICES)]
+
+
+@operator("DFT", "opset7", tolerance=rounded(64))
+def dft_7(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
+    """The transform of `data` [..., 2] (real and imaginary parts) over `axes`, cut or padded to `signal_size` first.
+
+    C1: axes are different and in [-(r-1), r-2], r the rank of data. C2: axes is 1D. C3: signal_size has its shape.
+    C4: a signal size is -1 (the axis' own) or positive. C5: data has rank 2 or more and last dimension 2.
+    """
+    return _transform(np.fft.fftn, data, axes, signal_size)
+
+
+@operator("IDFT", "opset7", tolerance=rounded(64))
+def idft_7(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
+    """The inverse of DFT, divided by the number of transformed elements. C1 to C5 as there."""
+    return _transform(np.fft.ifftn, data, axes, signal_size)
+
+
+def _transform(function: Callable[..., Array], data: Array, axes: Array, signal_size: Array | None) -> Array:
+    numbers = to_complex(data)
+    where = transformed_axes([int(a) for a in axes], numbers.ndim)
+    if not where:
+        return to_pairs(numbers, data.dtype)
+    sizes = [-1] * len(where) if signal_size is None else [int(s) for s in signal_size]
+    extents = [numbers.shape[a] if s == -1 else s for a, s in zip(where, sizes, strict=True)]
+    result = function(resized(numbers, where, extents), axes=where)
+    return to_pairs(result.astype(numbers.dtype, copy=False), data.dtype)
+
+
+def _shape(check: Check, data: TensorType, axes: TensorType, signal_size: TensorType | None) -> PartialShape:
+    rank = check_pairs(check, data)
+    where = check_axes(check, axes, signal_size, rank)
+    if rank is None:
+        return PartialShape.dynamic()
+    if signal_size is None:
+        return data.shape
+    if where is None:
+        return PartialShape([*PartialShape.dynamic(rank), data.shape[-1]])
+    dims = list(data.shape)
+    for axis, size in zip(where, sizes_along(signal_size, [dims[a] for a in where]), strict=True):
+        dims[axis] = size
+    return PartialShape(dims)
+
+
+dft_7.shapes(_shape)
+idft_7.shapes(_shape)

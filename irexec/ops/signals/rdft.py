@@ -1,0 +1,94 @@
+"""RDFT and IRDFT: the Fourier transform of real numbers, half of whose result says all, and its inverse.
+
+Source: operation pages RDFT-9, IRDFT-9.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.operator import Array, Check, Elements, operator, rounded
+from irexec.ops.precision import narrow, widen
+from irexec.ops.signals.fourier import (
+    check_axes,
+    check_pairs,
+    resized,
+    sizes_along,
+    to_complex,
+    to_pairs,
+    transformed_axes,
+)
+from irexec.types import FLOATS, INDICES, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
+T_SIZE: TypeAlias = Annotated[Array, Elements("T_SIZE", INDICES)]
+
+
+@operator("RDFT", "opset9", tolerance=rounded(64))
+def rdft_9(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
+    """The transform of real `data` over `axes` as pairs [..., 2]; the last axis keeps its first size // 2 + 1 elements.
+
+    C1: axes are different and in [-r, r-1], r the rank of data. C2: axes is 1D. C3: signal_size has its shape.
+    C4: a signal size is -1 (the axis' own) or positive.
+    """
+    numbers = widen(data)
+    where = transformed_axes([int(a) for a in axes], numbers.ndim)
+    if not where:
+        return to_pairs(numbers.astype(np.result_type(numbers.dtype, np.complex64)), data.dtype)
+    sizes = [-1] * len(where) if signal_size is None else [int(s) for s in signal_size]
+    extents = [numbers.shape[a] if s == -1 else s for a, s in zip(where, sizes, strict=True)]
+    result = np.fft.rfftn(resized(numbers, where, extents), axes=where)
+    return to_pairs(result.astype(np.result_type(numbers.dtype, np.complex64), copy=False), data.dtype)
+
+
+@rdft_9.shapes
+def _(check: Check, data: TensorType, axes: TensorType, signal_size: TensorType | None) -> PartialShape:
+    where = check_axes(check, axes, signal_size, data.rank)
+    if data.rank is None:
+        return PartialShape.dynamic()
+    if where is None:
+        return PartialShape([*PartialShape.dynamic(data.rank), 2])
+    dims = list(data.shape)
+    for axis, size in zip(where, sizes_along(signal_size, [dims[a] for a in where]), strict=True):
+        dims[axis] = size
+    if where:
+        dims[where[-1]] = dims[where[-1]] // 2 + 1
+    return PartialShape([*dims, 2])
+
+
+@operator("IRDFT", "opset9", tolerance=rounded(64))
+def irdft_9(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
+    """The inverse of RDFT: real numbers from pairs [..., 2]; the last axis becomes 2 * (its extent - 1) by default.
+
+    C1 to C4 as in RDFT, with r - 1 in place of r. C5: data has rank 2 or more and last dimension 2.
+    """
+    numbers = to_complex(data)
+    where = transformed_axes([int(a) for a in axes], numbers.ndim)
+    if not where:
+        return narrow(numbers.real, data.dtype)
+    sizes = [-1] * len(where) if signal_size is None else [int(s) for s in signal_size]
+    extents = [numbers.shape[a] if s == -1 else s for a, s in zip(where, sizes, strict=True)]
+    if sizes[-1] == -1:
+        extents[-1] = 2 * (numbers.shape[where[-1]] - 1)
+    result = np.fft.irfftn(numbers, s=extents, axes=where)
+    return narrow(result, data.dtype)
+
+
+@irdft_9.shapes
+def _(check: Check, data: TensorType, axes: TensorType, signal_size: TensorType | None) -> PartialShape:
+    rank = check_pairs(check, data)
+    where = check_axes(check, axes, signal_size, rank)
+    if rank is None:
+        return PartialShape.dynamic()
+    if where is None:
+        return PartialShape.dynamic(rank)
+    dims = list(data.shape)[:-1]
+    own = [dims[a] for a in where]
+    if own:
+        own[-1] = (own[-1] - 1) * Dimension(2)
+    for axis, size in zip(where, sizes_along(signal_size, own), strict=True):
+        dims[axis] = size
+    return PartialShape(dims)

@@ -1,0 +1,180 @@
+"""STFT and ISTFT: the Fourier transform of a signal frame by frame, and the signal back from its frames.
+
+Source: operation pages STFT-15, ISTFT-16.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.precision import narrow, widen
+from irexec.ops.rules import has_rank
+from irexec.ops.signals.fourier import to_complex, to_pairs
+from irexec.types import FLOATS, INDICES, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INDICES)]
+
+
+@operator("STFT", "opset15", tolerance=rounded(64))
+def stft_15(signal: T, window: T, frame_size: T_INT, frame_step: T_INT, /, *, transpose_frames: bool) -> T:
+    """Pairs [..., frames, frame_size // 2 + 1, 2] for `signal` [..., length]; `transpose_frames` swaps the first two.
+
+    Each frame is multiplied by `window`, which is centred in the frame and zero around.
+    C1: signal has rank 1 or 2. C2: window has rank 1 and is no longer than a frame. C3: frame_size is a scalar in
+    [1, the signal's length]. C4: frame_step is a positive scalar.
+    """
+    size, step = _sizes(frame_size, frame_step)
+    length = signal.shape[-1]
+    require("C3", 0 < size <= length, f"frame_size is {size}, the signal has {length}", port="frame_size")
+    frames = sliding_window_view(widen(signal), size, axis=-1)[..., ::step, :]
+    result = np.fft.rfft(frames * _centred(widen(window), size))
+    if transpose_frames:
+        result = result.swapaxes(-1, -2)
+    return to_pairs(result.astype(np.result_type(frames.dtype, np.complex64), copy=False), signal.dtype)
+
+
+@stft_15.shapes
+def _(
+    check: Check,
+    signal: TensorType,
+    window: TensorType,
+    frame_size: TensorType,
+    frame_step: TensorType,
+    *,
+    transpose_frames: bool,
+) -> PartialShape:
+    has_rank(check, "C1", signal, (1, 2), "signal")
+    size, step = _check_frames(check, window, frame_size, frame_step)
+    if signal.rank is None:
+        return PartialShape.dynamic()
+    length = signal.shape[-1]
+    frames = bins = Dimension(-1)
+    if size is not None:
+        fits = length.max is None or size <= length.max
+        check("C3", fits, f"frame_size is {size}, the signal has {length}", port="frame_size", allowed=f"1 to {length}")
+        bins = Dimension(size // 2 + 1)
+        if step is not None and fits:
+            frames = (length - size) // step + 1
+    last = [bins, frames] if transpose_frames else [frames, bins]
+    return PartialShape([*list(signal.shape)[:-1], *last, 2])
+
+
+@operator("ISTFT", "opset16", tolerance=rounded(64))
+def istft_16(
+    data: T,
+    window: T,
+    frame_size: T_INT,
+    frame_step: T_INT,
+    signal_length: T_INT | None = None,
+    /,
+    *,
+    center: bool,
+    normalized: bool,
+) -> T:
+    """The signal [..., signal_length] whose frames are `data` [..., frame_size // 2 + 1, frames, 2].
+
+    Overlapping frames are added and divided by the sum of the squared windows. `center`: half a frame is cut at both
+    ends. C1: data has rank 3 or 4, its last dimension is 2. C2: window has rank 1 and is no longer than a frame.
+    C3: frame_size is a positive scalar and fits data. C4: frame_step is a positive scalar. C5: signal_length is one
+    number.
+    """
+    size, step = _sizes(frame_size, frame_step)
+    bins, count = data.shape[-3], data.shape[-2]
+    require("C3", size // 2 + 1 == bins, f"frame_size {size} makes {size // 2 + 1} bins, data has {bins}", port="data")
+    weights = _centred(widen(window), size)
+    frames = np.fft.irfft(to_complex(data).swapaxes(-1, -2), n=size).astype(weights.dtype, copy=False)
+    if normalized:
+        frames *= np.sqrt(weights.dtype.type(size))
+    full = (count - 1) * step + size
+    signal = np.zeros((*frames.shape[:-2], full), weights.dtype)
+    norm = np.zeros(full, weights.dtype)
+    for frame in range(count):
+        part = slice(frame * step, frame * step + size)
+        signal[..., part] += frames[..., frame, :] * weights
+        norm[part] += weights * weights
+    signal = np.divide(signal, norm, out=signal, where=norm > np.finfo(norm.dtype).tiny)
+    if center:
+        signal = signal[..., size // 2 : full - size // 2 if signal_length is None else None]
+    if signal_length is not None:
+        wanted = int(signal_length.reshape(-1)[0])
+        signal = signal[..., :wanted]
+        missing = wanted - signal.shape[-1]
+        signal = np.pad(signal, [(0, 0)] * (signal.ndim - 1) + [(0, missing)])
+    return narrow(signal, data.dtype)
+
+
+@istft_16.shapes
+def _(
+    check: Check,
+    data: TensorType,
+    window: TensorType,
+    frame_size: TensorType,
+    frame_step: TensorType,
+    signal_length: TensorType | None,
+    *,
+    center: bool,
+    normalized: bool,
+) -> PartialShape:
+    ranked = has_rank(check, "C1", data, (3, 4), "data")
+    size, step = _check_frames(check, window, frame_size, frame_step)
+    if signal_length is not None:
+        one = signal_length.rank in (None, 0) or signal_length.shape.compatible(PartialShape([1]))
+        check("C5", one, f"signal_length has shape {signal_length.shape}, expected one number", port="signal_length")
+    if data.rank is None or not ranked:
+        return PartialShape.dynamic()
+    message = f"the last dimension of data is {data.shape[-1]}, expected 2"
+    check("C1", data.shape[-1].contains(2), message, port="data", found=str(data.shape))
+    if size is not None:
+        message = f"frame_size {size} makes {size // 2 + 1} bins, data has {data.shape[-3]}"
+        check("C3", data.shape[-3].contains(size // 2 + 1), message, port="frame_size")
+    length = Dimension(-1)
+    if signal_length is not None:
+        known = signal_length.ints
+        length = Dimension(known[0]) if known and known[0] >= 0 else length
+    elif step is not None and (size is not None or center):
+        length = (data.shape[-2] - 1) * step + (0 if center else size or 0)
+        if center and size is not None and size % 2:
+            length = length + 1
+    return PartialShape([*list(data.shape)[:-3], length])
+
+
+def _sizes(frame_size: Array, frame_step: Array) -> tuple[int, int]:
+    size, step = int(frame_size.reshape(-1)[0]), int(frame_step.reshape(-1)[0])
+    require("C3", size > 0, f"frame_size is {size}, expected a positive number", port="frame_size")
+    require("C4", step > 0, f"frame_step is {step}, expected a positive number", port="frame_step")
+    return size, step
+
+
+def _centred(window: Array, size: int) -> Array:
+    """The window in the middle of a frame, zeros around it."""
+    length = window.shape[0]
+    require("C2", length <= size, f"the window has {length} elements, a frame {size}", port="window")
+    left = (size - length) // 2
+    return np.pad(window, (left, size - length - left))
+
+
+def _check_frames(
+    check: Check, window: TensorType, frame_size: TensorType, frame_step: TensorType
+) -> tuple[int | None, int | None]:
+    """Report a window, size or step that makes no frames; size and step where they are known and right."""
+    has_rank(check, "C2", window, 1, "window")
+    has_rank(check, "C3", frame_size, 0, "frame_size")
+    has_rank(check, "C4", frame_step, 0, "frame_step")
+    size, step = frame_size.scalar, frame_step.scalar
+    if size is not None and not check(
+        "C3", size > 0, f"frame_size is {size}, expected a positive number", port="frame_size"
+    ):
+        size = None
+    if step is not None and not check(
+        "C4", step > 0, f"frame_step is {step}, expected a positive number", port="frame_step"
+    ):
+        step = None
+    if size is not None and window.rank == 1:
+        shortest = window.shape[0].min
+        check("C2", shortest <= size, f"the window has {shortest} elements, a frame {size}", port="window")
+    return size, step

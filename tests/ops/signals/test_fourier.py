@@ -1,0 +1,172 @@
+"""DFT, IDFT, RDFT, IRDFT, STFT and ISTFT: the pages' shapes, their constraints, OpenVINO live, and round trips."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from support.oracle import infer, openvino, run, tensor
+
+from irexec.ops.operator import ConstraintError
+from irexec.ops.signals.dft import dft_7, idft_7
+from irexec.ops.signals.rdft import irdft_9, rdft_9
+from irexec.ops.signals.stft import istft_16, stft_15
+from irexec.types import F32, I64
+
+RNG = np.random.default_rng(5)
+
+
+def _i64(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "sizes", "expected"),
+    [
+        ("1,320,320,2", [1, 2], None, "[1,320,320,2]"),
+        ("320,320,2", [0, 1], None, "[320,320,2]"),
+        ("1,320,320,2", [1, 2], [512, 100], "[1,512,100,2]"),
+        ("16,768,580,320,2", [3, 0, -2], [256, -1, 1024], "[16,768,1024,256,2]"),
+        ("?,8,2", [-1], [-1], "[?,8,2]"),
+    ],
+)
+def test_shapes_of_the_dft_page(shape: str, axes: list[int], sizes: list[int] | None, expected: str) -> None:
+    size = None if sizes is None else tensor(I64, str(len(sizes)), sizes)
+    types, breaches = infer(dft_7, [tensor(F32, shape), tensor(I64, str(len(axes)), axes), size])
+    assert not breaches
+    assert str(types[0].shape) == expected
+
+
+@pytest.mark.parametrize(
+    ("op", "shape", "axes", "sizes", "expected"),
+    [
+        (rdft_9, "1,320,320", [1, 2], None, "[1,320,161,2]"),
+        (rdft_9, "16,768,580,320", [3, 0, 2], [256, -1, 100], "[16,768,51,256,2]"),
+        (irdft_9, "1,161,161,2", [1, 2], None, "[1,161,320]"),
+        (irdft_9, "161,161,2", [0, 1], [512, 100], "[512,100]"),
+        (irdft_9, "...", [0], None, "[...]"),
+    ],
+)
+def test_shapes_of_the_rdft_pages(
+    op: object, shape: str, axes: list[int], sizes: list[int] | None, expected: str
+) -> None:
+    size = None if sizes is None else tensor(I64, str(len(sizes)), sizes)
+    types, breaches = infer(op, [tensor(F32, shape), tensor(I64, str(len(axes)), axes), size])
+    assert not breaches
+    assert str(types[0].shape) == expected
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize(("axes", "sizes"), [([0], None), ([1, 0], None), ([-1], [7]), ([0, 1], [2, -1]), ([], None)])
+def test_forward_and_back_is_the_data(dtype: type, axes: list[int], sizes: list[int] | None) -> None:
+    data = RNG.normal(size=(4, 5, 2)).astype(dtype)
+    inputs = [_i64(*axes), *([] if sizes is None else [_i64(*sizes)])]
+    there = run(dft_7, data, *inputs)[0]
+    back = run(idft_7, there, _i64(*axes))[0]
+    extents = dict(zip([a % 2 for a in axes], sizes or [], strict=False))
+    expected = np.asarray(data, np.float64)
+    for axis, size in extents.items():
+        if size > 0:
+            expected = np.take(expected, range(min(size, expected.shape[axis])), axis)
+            pads = [(0, size - expected.shape[axis]) if a == axis else (0, 0) for a in range(3)]
+            expected = np.pad(expected, pads)
+    tolerance = {np.float32: 1e-5, np.float64: 1e-12}.get(dtype, 0.05)
+    np.testing.assert_allclose(np.asarray(back, np.float64), expected, atol=tolerance)
+
+
+@pytest.mark.parametrize(("axes", "sizes"), [([0, 1], []), ([1], []), ([2, 0], []), ([1], [9]), ([0, 2], [3, 4])])
+def test_dft_agrees_with_openvino(axes: list[int], sizes: list[int]) -> None:
+    data = RNG.normal(size=(3, 4, 5, 2)).astype(np.float32)
+    inputs = [data, _i64(*axes), *([_i64(*sizes)] if sizes else [])]
+    for op in (dft_7, idft_7):
+        np.testing.assert_allclose(run(op, *inputs)[0], openvino(op, *inputs)[0], atol=1e-4)
+
+
+def _by_openvino(name: str, data: np.ndarray, axes: list[int]) -> np.ndarray:
+    """With axes that are no constants the plugin crashes: here they are."""
+    import openvino as ov
+    from openvino import opset9
+
+    parameter = opset9.parameter(list(data.shape), np.float32)
+    node = getattr(opset9, name)(parameter, opset9.constant(_i64(*axes)))
+    return ov.compile_model(ov.Model([node], [parameter]), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})([data])[0]
+
+
+@pytest.mark.parametrize("axes", [[0, 1], [1], [2, 0], [-1]])
+def test_rdft_agrees_with_openvino(axes: list[int]) -> None:
+    real = RNG.normal(size=(3, 4, 6)).astype(np.float32)
+    np.testing.assert_allclose(run(rdft_9, real, _i64(*axes))[0], _by_openvino("rdft", real, axes), atol=1e-4)
+    pairs = RNG.normal(size=(3, 4, 6, 2)).astype(np.float32)
+    np.testing.assert_allclose(run(irdft_9, pairs, _i64(*axes))[0], _by_openvino("irdft", pairs, axes), atol=1e-4)
+
+
+def test_rdft_is_half_of_dft() -> None:
+    real = RNG.normal(size=(3, 8)).astype(np.float32)
+    pairs = np.stack([real, np.zeros_like(real)], -1)
+    whole = run(dft_7, pairs, _i64(0, 1), _i64(5, 6))[0]
+    np.testing.assert_allclose(run(rdft_9, real, _i64(0, 1), _i64(5, 6))[0], whole[:, :4], atol=1e-4)
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("shape", [(56,), (3, 56)])
+def test_stft_of_the_page_agrees_with_openvino(shape: tuple[int, ...], transpose: bool) -> None:
+    inputs = [RNG.normal(size=shape).astype(np.float32), RNG.random(7).astype(np.float32)]
+    scalars = [np.array(11, np.int64), np.array(3, np.int64)]
+    found = run(stft_15, *inputs, *scalars, transpose_frames=transpose)[0]
+    assert found.shape == (*shape[:-1], *((6, 16) if transpose else (16, 6)), 2)
+    np.testing.assert_allclose(found, openvino(stft_15, *inputs, *scalars, transpose_frames=transpose)[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize(("center", "length"), [(False, None), (True, None), (False, 64), (True, 40)])
+def test_istft_agrees_with_openvino(center: bool, normalized: bool, length: int | None) -> None:
+    data = RNG.normal(size=(2, 6, 16, 2)).astype(np.float32)
+    window = (0.5 + RNG.random(7)).astype(np.float32)
+    inputs = [data, window, np.array(11, np.int64), np.array(3, np.int64)]
+    if length is not None:
+        inputs.append(np.array(length, np.int64))
+    found = run(istft_16, *inputs, center=center, normalized=normalized)[0]
+    expected = openvino(istft_16, *inputs, center=center, normalized=normalized)[0]
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+def test_istft_gives_the_signal_back() -> None:
+    signal = RNG.normal(size=(50,)).astype(np.float32)
+    window = np.hanning(12).astype(np.float32)[1:-1]
+    size, step = np.array(10, np.int64), np.array(2, np.int64)
+    frames = run(stft_15, signal, window, size, step, transpose_frames=True)[0]
+    back = run(istft_16, frames, window, size, step, center=False, normalized=False)[0]
+    np.testing.assert_allclose(back, signal, atol=1e-4)
+
+
+@pytest.mark.parametrize("axes", [[3], [-4], [0, 0], [1, -2]])
+def test_c1_axes_are_different_and_inside(axes: list[int]) -> None:
+    data = tensor(F32, "4,5,6,2")
+    _, breaches = infer(dft_7, [data, tensor(I64, str(len(axes)), axes), None])
+    assert [b.constraint for b in breaches] == ["C1"]
+    with pytest.raises(ConstraintError):
+        dft_7(np.zeros((4, 5, 6, 2), np.float32), _i64(*axes))
+
+
+def test_c3_c4_signal_size() -> None:
+    data, axes = tensor(F32, "4,5,2"), tensor(I64, "2", [0, 1])
+    assert [b.constraint for b in infer(dft_7, [data, axes, tensor(I64, "1", [4])])[1]] == ["C3"]
+    assert [b.constraint for b in infer(dft_7, [data, axes, tensor(I64, "2", [0, -2])])[1]] == ["C4"]
+
+
+def test_c5_pairs() -> None:
+    axes = tensor(I64, "1", [0])
+    assert [b.constraint for b in infer(dft_7, [tensor(F32, "4,5,3"), axes, None])[1]] == ["C5"]
+    assert [b.constraint for b in infer(irdft_9, [tensor(F32, "4"), axes, None])[1]] == ["C5"]
+
+
+def test_stft_constraints() -> None:
+    def found(signal: str, window: str, size: int, step: int) -> list[str | None]:
+        types = [tensor(F32, signal), tensor(F32, window), tensor(I64, "", size), tensor(I64, "", step)]
+        return [b.constraint for b in infer(stft_15, types, transpose_frames=False)[1]]
+
+    assert found("3,4,5", "2", 2, 1) == ["C1"]
+    assert found("16", "9", 8, 1) == ["C2"]
+    assert found("16", "4", 17, 1) == ["C3"]
+    assert found("16", "4", 8, 0) == ["C4"]
+    assert found("16", "4", 8, 4) == []
