@@ -75,3 +75,9 @@ def _(
     message = f"data has {d[1]} channels, the kernel {k[1]}"
     check("C4", d[1].compatible(k[1]), message, port="kernel", found=str(k[1]), allowed=str(d[1]))
     return PartialShape([d[0], k[0], *output_dims(check, "C5", d.dims[2:], k.dims[2:], *lists, auto_pad)])
+
+
+@binary_convolution_1.draw("data", "kernel")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array | None:
+    """Zeros and ones."""
+    return rng.integers(0, 2, types[port].shape.to_shape()).astype(types[port].element_type.dtype)

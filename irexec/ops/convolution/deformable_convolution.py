@@ -218,3 +218,9 @@ def _(check: Check, data: TensorType, offsets: TensorType, kernel: TensorType, *
     rule = deformable_convolution_8.rule
     assert rule is not None
     return rule(check, data, offsets, kernel, None, **attributes)  # type: ignore[no-any-return]
+
+
+@deformable_convolution_8.draw("mask")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array | None:
+    """Factors from 0 to 1."""
+    return rng.uniform(0, 1, types[port].shape.to_shape()).astype(types[port].element_type.dtype)

@@ -136,3 +136,10 @@ def _(
     assert rule is not None
     shape: PartialShape = rule(check, data, gamma, beta, mean, variance, epsilon=epsilon)
     return shape
+
+
+@batch_norm_inference_1.draw("variance")
+@batch_norm_inference_5.draw("variance")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array | None:
+    """A variance is not negative."""
+    return rng.uniform(0.5, 2, types[port].shape.to_shape()).astype(types[port].element_type.dtype)
