@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 import warnings
+import weakref
 from collections.abc import Iterator
 
 import numpy as np
@@ -84,3 +87,56 @@ def test_split_covers_all(extent: int, parts: int, multiple: int) -> None:
 def test_a_number_of_threads_is_positive() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         parallel.set_num_threads(0)
+
+
+def test_the_first_failure_ends_the_work() -> None:
+    done: list[int] = []
+
+    def fail(index: int) -> None:
+        done.append(index)
+        raise KeyError(index)
+
+    with pytest.raises(KeyError):
+        parallel.parallel_for(1000, fail)
+    assert len(done) <= 3
+
+
+def test_workers_keep_nothing_alive() -> None:
+    class Mark:
+        pass
+
+    mark = Mark()
+    gone = weakref.ref(mark)
+    parallel.parallel_for(3, lambda i, m=mark: None)  # type: ignore[misc]
+    del mark
+    for _ in range(200):
+        if gone() is None:
+            break
+        time.sleep(0.005)
+    assert gone() is None
+
+
+def test_callers_on_several_threads_share_the_workers() -> None:
+    results: list[list[int]] = [[] for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda r=r: [parallel.parallel_for(20, r.append) for _ in range(20)])  # type: ignore[misc]
+        for r in results
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(sorted(r) == sorted(list(range(20)) * 20) for r in results)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_has_workers_of_its_own() -> None:
+    parallel.parallel_for(3, lambda i: None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        done: list[int] = []
+        parallel.parallel_for(10, done.append)
+        os._exit(0 if len(done) == 10 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
