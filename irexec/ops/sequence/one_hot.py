@@ -42,8 +42,10 @@ def one_hot_16(
     require("C2", count >= 1, f"depth is {count}, expected 1 or more", port="depth")
     at = axis_of("C1", axis, indices.ndim + 1)
     result = np.full((*indices.shape[:at], count, *indices.shape[at:]), off_value.reshape(()), on_value.dtype)
-    hot = (indices < count) & (indices >= (-count if negative_indices_mode == "normalize" else 0))
-    np.moveaxis(result, at, -1)[(*np.nonzero(hot), indices[hot].astype(np.intp))] = on_value.reshape(())
+    hot = np.asarray((indices < count) & (indices >= (-count if negative_indices_mode == "normalize" else 0)))
+    # A leading axis more, so that a scalar index is an array of one.
+    rows = np.moveaxis(result, at, -1)[None]
+    rows[(*np.nonzero(hot[None]), indices[hot].astype(np.intp))] = on_value.reshape(())
     return result
 
 

@@ -56,6 +56,7 @@ def test_every_element_type(kind: str) -> None:
 
 @pytest.mark.parametrize("version", [1, 7, 8])
 def test_agrees_with_openvino(version: int) -> None:
+    """With its core: some of these shapes bring the CPU plugin down."""
     rng, op = np.random.default_rng(version), the("Gather", version)
     for _ in range(12):
         shape = rng.integers(1, 5, rng.integers(1, 5))
@@ -68,7 +69,7 @@ def test_agrees_with_openvino(version: int) -> None:
         attributes = {} if version == 1 else {"batch_dims": batch}
         arrays = (table, indices, scalar(axis - rng.integers(2) * len(shape)))
         np.testing.assert_array_equal(
-            run(op, *arrays, **attributes)[0], openvino(op, *arrays, fixed=[2], **attributes)[0]
+            run(op, *arrays, **attributes)[0], openvino(op, *arrays, constants=True, **attributes)[0]
         )
 
 

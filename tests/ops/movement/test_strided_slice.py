@@ -91,7 +91,13 @@ def test_precedence_of_the_masks() -> None:
     assert cut(table, [0] * 3, [1] * 3, new_axis_mask=[1, 0, 0], shrink_axis_mask=[1, 0, 0]).tolist() == [[[0]]]
 
 
+def test_begin_mask_makes_a_dropped_axis_start_at_its_first_element() -> None:
+    """By the page begin is 0 then, as in OpenVINO's CPU plugin; its core takes begin all the same."""
+    assert cut(np.arange(5), [3], [4], begin_mask=[1], shrink_axis_mask=[1]).tolist() == 0
+
+
 def test_agrees_with_openvino() -> None:
+    """With its core: the CPU plugin reads beyond its memory for some of these masks."""
     rng = np.random.default_rng(2)
     for _ in range(20):
         shape = rng.integers(1, 6, rng.integers(1, 5))
@@ -102,11 +108,15 @@ def test_agrees_with_openvino() -> None:
         begin = rng.integers(-shape[:count].min(), shape[:count].min(), count)
         if masks["ellipsis_mask"].any():
             masks["shrink_axis_mask"] *= 0
+        # Positions marked twice are where OpenVINO's core and its plugin differ from each other.
+        for name in ("new_axis_mask", "shrink_axis_mask"):
+            masks[name] = masks[name] * ~masks["ellipsis_mask"]
+        masks["begin_mask"] = masks["begin_mask"] * (masks["shrink_axis_mask"] == 0)
         end, stride = rng.integers(-7, 8, count), rng.choice([-2, -1, 1, 2], count)
         stride[masks["shrink_axis_mask"] == 1] = 1
         attributes = {name: text([int(v) for v in mask]) for name, mask in masks.items()}
         arrays = (data(rng, "f32", *shape), begin, end, stride)
-        ours, theirs = run(op, *arrays, **attributes)[0], openvino(op, *arrays, fixed=[1, 2, 3], **attributes)[0]
+        ours, theirs = run(op, *arrays, **attributes)[0], openvino(op, *arrays, constants=True, **attributes)[0]
         np.testing.assert_array_equal(ours, theirs, err_msg=f"{shape} {arrays[1:]} {attributes}")
 
 

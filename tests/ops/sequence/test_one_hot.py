@@ -46,6 +46,11 @@ def test_both_spellings_of_the_mode() -> None:
         assert run(one_hot_16, ints(-1), scalar(1), ON, OFF, axis=0, negative_indices_mode=mode)[0].tolist() == [[2]]
 
 
+def test_a_scalar_index() -> None:
+    assert run(one_hot_1, scalar(1), scalar(3), ON, OFF, axis=0)[0].tolist() == [2, 1, 2]
+    assert run(one_hot_1, scalar(7), scalar(3), ON, OFF, axis=-1)[0].tolist() == [2, 2, 2]
+
+
 def test_constraints() -> None:
     refuses(one_hot_1, "C1", ints(0), scalar(3), ON, OFF, axis=2)
     refuses(one_hot_1, "C2", ints(0), scalar(0), ON, OFF, axis=0)
