@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Any, Union, overload
 
 DimLike = Union["Dimension", int]
@@ -89,22 +90,15 @@ class Dimension:
     def broadcast(self, other: DimLike) -> Dimension | None:
         """The extent of a NumPy broadcast of both; None when they cannot broadcast."""
         other = Dimension.of(other)
-        if self.is_static and self.min == 1:
-            return other
-        if other.is_static and other.min == 1:
+        if self.min == self.max == other.min == other.max:
             return self
-        # An extent that cannot be 1 decides; the other is then 1 or the same.
-        if self.min > 1 and other.min > 1:
-            return self.merge(other)
-        if self.min > 1:
-            return self if other.contains(1) or self.compatible(other) else None
-        if other.min > 1:
-            return other if self.contains(1) or self.compatible(other) else None
-        if not self.compatible(other) and not (self.contains(1) or other.contains(1)):
-            return None
-        if self == other:
-            return self
-        return self.union(other)
+        # A 1 gives way to the other extent; any other two must be equal.
+        results = [other] if self.contains(1) else []
+        if other.contains(1):
+            results.append(self)
+        if (merged := self.merge(other)) is not None:
+            results.append(merged)
+        return reduce(Dimension.union, results) if results else None
 
     def _combine(self, low: int, high: int | None) -> Dimension:
         return Dimension(max(0, low), None if high is None else max(0, high))
@@ -149,7 +143,9 @@ class Dimension:
         return NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self.min) if self.min == self.max else hash((self.min, self.max))
+        if self.min == self.max:
+            return hash(self.min)
+        return hash(-1) if self.max is None and self.min == 0 else hash((self.min, self.max))
 
     def __int__(self) -> int:
         return self.value
