@@ -70,6 +70,8 @@ def _types(opset: str, registered: int) -> dict[str, str]:
     """Python name → type, of all operators that the opset has."""
     number = opset.removeprefix("opset")
     own = [type for type, version in REGISTRY if version == opset]
+    if opset in contents.ONNX_OPSETS:
+        own += [type for type, version in REGISTRY if version in contents.ONNX_OPSETS and contents.find(type, opset)]
     if number != opset:
         own += [type for type in contents.CONTENTS if contents.introduced(type, int(number)) is not None]
     return {python_name(type): type for type in own}

@@ -7,7 +7,6 @@ operator of that type introduced at or before N.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Iterator
 
 from irexec.ops.operator import REGISTRY, Operator
@@ -15,6 +14,9 @@ from irexec.ops.operator import REGISTRY, Operator
 NEWEST = 17
 OPSETS = {f"opset{number}": number for number in range(1, NEWEST + 1)}
 """Version text → opset number; no other spelling names an opset."""
+
+ONNX_OPSETS = {f"onnx{number}": number for number in range(1, 29)}
+"""The same for ONNX's opsets, of which irexec has what IR cannot say; they are cumulative, too."""
 
 # type as a file writes it → (module below irexec.ops, opsets that introduced a version)
 CONTENTS: dict[str, tuple[str, tuple[int, ...]]] = {
@@ -309,8 +311,10 @@ def _find_foreign(type: str, version: str) -> Operator | None:
     """Operators of other origin: ONNX's, or those of the experimental and extension namespaces."""
     if version in ("experimental", "extension") and type in _EXPERIMENTAL:
         return load(type, introduced(type, 6) or 6)
-    if version.startswith("onnx") and importlib.util.find_spec("irexec.ops.onnx") is not None:
+    if version in ONNX_OPSETS:
         importlib.import_module("irexec.ops.onnx")
+        since = [n for name, n in ONNX_OPSETS.items() if n <= ONNX_OPSETS[version] and (type, name) in REGISTRY]
+        version = f"onnx{max(since)}" if since else version
     return REGISTRY.get((type, version))
 
 

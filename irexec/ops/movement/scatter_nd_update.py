@@ -16,6 +16,7 @@ from irexec.ops.movement.scattering import (
     check_updates,
     copied,
     delivered,
+    draw_tuples,
     enforce,
     flat_rows,
     open_rows,
@@ -139,16 +140,7 @@ def _with_last_axis(data: TensorType, indices: TensorType, updates: TensorType) 
 @scatter_nd_update_15.draw("indices")
 @scatter_nd_update_4.draw("indices")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
-    """Index tuples in range, no two alike as long as there are enough places."""
-    data, shape, dtype = types["data"], types["indices"].shape.to_shape(), types["indices"].element_type.dtype
-    if not shape or shape[-1] > (data.rank or 0):
-        return None
-    dims, count = data.shape.to_shape()[: shape[-1]], math.prod(shape[:-1])
-    slots = math.prod(dims)
-    if slots == 0 or not dims:
-        return np.zeros(shape, dtype)
-    rows = rng.choice(slots, count, replace=count > slots)
-    return np.stack(np.unravel_index(rows, dims), -1).reshape(shape).astype(dtype)
+    return draw_tuples(rng, types["data"], types["indices"])
 
 
 @scatter_nd_update_15.open

@@ -146,3 +146,16 @@ def open_rows(rows: Array, updates: Array, note: str) -> Open | None:
         return None
     count = f"{len(candidates)} place{'s' if len(candidates) > 1 else ''}"
     return Open(note.format(count=count), updates.shape[1], candidates)
+
+
+def draw_tuples(rng: np.random.Generator, data: TensorType, indices: TensorType) -> Array | None:
+    """Random index tuples into data, in range, no two alike as long as there are enough places."""
+    shape, dtype = indices.shape.to_shape(), indices.element_type.dtype
+    if not shape or shape[-1] > (data.rank or 0):
+        return None
+    dims, count = data.shape.to_shape()[: shape[-1]], math.prod(shape[:-1])
+    slots = math.prod(dims)
+    if slots == 0 or not dims:
+        return np.zeros(shape, dtype)
+    rows = rng.choice(slots, count, replace=count > slots)
+    return np.stack(np.unravel_index(rows, dims), -1).reshape(shape).astype(dtype)

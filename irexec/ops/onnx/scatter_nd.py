@@ -1,0 +1,185 @@
+"""ScatterND of ONNX: a copy of a tensor with updates at places that index tuples name.
+
+Source: ONNX operator page ScatterND, versions 11, 13, 16 and 18; where the page is silent, ONNX's reference
+implementation (NaN, complex numbers, booleans) and ONNX Runtime (sums of strings).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.movement.combining import scatter
+from irexec.ops.movement.scattering import (
+    check_indices,
+    check_updates,
+    copied,
+    delivered,
+    draw_tuples,
+    enforce,
+    flat_rows,
+    open_rows,
+)
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, Open, operator, rounded
+from irexec.ops.precision import is_float
+from irexec.types import BF16, BOOLEAN, C64, C128, F16, F32, F64, I64, INTEGERS, STRING, PartialShape, TensorType
+
+_T11 = INTEGERS | {BOOLEAN, C128, C64, F64, F32, F16, STRING}
+T11: TypeAlias = Annotated[Array, Elements("T", _T11)]
+T: TypeAlias = Annotated[Array, Elements("T", _T11 | {BF16})]
+T_IND: TypeAlias = Annotated[Array, Elements(None, {I64})]
+Reduction16: TypeAlias = Literal["none", "add", "mul"]
+Reduction: TypeAlias = Literal["none", "add", "mul", "max", "min"]
+
+_OF_STRINGS = ("none", "add")
+# The engine's words for the reductions, and NumPy's functions for complex numbers, which the engine does not know.
+_ENGINE = {"none": "none", "add": "sum", "mul": "prod", "max": "max", "min": "min"}
+_UFUNCS: dict[str, np.ufunc] = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+@operator("ScatterND", "onnx18", inplace="data", values="kernel", tolerance=rounded(4))
+def scatter_nd_18(
+    data: T, indices: T_IND, updates: T, /, *, reduction: Reduction = "none", out: Array | None = None
+) -> T:
+    """A copy of `data` with `updates` combined into the places that `indices` names.
+
+    data: [s_0, .., s_r-1]; indices: [.., k], each entry naming an element (k = r) or a slice (k < r) of data;
+    updates: indices.shape[:-1] + data.shape[k:]. Raises ConstraintError for
+
+    C1  data of rank 0
+    C2  indices of rank 0
+    C3  k greater than r
+    C4  updates of another shape, be it of as many elements
+    C5  an index outside of [-s_j, s_j - 1]; negative ones count from the end, as in the page's equation
+    C6  strings multiplied or compared: their only reduction is add
+
+    The page leaves the order open and forbids duplicate entries under none: the last one in row-major order wins.
+    Integers wrap; f16 and bf16 are combined in f32 and rounded once; the maximum or minimum of NaN and anything is NaN.
+    Complex numbers are ordered by their real parts, then their imaginary ones. The sum of strings joins them.
+    """
+    return _scatter(data, indices, updates, reduction, out)
+
+
+@operator("ScatterND", "onnx16", inplace="data", values="kernel", tolerance=rounded(4))
+def scatter_nd_16(
+    data: T, indices: T_IND, updates: T, /, *, reduction: Reduction16 = "none", out: Array | None = None
+) -> T:
+    """As version 18, without the reductions max and min. Constraints C1 to C6 likewise."""
+    return _scatter(data, indices, updates, reduction, out)
+
+
+@operator("ScatterND", "onnx13", inplace="data", values="kernel")
+def scatter_nd_13(data: T, indices: T_IND, updates: T, /, *, out: Array | None = None) -> T:
+    """As version 16, without a reduction. Constraints C1 to C5 likewise."""
+    return _scatter(data, indices, updates, "none", out)
+
+
+@operator("ScatterND", "onnx11", inplace="data", values="kernel")
+def scatter_nd_11(data: T11, indices: T_IND, updates: T11, /, *, out: Array | None = None) -> T11:
+    """As version 13, without bf16. Constraints C1 to C5 likewise."""
+    return _scatter(data, indices, updates, "none", out)
+
+
+def _scatter(data: Array, indices: Array, updates: Array, reduction: str, out: Array | None) -> Array:
+    k = indices.shape[-1] if indices.ndim else 0
+    if not (data.ndim and indices.ndim and k <= data.ndim and updates.shape == indices.shape[:-1] + data.shape[k:]):
+        _check_shapes(enforce, *map(TensorType.of, (data, indices, updates)))
+    if reduction not in _OF_STRINGS and data.dtype.kind == "T":
+        raise ConstraintError("C6", f"strings have no reduction {reduction!r}", port="data")
+    rows = flat_rows("C5", indices, data.shape[:k], negative=True)
+    block = math.prod(data.shape[k:])
+    result = copied(data, out)
+    target = result.reshape(math.prod(data.shape[:k]), block)
+    _combine(target, rows, updates.reshape(rows.size, block), reduction)
+    return delivered(result, out)
+
+
+def _combine(target: Array, rows: Array, updates: Array, reduction: str) -> None:
+    """Combine updates[i] into target[rows[i]] for each i in turn, in place. target: [slots, block]."""
+    if reduction != "none" and target.dtype.kind == "T":
+        _join(target, rows, updates)
+    elif reduction != "none" and target.dtype.kind == "c":
+        with np.errstate(all="ignore"):
+            _UFUNCS[reduction].at(target, rows, updates)
+    else:
+        scatter(target, rows, updates, _ENGINE[reduction])
+        if reduction in ("max", "min") and is_float(target.dtype):
+            # The engine passes over NaN among the updates.
+            entry, column = np.nonzero(np.isnan(updates))
+            target[rows[entry], column] = np.nan
+
+
+def _join(target: Array, rows: Array, updates: Array) -> None:
+    """NumPy's ufunc.at knows no strings: each round takes the first update that is left for every row."""
+    left = np.arange(rows.size)
+    while left.size:
+        places, first = np.unique(rows[left], return_index=True)
+        target[places] = target[places] + updates[left[first]]
+        left = np.delete(left, first)
+
+
+@scatter_nd_18.shapes
+@scatter_nd_16.shapes
+def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType, *, reduction: str) -> PartialShape:
+    if reduction not in _OF_STRINGS and data.element_type is STRING:
+        message = f"strings have no reduction {reduction!r}"
+        check("C6", False, message, attribute="reduction", found=reduction, allowed=", ".join(_OF_STRINGS))
+    return _data_shape(check, data, indices, updates)
+
+
+@scatter_nd_13.shapes
+@scatter_nd_11.shapes
+def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType) -> PartialShape:
+    return _data_shape(check, data, indices, updates)
+
+
+def _data_shape(check: Check, data: TensorType, indices: TensorType, updates: TensorType) -> PartialShape:
+    if (k := _check_shapes(check, data, indices, updates)) is not None:
+        check_indices(check, "C5", indices, data.shape[:k], negative=True)
+    return data.shape
+
+
+def _check_shapes(check: Check, data: TensorType, indices: TensorType, updates: TensorType) -> int | None:
+    """C1 to C4: k if it is known and none is broken."""
+    fits = check("C1", data.rank != 0, "data is a scalar: there is no dimension to index", port="data")
+    fits &= check("C2", indices.rank != 0, "indices is a scalar: index entries lie along its last axis", port="indices")
+    if not fits or data.rank is None or indices.rank is None or indices.shape[-1].is_dynamic:
+        return None
+    k = indices.shape[-1].value
+    message = f"indices.shape[-1] is {k} but data has rank {data.rank}"
+    found, allowed = str(indices.shape), f"a last dimension of at most {data.rank}"
+    if not check("C3", k <= data.rank, message, port="indices", found=found, allowed=allowed):
+        return None
+    expected = indices.shape[:-1] + data.shape[k:]
+    why = f"indices.shape[:-1] + data.shape[{k}:]"
+    return k if check_updates(check, "C4", updates.shape, expected, why) else None
+
+
+@scatter_nd_18.draw("indices")
+@scatter_nd_16.draw("indices")
+@scatter_nd_13.draw("indices")
+@scatter_nd_11.draw("indices")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+    return draw_tuples(rng, types["data"], types["indices"])
+
+
+@scatter_nd_18.open
+@scatter_nd_16.open
+def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Open | None:
+    return _open(data, indices, updates) if reduction == "none" else None
+
+
+@scatter_nd_13.open
+@scatter_nd_11.open
+def _(data: Array, indices: Array, updates: Array) -> Open | None:
+    return _open(data, indices, updates)
+
+
+def _open(data: Array, indices: Array, updates: Array) -> Open | None:
+    """Places that several different updates name under none: the page says that there should be none."""
+    k = indices.shape[-1]
+    rows = flat_rows("C5", indices, data.shape[:k], negative=True)
+    note = "indices name {count} more than once, which the page does not support: the last update wins here"
+    return open_rows(rows, updates.reshape(rows.size, math.prod(data.shape[k:])), note)
