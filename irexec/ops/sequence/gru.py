@@ -28,6 +28,7 @@ from irexec.ops.sequence.recurrent import (
     run_sequence,
     sequence_extents,
     state_shapes,
+    transposed,
 )
 from irexec.types import PartialShape, TensorType
 
@@ -38,26 +39,26 @@ def gru_step(r: Array, b: Array, batch: int, functions: list[InPlace], clip: flo
     """The step of one direction; it works in buffers of its own and on the state [h] in place."""
     f, g = functions
     size = r.shape[1]
-    update_reset = np.empty((batch, 2 * size), r.dtype)
-    update, reset = update_reset[:, :size], update_reset[:, size:]
-    candidate, mixed = np.empty((batch, size), r.dtype), np.empty((batch, size), r.dtype)
-    gates_t, candidate_t = r[: 2 * size].T, r[2 * size :].T
-    recurrent_bias = b[3 * size :]
+    update_reset = np.empty((2 * size, batch), r.dtype)
+    update, reset = update_reset[:size], update_reset[size:]
+    candidate, mixed = np.empty((size, batch), r.dtype), np.empty((size, batch), r.dtype)
+    r_gates, r_candidate = r[: 2 * size], r[2 * size :]
+    recurrent_bias = b[3 * size :, None]
 
     def step(projected: Array, states: list[Array]) -> None:
         (hidden,) = states
-        np.matmul(hidden, gates_t, out=update_reset)
-        np.add(update_reset, projected[:, : 2 * size], out=update_reset)
+        np.matmul(r_gates, hidden, out=update_reset)
+        np.add(update_reset, projected[: 2 * size], out=update_reset)
         clipped(update_reset, clip)
         f(update_reset)
         if linear_before_reset:
-            np.matmul(hidden, candidate_t, out=candidate)
+            np.matmul(r_candidate, hidden, out=candidate)
             np.add(candidate, recurrent_bias, out=candidate)
             np.multiply(candidate, reset, out=candidate)
         else:
             np.multiply(hidden, reset, out=mixed)
-            np.matmul(mixed, candidate_t, out=candidate)
-        np.add(candidate, projected[:, 2 * size :], out=candidate)
+            np.matmul(r_candidate, mixed, out=candidate)
+        np.add(candidate, projected[2 * size :], out=candidate)
         clipped(candidate, clip)
         g(candidate)
         np.subtract(1, update, out=mixed)
@@ -94,13 +95,13 @@ def gru_cell_3(
     """
     size = r.shape[1]
     bias = np.zeros(4 * size, widen(x).dtype) if b is None else widen(b)
-    hidden = widen(initial_hidden_state).copy()
-    projected = np.matmul(widen(x), widen(w).T)
-    projected += bias[: 3 * size]
+    hidden = transposed(widen(initial_hidden_state))
+    projected = np.matmul(widen(w), widen(x).T)
+    projected += bias[: 3 * size, None]
     functions = activations_of(activations, DEFAULTS)
     with np.errstate(over="ignore"):
         gru_step(widen(r), bias, len(x), functions, clip, linear_before_reset)(projected, [hidden])
-    return narrow(hidden, x.dtype)
+    return narrow(transposed(hidden), x.dtype)
 
 
 @gru_cell_3.shapes

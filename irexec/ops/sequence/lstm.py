@@ -29,6 +29,7 @@ from irexec.ops.sequence.recurrent import (
     run_sequence,
     sequence_extents,
     state_shapes,
+    transposed,
 )
 from irexec.types import PartialShape, TensorType
 
@@ -40,14 +41,13 @@ def lstm_step(r: Array, batch: int, functions: list[InPlace], clip: float) -> St
     """The step of one direction; it works in a buffer of its own and on the states [h, c] in place."""
     f, g, h = functions
     size = r.shape[1]
-    gates = np.empty((batch, 4 * size), r.dtype)
-    forget_input, forget, input_ = gates[:, : 2 * size], gates[:, :size], gates[:, size : 2 * size]
-    candidate, output = gates[:, 2 * size : 3 * size], gates[:, 3 * size :]
-    transposed = r.T
+    gates = np.empty((4 * size, batch), r.dtype)
+    forget_input, forget, input_ = gates[: 2 * size], gates[:size], gates[size : 2 * size]
+    candidate, output = gates[2 * size : 3 * size], gates[3 * size :]
 
     def step(projected: Array, states: list[Array]) -> None:
         hidden, cell = states
-        np.matmul(hidden, transposed, out=gates)
+        np.matmul(r, hidden, out=gates)
         np.add(gates, projected, out=gates)
         clipped(gates, clip)
         f(forget_input)
@@ -87,14 +87,14 @@ def lstm_cell_4(
     [batch_size, hidden_size]. C6: W is [4 * hidden_size, input_size]. C7: R is [4 * hidden_size, hidden_size].
     C8: B is [4 * hidden_size].
     """
-    hidden = widen(initial_hidden_state).copy()
-    cell = widen(initial_cell_state).copy()
-    projected = np.matmul(widen(x), widen(w).T)
+    hidden = transposed(widen(initial_hidden_state))
+    cell = transposed(widen(initial_cell_state))
+    projected = np.matmul(widen(w), widen(x).T)
     if b is not None:
-        projected += widen(b)
+        projected += widen(b)[:, None]
     with np.errstate(over="ignore"):
         lstm_step(widen(r), len(x), activations_of(activations, DEFAULTS), clip)(projected, [hidden, cell])
-    return narrow(hidden, x.dtype), narrow(cell, x.dtype)
+    return narrow(transposed(hidden), x.dtype), narrow(transposed(cell), x.dtype)
 
 
 @lstm_cell_4.shapes

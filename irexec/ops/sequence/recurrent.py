@@ -18,7 +18,9 @@ Activation = Literal["relu", "sigmoid", "tanh"]
 Direction = Literal["forward", "reverse", "bidirectional"]
 
 InPlace = Callable[[Array], object]
-# Updates the states in place, given one time step of the projected input [batch, gates * hidden].
+# Updates the states in place, given one time step of the projected input. Inside the walk batches are columns, states
+# [hidden, batch] and the projected input [gates * hidden, batch]: the recurrence is R @ h with R as it is stored, and
+# each gate is one block of memory.
 Step = Callable[[Array, list[Array]], None]
 # Makes the step of one direction: recurrence weights, biases (as the page lays them out), batch.
 MakeStep = Callable[[Array, Array, int], Step]
@@ -110,32 +112,38 @@ def run_sequence(
         for d in range(w.shape[0]):
             reverse = direction == "reverse" or d == 1
             ordered = _reversed(x, lengths) if reverse else x
-            projected = np.matmul(ordered.reshape(batch * steps, -1), w[d].T)
+            projected = np.matmul(np.swapaxes(ordered, 0, 1).reshape(steps * batch, -1), w[d].T)
             projected += projected_bias(b[d])
-            now = [s[:, d].copy() for s in states]
+            columns = np.ascontiguousarray(np.swapaxes(projected.reshape(steps, batch, -1), 1, 2))
+            now = [transposed(s[:, d]) for s in states]
             target = np.empty((batch, steps, r.shape[2]), x.dtype) if reverse else y[:, d]
-            _walk(make_step(r[d], b[d], batch), projected.reshape(batch, steps, -1), now, lengths, target)
+            _walk(make_step(r[d], b[d], batch), columns, now, lengths, target)
             if reverse:
                 y[:, d] = _reversed(target, lengths)
             for end, state in zip(ends, now, strict=True):
-                end[:, d] = np.where(lengths[:, None] > 0, state, 0) if steps else state
+                end[:, d] = np.where(lengths > 0, state, 0).T if steps else state.T
     return y, *ends
+
+
+def transposed(rows: Array) -> Array:
+    """A copy of [batch, n] as [n, batch]; and back."""
+    return np.array(rows.T, order="C")
 
 
 def _walk(step: Step, projected: Array, states: list[Array], lengths: Array, y: Array) -> None:
     """All time steps of one direction: updates the states, fills y [batch, time, hidden]."""
-    shortest = int(lengths.min(initial=projected.shape[1]))
-    for t in range(projected.shape[1]):
+    shortest = int(lengths.min(initial=len(projected)))
+    for t, now in enumerate(projected):
         if t < shortest:
-            step(projected[:, t], states)
-            y[:, t] = states[0]
+            step(now, states)
+            y[:, t] = states[0].T
             continue
         before = [s.copy() for s in states]
-        step(projected[:, t], states)
-        over = (lengths <= t)[:, None]
+        step(now, states)
+        over = lengths <= t
         for state, old in zip(states, before, strict=True):
             np.copyto(state, old, where=over)
-        np.copyto(y[:, t], np.where(over, 0, states[0]))
+        np.copyto(y[:, t], np.where(over, 0, states[0]).T)
 
 
 def _reversed(x: Array, lengths: Array) -> Array:

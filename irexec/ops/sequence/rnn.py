@@ -28,6 +28,7 @@ from irexec.ops.sequence.recurrent import (
     run_sequence,
     sequence_extents,
     state_shapes,
+    transposed,
 )
 from irexec.types import PartialShape, TensorType
 
@@ -36,11 +37,10 @@ DEFAULTS: tuple[Activation, ...] = ("tanh",)
 
 def rnn_step(r: Array, batch: int, function: InPlace, clip: float) -> Step:
     """The step of one direction; it works in a buffer of its own and on the state [h] in place."""
-    gate = np.empty((batch, r.shape[1]), r.dtype)
-    transposed = r.T
+    gate = np.empty((r.shape[1], batch), r.dtype)
 
     def step(projected: Array, states: list[Array]) -> None:
-        np.matmul(states[0], transposed, out=gate)
+        np.matmul(r, states[0], out=gate)
         np.add(gate, projected, out=gate)
         clipped(gate, clip)
         function(gate)
@@ -73,13 +73,13 @@ def rnn_cell_1(
     [batch_size, hidden_size]. C5: W is [hidden_size, input_size]. C6: R is [hidden_size, hidden_size].
     C7: B is [hidden_size].
     """
-    hidden = widen(h).copy()
-    projected = np.matmul(widen(x), widen(w).T)
+    hidden = transposed(widen(h))
+    projected = np.matmul(widen(w), widen(x).T)
     if b is not None:
-        projected += widen(b)
+        projected += widen(b)[:, None]
     with np.errstate(over="ignore"):
         rnn_step(widen(r), len(x), activations_of(activations, DEFAULTS)[0], clip)(projected, [hidden])
-    return narrow(hidden, x.dtype)
+    return narrow(transposed(hidden), x.dtype)
 
 
 @rnn_cell_1.shapes

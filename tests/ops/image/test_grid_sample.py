@@ -29,7 +29,7 @@ def arrays(seed: int = 0, shape: tuple[int, ...] = (2, 3, 4, 5)) -> list[Any]:
     return [rng.normal(size=shape).astype(np.float32), grid.astype(np.float32)]
 
 
-@pytest.mark.parametrize(("mode", "padding", "align"), itertools.product(MODES, PADDINGS, [False, True]))
+@pytest.mark.parametrize(("mode", "padding", "align"), list(itertools.product(MODES, PADDINGS, [False, True])))
 def test_agrees_with_openvinos_core(mode: str, padding: str, align: bool) -> None:
     attributes = {"mode": mode, "padding_mode": padding, "align_corners": align}
     for shape in [(2, 3, 4, 5), (1, 1, 1, 1), (1, 2, 1, 6)]:
@@ -64,7 +64,7 @@ def test_f16_is_rounded_once() -> None:
     np.testing.assert_array_equal(ours, wide.astype(np.float16))
 
 
-@pytest.mark.parametrize(("mode", "padding"), itertools.product(MODES, PADDINGS))
+@pytest.mark.parametrize(("mode", "padding"), list(itertools.product(MODES, PADDINGS)))
 def test_places_that_are_no_places_do_not_fail(mode: str, padding: str) -> None:
     data, _ = arrays()
     grid = np.array([np.nan, np.inf, -np.inf, 1e30], np.float32).reshape(1, 2, 1, 2).repeat(2, 0)

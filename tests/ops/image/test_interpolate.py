@@ -33,7 +33,7 @@ def ints(*values: int) -> Any:
     return np.array(values, np.int64)
 
 
-@pytest.mark.parametrize(("coordinates", "rounding"), itertools.product(COORDINATES, ROUNDINGS))
+@pytest.mark.parametrize(("coordinates", "rounding"), list(itertools.product(COORDINATES, ROUNDINGS)))
 def test_nearest_agrees_with_openvino(coordinates: str, rounding: str) -> None:
     for size in SIZES:
         arrays = (image(), ints(*size), ints(2, 3))
