@@ -1,0 +1,70 @@
+"""StringTensorUnpack and StringTensorPack: strings as begins, ends and UTF-8 bytes, and back.
+
+Source: operation pages StringTensorUnpack-15, StringTensorPack-15.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator
+from irexec.ops.rules import has_rank, same_shape
+from irexec.types import I32, INDICES, STRING, U8, Dimension, PartialShape, TensorType
+
+Text: TypeAlias = Annotated[Array, Elements("T", {STRING})]
+Index: TypeAlias = Annotated[Array, Elements("T_INDEX", {I32})]
+Symbols: TypeAlias = Annotated[Array, Elements("T_SYMBOLS", {U8})]
+T_IDX: TypeAlias = Annotated[Array, Elements("T_IDX", INDICES)]
+
+
+@operator("StringTensorUnpack", "opset15")
+def string_tensor_unpack_15(data: Text, /) -> tuple[Index, Index, Symbols]:
+    """Where each string of `data` begins and ends (shape of data, i32) in all their bytes (1D, u8)."""
+    encoded = [text.encode() for text in data.ravel().tolist()]
+    borders = np.fromiter(accumulate(map(len, encoded), initial=0), np.int32, len(encoded) + 1)
+    symbols = np.frombuffer(b"".join(encoded), np.uint8)
+    return borders[:-1].reshape(data.shape), borders[1:].reshape(data.shape), symbols
+
+
+@string_tensor_unpack_15.shapes
+def _(check: Check, data: TensorType) -> tuple[PartialShape, PartialShape, PartialShape]:
+    count = Dimension(-1)
+    if data.value is not None:
+        count = Dimension(sum(len(text.encode()) for text in data.value.ravel().tolist()))
+    return data.shape, data.shape, PartialShape([count])
+
+
+@operator("StringTensorPack", "opset15")
+def string_tensor_pack_15(begins: T_IDX, ends: T_IDX, symbols: Symbols, /) -> Text:
+    """The strings that lie in `symbols` (1D, UTF-8) from `begins` to `ends`, which have the shape of the result.
+
+    C1: begins and ends have one shape. C2: symbols has rank 1. C3: 0 <= begin <= end <= number of symbols.
+    C4: what lies there is UTF-8.
+    """
+    raw = symbols.tobytes()
+    texts = []
+    for begin, end in zip(begins.ravel().tolist(), ends.ravel().tolist(), strict=True):
+        if not 0 <= begin <= end <= len(raw):
+            message = f"a string from {begin} to {end} does not lie in {len(raw)} symbols"
+            raise ConstraintError("C3", message, port="begins" if begin < 0 or begin > len(raw) else "ends")
+        try:
+            texts.append(raw[begin:end].decode())
+        except UnicodeDecodeError as error:
+            message = f"the symbols from {begin} to {end} are not UTF-8: {error.reason}"
+            raise ConstraintError("C4", message, port="symbols") from error
+    return np.array(texts, STRING.dtype).reshape(begins.shape)
+
+
+@string_tensor_pack_15.shapes
+def _(check: Check, begins: TensorType, ends: TensorType, symbols: TensorType) -> PartialShape:
+    has_rank(check, "C2", symbols, 1, "symbols")
+    return same_shape(check, "C1", begins.shape, ends.shape, "ends")
+
+
+@string_tensor_pack_15.draw("begins", "ends")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array:
+    # Every string may be empty at the start: the one choice that fits any number of symbols.
+    return np.zeros(types[port].shape.to_shape(), np.int64)
