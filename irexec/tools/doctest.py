@@ -1,0 +1,279 @@
+"""Operation pages as tests: every example parsed, validated, executed and compared with what the page says."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from irexec.diagnostics import Diagnostic, Place, Report, Severity
+from irexec.diagnostics.findings import At, Findings
+from irexec.graph.build import build
+from irexec.ir.snippets import Snippet, SnippetLayer
+from irexec.ir.weights import Weights
+from irexec.ops import contents
+from irexec.tools.completing import Given
+from irexec.tools.errata import Erratum, erratum
+from irexec.tools.example import Example, evaluate_layer, read_examples
+from irexec.tools.pages import Page, TextExample, XmlExample, pages_below, read_page
+from irexec.tools.text_example import describe
+from irexec.types import TensorType
+from irexec.validation import infer_model
+
+# What is found about a printed example without the page being at fault.
+_NOT_THE_PAGES = frozenset({"O004", "O007", "C010", "X005", "N008"})
+# Beyond this an execution takes more than a second or so.
+MOST_WORK = 1.5e8
+_MULTIPLYING = frozenset({"convolution", "matrix", "detection"})
+# An ellipsis stands for attributes, an element's name, or content.
+_SHORTENED = frozenset({"Q001", "Q002", "Q003"})
+# What says that the documented values are wrong, not the layer.
+_ABOUT_VALUES = frozenset({"T001", "T003"})
+
+
+@dataclass(slots=True)
+class Checked:
+    """One example: what was found about it, and how far it went.
+
+    `kind` is "xml", "text", "code" or "model". `valid` is None when there is no operator to check against, `agrees`
+    when the page documents no values that could be compared. `not_executed` says why there is no result. `in_full` is
+    False when an ellipsis stands for some of what would have to be checked.
+    """
+
+    kind: str
+    number: int
+    place: Place
+    operator: str = ""
+    parsed: bool = False
+    valid: bool | None = None
+    not_executed: str | None = None
+    agrees: bool | None = None
+    in_full: bool = True
+    repairs: list[Diagnostic] = field(default_factory=list)
+    errata: list[Erratum] = field(default_factory=list)
+    notes: list[Diagnostic] = field(default_factory=list)
+    verified: list[str] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """How the example is spoken of: "example 3", "text example 1"."""
+        prefix = "" if self.kind == "xml" else f"{self.kind} "
+        return f"{prefix}example {self.number}"
+
+    @property
+    def executed(self) -> bool:
+        return self.not_executed is None
+
+    @property
+    def findings(self) -> list[Diagnostic]:
+        return [*self.repairs, *(e.diagnostic for e in self.errata), *self.notes]
+
+
+@dataclass(slots=True)
+class CheckedPage:
+    """A page and its examples. `problem` says why it has none."""
+
+    file: str
+    about: tuple[str, ...] = ()
+    examples: list[Checked] = field(default_factory=list)
+    problem: str | None = None
+    readable: bool = True
+
+    @property
+    def errata(self) -> list[Erratum]:
+        return [found for example in self.examples for found in example.errata]
+
+    @property
+    def report(self) -> Report:
+        """Every finding of the page, in its order."""
+        return Report([finding for example in self.examples for finding in example.findings]).sorted()
+
+
+def find_pages(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """The files to check: those that are named, and the pages below the folders that are."""
+    found: dict[str, None] = {}
+    for path in (os.fspath(path) for path in paths):
+        found.update(dict.fromkeys(pages_below(path) if os.path.isdir(path) else [path]))
+    return list(found)
+
+
+def check_page(path: str | os.PathLike[str], given: Given | None = None, *, data: bytes | None = None) -> CheckedPage:
+    """Check every example of a page. Never raises for its content; a file that cannot be read has a `problem`."""
+    try:
+        page = read_page(path, data)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return CheckedPage(os.fspath(path), problem=f"it cannot be read: {reason}", readable=False)
+    result = CheckedPage(page.file, tuple(str(named) for named in page.names), problem=page.problem)
+    result.readable = page.problem is None
+    for checked in _examples(page, given or Given()):
+        checked.number = 1 + sum(c.kind == checked.kind and c.operator == checked.operator for c in result.examples)
+        result.examples.append(checked)
+    if page.problem is None and not result.examples:
+        result.problem = "it has no example"
+    return result
+
+
+def _examples(page: Page, given: Given) -> Iterable[Checked]:
+    for example in page.examples:
+        if isinstance(example, XmlExample):
+            yield from _check_xml(example, page.file, given)
+        else:
+            yield _check_text(example, given)
+
+
+def _check_xml(block: XmlExample, file: str, given: Given) -> Sequence[Checked]:
+    excerpt = block.excerpt
+    about = f"{block.named.type}-{block.named.version}" if block.named is not None else None
+    snippet = read_examples(excerpt.text, file=file, page=about)
+    if not snippet.layers:
+        return [_check_model(block, snippet)]
+    starts = [excerpt.offset(snippet.findings.place(At(layer.layer.at))) for layer in snippet.layers]
+    results = []
+    for index, layer in enumerate(snippet.layers):
+        first = 0 if index == 0 else starts[index]
+        last = starts[index + 1] if index + 1 < len(starts) else len(excerpt.text) + 1
+        read = [d for d in snippet.findings.report if first <= excerpt.offset(d.place) < last]
+        example, findings = _evaluate(layer, snippet.findings.place, given)
+        checked = _checked("xml", excerpt.place(starts[index]), example)
+        _sort(checked, [*read, *findings.report], block, example)
+        results.append(checked)
+    return results
+
+
+def _check_model(block: XmlExample, snippet: Snippet) -> Checked:
+    """A whole model: read and validated; it has no weights here, and is not executed."""
+    checked = Checked("model", 0, block.excerpt.place(0), not_executed="a page has no weights for a model")
+    findings = Findings(snippet.findings.place)
+    if snippet.document is not None:
+        checked.parsed = True
+        model = build(snippet.document, findings, Weights())
+        infer_model(model, findings)
+        checked.operator = f"{len(snippet.document.net.layers)} layers"
+    else:
+        checked.kind, checked.not_executed = "xml", "it cannot be read"
+    _sort(checked, [*snippet.findings.report, *findings.report], block, None)
+    return checked
+
+
+def _check_text(block: TextExample, given: Given) -> Checked:
+    """An example in words; where it does not say its element types, those count with which it holds."""
+    kind = "text" if block.group.node is None else "code"
+    described = describe(block)
+    place = block.excerpt.place(block.start)
+    if not described.layers:
+        name = str(block.named) if block.named is not None else ""
+        return Checked(kind, 0, place, name, parsed=True, not_executed=described.problem)
+    tried = []
+    for layer in described.layers:
+        example, findings = _evaluate(layer, described.locate, given)
+        tried.append((example, findings))
+        if findings.report.ok and all(output.agrees is not False for output in example.outputs):
+            break
+    else:
+        example, findings = tried[0]
+    checked = _checked(kind, place, example)
+    checked.operator = str(block.named)
+    _sort(checked, list(findings.report), block, example)
+    return checked
+
+
+def _evaluate(layer: SnippetLayer, locate: Callable[[At], Place], given: Given) -> tuple[Example, Findings]:
+    """Evaluate a layer; one that would take long and has nothing to compare with is not executed."""
+    findings = Findings(locate)
+    example = evaluate_layer(layer, findings, given, execute=False)
+    documents = any(port.listed is not None for port in layer.outputs)
+    if not documents and (work := estimated_work(example)) > MOST_WORK:
+        example.not_executed = f"it takes long (some {work:.0e} steps), and the page documents no values"
+        return example, findings
+    findings = Findings(locate)
+    return evaluate_layer(layer, findings, given), findings
+
+
+def estimated_work(example: Example) -> float:
+    """How many steps an execution takes, roughly: its elements, or its multiplications."""
+    sizes = [_size(entry.type) for entry in example.inputs]
+    results = [_size(output.type) for output in example.outputs]
+    work = float(sum(sizes) + sum(results))
+    operator = example.operator
+    if operator is not None and operator.kernel.__module__.split(".")[-2] in _MULTIPLYING and len(sizes) > 1:
+        # What a matrix product takes is the square root of the three sizes' product; a convolution some times that.
+        first, second = sorted(sizes)[-2:]
+        work = max(work, math.sqrt(first * second * max(results, default=1)))
+    return work
+
+
+def _size(type: TensorType) -> float:
+    if type.rank is None:
+        return 1.0
+    return math.prod(float(d.value) if d.is_static else 2.0 for d in type.shape)
+
+
+def _checked(kind: str, place: Place, example: Example) -> Checked:
+    checked = Checked(kind, 0, place, parsed=True, not_executed=example.not_executed, verified=example.verified)
+    operator = example.operator
+    checked.operator = operator.versioned_name if operator is not None else example.layer.type
+    agrees = [output.agrees for output in example.outputs if output.agrees is not None]
+    checked.agrees = all(agrees) if agrees else None
+    return checked
+
+
+def _sort(checked: Checked, found: list[Diagnostic], block: XmlExample | TextExample, example: Example | None) -> None:
+    """Tell errata from repairs and notes, each with its place in the page."""
+    shortened = {finding.code for finding in found} & _SHORTENED
+    for written in found:
+        finding = _judged(written)
+        if shortened and finding.severity is Severity.ERROR and _is_left_out(finding, shortened, example):
+            finding = replace(finding, severity=Severity.NOTE)
+            checked.in_full = False
+        moved = block.excerpt.moved(finding)
+        if finding.severity is Severity.ERROR:
+            checked.errata.append(erratum(finding, moved, block.excerpt, found, example))
+        elif finding.code.startswith("Q"):
+            checked.repairs.append(moved)
+        else:
+            checked.notes.append(moved)
+    if checked.parsed and checked.in_full and (example is None or example.operator is not None):
+        checked.valid = all(e.diagnostic.code in _ABOUT_VALUES for e in checked.errata)
+
+
+def _is_left_out(finding: Diagnostic, shortened: set[str], example: Example | None) -> bool:
+    """Whether what is missing is what an ellipsis stands for: layers of a body, and port maps, are shortened so."""
+    inside = example is not None and finding.layer is not None and finding.layer != example.layer
+    return inside or (finding.code.startswith("B") and "Q003" in shortened)
+
+
+def _judged(finding: Diagnostic) -> Diagnostic:
+    """A finding with the severity that it has on a page."""
+    if finding.code in _NOT_THE_PAGES:
+        return replace(finding, severity=Severity.NOTE)
+    if finding.code == "Q022" and contents.canonical_type(_quoted(finding.message)) is None:
+        return replace(finding, severity=Severity.ERROR)
+    return finding
+
+
+def _quoted(message: str) -> str:
+    return message.split("'")[1] if message.count("'") > 1 else ""
+
+
+def summary(pages: Sequence[CheckedPage]) -> dict[str, Any]:
+    """The numbers of a run, by name."""
+    examples = [example for page in pages for example in page.examples]
+    return {
+        "pages": len(pages),
+        "without examples": sum(page.readable and not page.examples for page in pages),
+        "unreadable": sum(not page.readable for page in pages),
+        "examples": len(examples),
+        "parsed": sum(e.parsed for e in examples),
+        "validated": sum(e.valid is not None for e in examples),
+        "executed": sum(e.executed for e in examples),
+        "agree": sum(e.agrees is True for e in examples),
+        "disagree": sum(e.agrees is False for e in examples),
+        "repairs": sum(len(e.repairs) for e in examples),
+        "errata": sum(len(e.errata) for e in examples),
+    }
+
+
+__all__ = ["Checked", "CheckedPage", "check_page", "find_pages", "summary"]
