@@ -144,10 +144,11 @@ def _node(example: Example, operator: Operator, findings: Findings) -> Node:
 def _set_types(node: Node, example: Example) -> None:
     for value, entry in zip(node.inputs, example.inputs, strict=True):
         assert value is not None
-        if entry.array is not None:
+        # Values that were drawn say nothing about the page: its declared shapes must not be held against them.
+        if entry.array is not None and not entry.array_from.startswith("random"):
             value.type = TensorType.of(entry.array, entry.type.element_type)
         else:
-            value.type = entry.type
+            value.type = TensorType(entry.type.element_type, entry.type.shape)
         parameter = value.node
         parameter.attributes = {"shape": value.type.shape, "element_type": value.type.element_type}
 
