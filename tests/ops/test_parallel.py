@@ -140,3 +140,12 @@ def test_a_forked_process_has_workers_of_its_own() -> None:
         parallel.parallel_for(10, done.append)
         os._exit(0 if len(done) == 10 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_the_environment_gives_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    parallel.set_num_threads(None)
+    monkeypatch.setenv("IREXEC_NUM_THREADS", "5")
+    assert parallel.num_threads() == 5
+    parallel.set_num_threads(None)
+    monkeypatch.setenv("IREXEC_NUM_THREADS", "all")
+    assert parallel.num_threads() >= 1

@@ -48,25 +48,33 @@ def avg_pool_16(
     """
     lists = (kernel, strides, dilations, pads_begin, pads_end)
     windows = windows_over(data.shape[2:], *lists, auto_pad, rounding_type)
-    dtype = compute_dtype(data.dtype) if is_float(data.dtype) else np.dtype(np.float64)
+    whole = not is_float(data.dtype)
+    dtype = np.dtype(np.uint64 if data.dtype.kind == "u" else np.int64) if whole else compute_dtype(data.dtype)
     shape = (*data.shape[:2], *windows.counts)
+    counts = _counts(windows, exclude_pad).astype(dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         sums = slide(np.add, data, windows, 0, summing_buffer(shape, dtype, out))
-        np.multiply(sums, _shares(windows, exclude_pad).astype(dtype), out=sums)
-    if sums is out:
-        return out
-    return narrow(sums if is_float(data.dtype) else np.rint(sums), data.dtype, out)
+        means = _divided(sums, counts) if whole else np.divide(sums, counts, out=sums)
+    return means if means is out else narrow(means, data.dtype, out)
 
 
-def _shares(windows: Windows, exclude_pad: bool) -> Array:
-    """What each window's sum is multiplied by: 1 / n, or 0 for a window without any pixel."""
+def _counts(windows: Windows, exclude_pad: bool) -> Array:
+    """What each window's sum is divided by; 1 for a window without any pixel, whose sum is 0."""
     padded = any(windows.begins) or any(windows.ends)
     if padded and not exclude_pad:
-        return np.asarray(1 / np.prod(windows.kernel, dtype=np.float64))
-    counts = np.ones(())
+        return np.asarray(np.prod(windows.kernel))
+    counts = np.ones((), np.int64)
     for axis in range(len(windows.kernel)):
         counts = counts[..., None] * covered(windows, axis)
-    return np.divide(1, counts, out=np.zeros_like(counts), where=counts > 0)
+    return np.maximum(counts, 1)
+
+
+def _divided(sums: Array, counts: Array) -> Array:
+    """Whole numbers divided, rounded to the nearest, ties to even."""
+    quotients, rests = np.divmod(sums, counts)
+    twice = rests + rests
+    up = (twice > counts) | ((twice == counts) & (quotients % 2 == 1))
+    return np.asarray(quotients + up.astype(sums.dtype))
 
 
 @operator("AvgPool", "opset14", tolerance=rounded(16))

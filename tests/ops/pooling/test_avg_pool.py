@@ -113,6 +113,11 @@ def test_means_of_integers_are_rounded_to_even(dtype: Any) -> None:
     assert result.tolist() == [[[2, 2, -2, 127]]]
 
 
+@pytest.mark.parametrize(("dtype", "value"), [(np.int64, -(2**60) - 1), (np.uint64, 2**62 + 1), (np.uint8, 255)])
+def test_large_integers_are_exact(dtype: Any, value: int) -> None:
+    assert (run(op(), np.full((1, 1, 3, 3), value, dtype), **PLAIN | {"kernel": (1, 2)})[0] == value).all()
+
+
 def test_narrow_floats_do_not_overflow_on_the_way() -> None:
     x = np.full((1, 1, 4, 4), 60000, np.float16)
     assert (run(op(), x, **PLAIN)[0] == 60000).all()
