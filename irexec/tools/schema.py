@@ -49,6 +49,14 @@ def write_schemas(folder: Path) -> list[Path]:
     return written
 
 
+def write_schema(operator: Operator, folder: Path) -> Path:
+    """Write the schema of one operator to `folder`; its path. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / file_name(operator)
+    target.write_text(json_text(operator), encoding="utf-8")
+    return target
+
+
 def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print("usage: python -m irexec.tools.schema FOLDER", file=sys.stderr)

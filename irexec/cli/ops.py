@@ -1,0 +1,60 @@
+"""`irexec ops`: the operator set, or one operator in full, from the signatures."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from irexec.cli.inputs import exit_code, load_extensions, refuse
+from irexec.diagnostics import Report
+from irexec.diagnostics.render import write
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("operator", nargs="?", metavar="TYPE", help="such as Gather, Gather-7 or Gather-opset7")
+    parser.add_argument("--missing", action="store_true", help="only operators that are not implemented")
+    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
+    parser.add_argument(
+        "--extension", action="append", default=[], metavar="PY", help="a Python file that declares more operators"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from irexec.tools.operator_facts import all_facts, facts_of, foreign_facts
+    from irexec.tools.operator_text import list_text, operator_text, page_text
+
+    report = load_extensions(args.extension)
+    if report.ok and args.operator is not None and args.missing:
+        report = refuse("U003", "--missing concerns the whole operator set, and TYPE one operator")
+    if not report.ok:
+        return _refused(report)
+    if args.operator is None:
+        rows = [facts for facts in all_facts() + foreign_facts() if not (args.missing and facts.implemented)]
+        texts = {"text": list_text, "markdown": page_text}
+    else:
+        found = facts_of(args.operator)
+        if found is None:
+            return _refused(unknown_operator(args.operator))
+        rows = [found]
+        texts = {"text": lambda rows: operator_text(rows[0]), "markdown": page_text}
+    if args.format == "json":
+        print(json.dumps([facts.model_dump() for facts in rows], indent=2))
+    else:
+        print(texts[args.format](rows), end="")
+    return 0
+
+
+def unknown_operator(text: str) -> Report:
+    """A report that no operator has this name, with those that look like it."""
+    from irexec.tools.operator_facts import facts_of, nearest
+
+    other = facts_of(text.partition("-")[0])
+    near = [other.name] if other is not None else nearest(text)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`irexec ops` lists all"
+    return refuse("U005", f"there is no operator {text!r}", hint=hint)
+
+
+def _refused(report: Report) -> int:
+    write(report, sys.stderr)
+    return exit_code(report)
