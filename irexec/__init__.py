@@ -40,8 +40,8 @@ _HOMES = {
 }
 
 __all__ = [
-    "Core",
     "CompiledModel",
+    "Core",
     "Diagnostic",
     "Dimension",
     "ElementType",
@@ -64,7 +64,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         value = getattr(importlib.import_module(_HOMES[name]), name)
-    elif name.startswith(("opset", "onnx")) and name.strip("opsetnx").isdigit():
+    elif (number := name.removeprefix("opset").removeprefix("onnx")) != name and number.isascii() and number.isdigit():
         value = importlib.import_module("irexec.graph.namespace").namespace(name)
     else:
         raise AttributeError(f"module 'irexec' has no attribute {name!r}")

@@ -27,6 +27,10 @@ _NAMES = {
 }  # fmt: skip
 
 
+# Second names that OpenVINO's Python API gives an operator.
+_ALIASES = {"absolute": "Abs", "ceil": "Ceiling", "cumsum": "CumSum"}
+
+
 def python_name(type: str) -> str:
     """The name of an operator in an opset namespace, by OpenVINO's habit: `ScatterNDUpdate` → `scatter_nd_update`."""
     if type in _NAMES:
@@ -74,7 +78,8 @@ def _types(opset: str, registered: int) -> dict[str, str]:
         own += [type for type, version in REGISTRY if version in contents.ONNX_OPSETS and contents.find(type, opset)]
     if number != opset:
         own += [type for type in contents.CONTENTS if contents.introduced(type, int(number)) is not None]
-    return {python_name(type): type for type in own}
+    names = {python_name(type): type for type in own}
+    return names | {alias: type for alias, type in _ALIASES.items() if type in names.values()}
 
 
 @cache
@@ -86,6 +91,8 @@ def namespace(opset: str) -> Namespace:
             raise AttributeError(f"there is no {opset}: opset1 to opset{contents.NEWEST}")
     else:
         contents.find("", opset)
+        if not any(version == opset for _, version in REGISTRY):
+            raise AttributeError(f"there is no operator of {opset}")
     return Namespace(opset)
 
 
