@@ -49,10 +49,7 @@ def load(
     if not isinstance(model, bytes) and os.fspath(model).lower().endswith(".onnx"):
         from irexec.frontends.onnx import read_onnx
 
-        try:
-            return read_onnx(model), Report()
-        except IRError as error:
-            return None, error.report
+        return read_onnx(model, mode)
     return _read(source or _source(model), model, weights, mode)
 
 

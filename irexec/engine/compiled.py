@@ -170,12 +170,14 @@ class InferRequest:
             runner = self._runners[id(plan)] = Runner(plan, self._variables, self.listeners)
             while len(self._runners) > _MAX_PLANS:
                 self._runners.popitem(last=False)
+        before = dict(self._variables.values)
         try:
             with np.errstate(all="ignore"):
                 results = runner.run(arrays)
             self._variables.commit()
-        finally:
-            self._variables.pending.clear()
+        except BaseException:
+            self._variables.restore(before)
+            raise
         self.results = Results(self._compiled.outputs, results)
         return self.results
 
@@ -254,7 +256,10 @@ def _fitting(given: Any, port: Value) -> Array:
     """The array with the port's dtype and a shape it allows. A safe or same-kind cast is made, any other refused."""
     kind: ElementType = port.element_type
     layer = port.node.ref
-    array: Array = np.asarray(given)
+    try:
+        array: Array = np.asarray(given)
+    except ValueError as error:
+        raise IRError(wrong_input(f"input {_label(port)} is no array: {error}", layer=layer)) from error
     if kind is not DYNAMIC and array.dtype != kind.dtype:
         found = str(array.dtype)
         if (array.dtype.kind in "UTO" and kind.name == "string") or _castable(array, kind):

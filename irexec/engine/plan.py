@@ -80,6 +80,9 @@ class _Planner:
                 self._set_constant(self._slot(node.outputs[0]), node.constant)
             elif node.type == "Result":
                 self._alias(node)
+            elif all(map(_is_known, node.outputs)) and node.type not in BOUND:
+                for value in node.outputs:
+                    self._set_constant(self._slot(value), value.type.value)
             else:
                 step = self._step(node)
                 if not self._fold(step):
@@ -105,7 +108,7 @@ class _Planner:
         """A Result is its input: it needs no step."""
         self.slots[result.outputs[0]] = self._slot(result.inputs[0])
 
-    def _set_constant(self, slot: int, value: Array) -> None:
+    def _set_constant(self, slot: int, value: Any) -> None:
         self.template[slot] = value
         self.constant.add(slot)
 
@@ -174,6 +177,12 @@ class _Planner:
         used = {slot for step in steps for slot in step.inputs} | set(results)
         for slot in self.constant - used:
             self.template[slot] = None
+
+
+def _is_known(value: Value) -> bool:
+    """Whether inference knows the value already, as it does of what shapes decide."""
+    known = value.type.value
+    return known is not None and known.dtype == value.element_type.dtype
 
 
 def _accepts_out(call: Call) -> bool:

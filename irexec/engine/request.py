@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,9 +15,10 @@ from irexec.engine.errors import failure, wrong_result
 from irexec.engine.plan import BOUND, Plan, Step
 from irexec.engine.state import Variables
 from irexec.graph.model import Node
-from irexec.types import PartialShape
+from irexec.types import PartialShape, TensorType
 
 Array = np.ndarray[Any, Any]
+Expected = tuple[Any, Any]
 
 
 class Listener(Protocol):
@@ -45,10 +47,12 @@ class Runner:
             if number in outs:
                 call = partial(call, out=outs[number])
             single = len(step.outputs) == 1 and not step.operator.outputs[0].variadic
+            checks = tuple(
+                _expected(dtype, shape, value.declared)
+                for dtype, shape, value in zip(step.dtypes, step.shapes, step.node.outputs, strict=True)
+            )
             outputs: Any = step.outputs[0] if single else step.outputs
-            dtypes: Any = step.dtypes[0] if single else step.dtypes
-            shapes: Any = step.shapes[0] if single else step.shapes
-            calls.append((call, step.inputs, single, outputs, dtypes, shapes, step.frees))
+            calls.append((call, step.inputs, single, outputs, checks[0] if single else checks, step.frees))
         return calls
 
     def _bound(self, number: int, step: Step) -> Callable[..., Any]:
@@ -79,20 +83,17 @@ class Runner:
         assert self._calls is not None
         number = 0
         try:
-            for number, (call, ins, single, outs, dtypes, shapes, frees) in enumerate(self._calls):
+            for number, (call, ins, single, outs, checks, frees) in enumerate(self._calls):
                 result = call(*[slots[i] for i in ins])
                 if single:
                     if result.__class__ is not np.ndarray:
                         result = np.asarray(result)
-                    if result.shape != shapes or result.dtype is not dtypes:
-                        self._verify(number, (result,), (dtypes,), (shapes,))
+                    dtype, shape = checks
+                    if result.dtype is not dtype or result.shape != shape:
+                        self._verify(number, 0, result, dtype, shape)
                     slots[outs] = result
                 else:
-                    if result is None or isinstance(result, np.ndarray):
-                        result = () if result is None else (result,)
-                    self._verify(number, result, dtypes, shapes)
-                    for slot, item in zip(outs, result, strict=False):
-                        slots[slot] = item
+                    self._store(number, result, slots, outs, checks)
                 for slot in frees:
                     slots[slot] = None
         except IRError:
@@ -104,7 +105,7 @@ class Runner:
     def _run_watched(self, slots: list[Any]) -> None:
         """The same, one step at a time, telling the listeners."""
         assert self._calls is not None
-        for number, (call, ins, *_, frees) in enumerate(self._calls):
+        for number, (call, ins, single, outs, checks, frees) in enumerate(self._calls):
             step = self.plan.steps[number]
             inputs = [slots[i] for i in ins]
             for listener in self.listeners:
@@ -117,29 +118,56 @@ class Runner:
             except Exception as error:
                 raise IRError(failure(step.node, error, inputs, self.plan.model.file)) from error
             seconds = time.perf_counter() - begin
-            results = [np.asarray(r) for r in (result if isinstance(result, (tuple, list)) else (result,))]
-            self._verify(number, results, step.dtypes, step.shapes)
-            for slot, item in zip(step.outputs, results, strict=False):
-                slots[slot] = item
+            if single:
+                outs, checks, result = (outs,), (checks,), (result,)
+            self._store(number, result, slots, outs, checks)
+            results = [slots[slot] for slot in outs]
             for listener in self.listeners:
                 listener.after(step.node, inputs, results, seconds)
             for slot in frees:
                 slots[slot] = None
 
-    def _verify(self, number: int, results: Sequence[Any], dtypes: Sequence[Any], shapes: Sequence[Any]) -> None:
-        """Raise IRError unless each result has its element type and a shape that the model allows."""
-        node = self.plan.steps[number].node
-        for index, (result, dtype, shape) in enumerate(zip(results, dtypes, shapes, strict=False)):
-            fits = dtype is None or result.dtype == dtype
-            if isinstance(shape, PartialShape):
-                fits = fits and shape.accepts(result.shape)
-            elif shape is not None:
-                fits = fits and result.shape == shape
-            declared = node.outputs[index].declared
-            if fits and declared is not None:
-                fits = declared.shape.accepts(result.shape)
-            if not fits:
-                raise IRError(wrong_result(node, index, result, self.plan.model.file))
+    def _store(
+        self, number: int, result: Any, slots: list[Any], outs: Sequence[int], checks: Sequence[Expected]
+    ) -> None:
+        """Put the results of a step with any number of outputs into their slots, verified. Raises IRError."""
+        results = result if isinstance(result, (tuple, list)) else () if result is None else (result,)
+        if len(results) < len(outs):
+            node = self.plan.steps[number].node
+            raise IRError(wrong_result(node, len(results), None, self.plan.model.file))
+        for index, (slot, item, (dtype, shape)) in enumerate(zip(outs, results, checks, strict=False)):
+            array = item if item.__class__ is np.ndarray else np.asarray(item)
+            if array.dtype is not dtype or array.shape != shape:
+                self._verify(number, index, array, dtype, shape)
+            slots[slot] = array
+
+    def _verify(self, number: int, index: int, result: Array, dtype: Any, shape: Any) -> None:
+        """Raise IRError unless the result has its element type and a shape that the model allows."""
+        if (dtype is None or result.dtype == dtype) and (shape is None or _fits(result.shape, shape)):
+            return
+        raise IRError(wrong_result(self.plan.steps[number].node, index, result, self.plan.model.file))
+
+
+def _expected(dtype: Any, shape: Any, declared: TensorType | None) -> Expected:
+    """What a result must be: a dtype, or None for any; a shape whose open extents are (least, most), or None for any.
+
+    A static shape is then equal to that of a right result, which is all that the usual case compares.
+    """
+    known = PartialShape(shape) if isinstance(shape, tuple) else shape
+    if declared is not None and declared.shape.rank is not None:
+        known = declared.shape if known is None else known.merge(declared.shape) or known
+    if known is None:
+        return dtype, None
+    return dtype, tuple(d.value if d.is_static else (d.min, inf if d.max is None else d.max) for d in known)
+
+
+def _fits(shape: tuple[int, ...], expected: tuple[int | tuple[int, float], ...]) -> bool:
+    if len(shape) != len(expected):
+        return False
+    for extent, wanted in zip(shape, expected, strict=True):
+        if extent != wanted and (wanted.__class__ is int or not wanted[0] <= extent <= wanted[1]):  # type: ignore[index]
+            return False
+    return True
 
 
 def _owned(results: Sequence[Array], held: Sequence[Any]) -> list[Array]:

@@ -83,6 +83,11 @@ class Variables:
             self.values[name] = value.copy()
         self.pending.clear()
 
+    def restore(self, values: dict[str, Array]) -> None:
+        """Back to these values, as if nothing had been assigned since."""
+        self.values = values
+        self.pending.clear()
+
     def reset(self) -> None:
         self.values.clear()
         self.pending.clear()

@@ -18,6 +18,8 @@ from irexec.types import I32, I64, MAX_KNOWN, Dimension, TensorType, UnknownRank
 Array = np.ndarray[Any, Any]
 
 _SHAPE_TYPES = frozenset({I32, I64})
+# What a variable holds is another value at each inference.
+_CHANGING = frozenset({"ReadValue"})
 
 
 def propagate(
@@ -29,7 +31,7 @@ def propagate(
     """
     if not inputs or any(o.value is not None or o.partial is not None for o in outputs):
         return outputs
-    if operator.tolerance.kind == "random" or not all(map(_is_small, outputs)):
+    if operator.type in _CHANGING or operator.tolerance.kind == "random" or not all(map(_is_small, outputs)):
         return outputs
     if all(t is None or t.value is not None for t in inputs):
         return _run(operator, [None if t is None else t.value for t in inputs], attributes, outputs)

@@ -1,0 +1,108 @@
+"""Open shapes: one plan for all, one of their own for shapes that come again, extents checked when they are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.nets import two_inputs
+
+import irexec
+from irexec.engine import compiled as compiling
+from irexec.graph.model import Model
+from irexec.types import PartialShape
+
+ops: Any = irexec.opset15
+
+
+def flattening() -> irexec.CompiledModel:
+    """[?, ?, 4] → [batch, rest] through ShapeOf, Gather, Concat, Reshape; then twice that."""
+    x = ops.parameter([-1, -1, 4], np.float32, name="x")
+    batch = ops.gather(ops.shape_of(x), ops.constant(np.array([0])), ops.constant(np.int64(0)))
+    target = ops.concat([batch, ops.constant(np.array([-1]))], axis=0)
+    flat = ops.reshape(x, target, special_zero=False)
+    return irexec.compile_model(Model([ops.add(flat, flat)], [x]))
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=12))
+def test_any_order_of_shapes(shapes: list[tuple[int, int]]) -> None:
+    compiled = flattening()
+    for batch, length in shapes:
+        x = np.arange(batch * length * 4, dtype=np.float32).reshape(batch, length, 4)
+        np.testing.assert_array_equal(compiled([x])[0], 2 * x.reshape(batch, -1))
+
+
+def test_shapes_that_come_again_have_a_plan_with_static_shapes() -> None:
+    compiled = flattening()
+    x = np.ones((2, 3, 4), np.float32)
+    first, second = compiled.plan_for((x.shape,)), compiled.plan_for((x.shape,))
+    assert first is compiled.plan_for(((9, 9, 4),))
+    assert second is compiled.plan_for((x.shape,)) is not first
+    assert second.steps[-1].shapes == ((2, 12),)
+    # Shape subgraphs are constants then: only Reshape and Add are left.
+    assert [step.operator.type for step in second.steps] == ["Reshape", "Add"]
+    np.testing.assert_array_equal(compiled([x])[0], 2 * x.reshape(2, 12))
+
+
+def test_a_plan_of_its_own_does_not_change_the_model() -> None:
+    compiled = flattening()
+    before = [str(value.type) for node in compiled.model.nodes for value in node.outputs]
+    for _ in range(3):
+        compiled([np.ones((2, 3, 4), np.float32)])
+    assert [str(value.type) for node in compiled.model.nodes for value in node.outputs] == before
+    assert str(compiled.output(0).partial_shape) == "[?,4..]" or compiled.output(0).partial_shape.rank == 2
+
+
+def test_old_plans_and_their_buffers_go() -> None:
+    compiled = flattening()
+    request = compiled.create_infer_request()
+    for length in [*range(1, 30), *range(1, 30)]:
+        for _ in range(2):
+            request.infer([np.ones((1, length, 4), np.float32)])
+    assert len(compiled._plans) <= compiling._MAX_PLANS
+    assert len(request._runners) <= compiling._MAX_PLANS
+    np.testing.assert_array_equal(request.infer([np.ones((1, 3, 4), np.float32)])[0], np.full((1, 12), 2))
+
+
+def test_results_of_one_shape_survive_a_run_of_another() -> None:
+    compiled = flattening()
+    kept = []
+    for length in (3, 3, 5, 5, 3):
+        x = np.full((1, length, 4), length, np.float32)
+        kept.append((compiled([x])[0], 2 * x.reshape(1, -1)))
+    for got, expected in kept:
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_extents_that_do_not_fit_are_a_finding_each_time() -> None:
+    compiled = irexec.compile_model(irexec.read_model(two_inputs().text.encode()))
+    x, y = np.ones((2, 3), np.float32), np.ones((3, 3), np.float32)
+    for _ in range(4):
+        with pytest.raises(irexec.IRError) as caught:
+            compiled([x, y])
+        assert [(f.code, f.layer and f.layer.name) for f in caught.value.report] == [("O005", "product")]
+
+
+def test_bounds_of_an_input_are_kept() -> None:
+    x = ops.parameter(PartialShape.parse("1..3,4"), np.float32, name="x")
+    compiled = irexec.compile_model(Model([ops.relu(x)], [x]))
+    assert compiled([np.ones((3, 4), np.float32)])[0].shape == (3, 4)
+    with pytest.raises(irexec.IRError, match=r"has shape \[1\.\.3,4\]; the array has \[4, 4\]"):
+        compiled([np.ones((4, 4), np.float32)])
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (0,), (2, 0, 3), (1, 2, 3, 4)])
+def test_a_rank_that_is_not_known(shape: tuple[int, ...]) -> None:
+    x = ops.parameter(PartialShape.dynamic(), np.float32, name="x")
+    compiled = irexec.compile_model(Model([ops.relu(ops.negative(x))], [x]))
+    for _ in range(3):
+        assert compiled([np.ones(shape, np.float32)])[0].shape == shape
+
+
+def test_empty_tensors() -> None:
+    compiled = flattening()
+    for _ in range(3):
+        assert compiled([np.ones((3, 0, 4), np.float32)])[0].shape == (3, 0)

@@ -1,0 +1,160 @@
+"""Buffers are shared without anybody noticing: random graphs against plain evaluation, run after run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import irexec
+from irexec.engine.plan import make_plan
+from irexec.graph.model import Model, Node
+
+Array = np.ndarray[Any, Any]
+
+SQUARE, FLAT, TALL = (64, 32), (2048,), (32, 64)
+SHAPES = (SQUARE, FLAT, TALL)
+ops: Any = irexec.opset15
+
+# name → (number of operands, node from nodes, array from arrays)
+OPERATIONS: dict[str, tuple[int, Any, Any]] = {
+    "add": (2, lambda a, b: ops.add(a, b), np.add),
+    "subtract": (2, lambda a, b: ops.subtract(a, b), np.subtract),
+    "maximum": (2, lambda a, b: ops.maximum(a, b), np.maximum),
+    "relu": (1, lambda a: ops.relu(a), lambda a: np.maximum(a, 0)),
+    "negative": (1, lambda a: ops.negative(a), np.negative),
+    "floor": (1, lambda a: ops.floor(a), np.floor),
+    "half": (1, lambda a: ops.multiply(a, ops.constant(np.float32(0.5))), lambda a: a * np.float32(0.5)),
+    "square": (
+        1,
+        lambda a: ops.reshape(a, ops.constant(np.array(SQUARE)), special_zero=False),
+        lambda a: a.reshape(SQUARE),
+    ),
+    "flat": (1, lambda a: ops.reshape(a, ops.constant(np.array(FLAT)), special_zero=False), lambda a: a.reshape(FLAT)),
+    "unsqueeze": (
+        1,
+        lambda a: ops.squeeze(ops.unsqueeze(a, ops.constant(np.array([0]))), ops.constant(np.array([0]))),
+        lambda a: a,
+    ),
+    "transpose": (
+        1,
+        lambda a: ops.transpose(a, ops.constant(np.arange(len(a.outputs[0].shape))[::-1].copy())),
+        lambda a: a.T,
+    ),
+    "split": (
+        1,
+        lambda a: ops.concat(ops.split(a, ops.constant(np.int64(0)), num_splits=2).outputs[::-1], axis=0),
+        lambda a: np.concatenate(np.split(a, 2)[::-1]),
+    ),
+}
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[list[tuple[str, list[int]]], list[int]]:
+    """Steps (operation, operands by number; 0 and 1 are the inputs), and the numbers that are results."""
+    shapes = [SQUARE, SQUARE]
+    steps = []
+    for _ in range(draw(st.integers(1, 25))):
+        name = draw(st.sampled_from(sorted(OPERATIONS)))
+        count = OPERATIONS[name][0]
+        # Late operands are likelier, so that chains are long and values die early.
+        first = len(shapes) - 1 - min(draw(st.integers(0, 6)), len(shapes) - 1)
+        same = [i for i, shape in enumerate(shapes) if shape == shapes[first]]
+        operands = [first, *[draw(st.sampled_from(same)) for _ in range(count - 1)]]
+        steps.append((name, operands))
+        shape = {"square": SQUARE, "flat": FLAT, "transpose": shapes[first][::-1]}.get(name, shapes[first])
+        shapes.append(shape)
+    results = draw(st.lists(st.sampled_from(range(len(shapes))), min_size=1, max_size=4))
+    return steps, [*results, len(shapes) - 1]
+
+
+def compiled_graph(steps: list[tuple[str, list[int]]], results: list[int]) -> irexec.CompiledModel:
+    parameters = [ops.parameter(list(SQUARE), np.float32) for _ in range(2)]
+    nodes: list[Node] = list(parameters)
+    for name, operands in steps:
+        nodes.append(OPERATIONS[name][1](*[nodes[i] for i in operands]))
+    return irexec.compile_model(Model([nodes[i] for i in results], parameters))
+
+
+def plain(steps: list[tuple[str, list[int]]], results: list[int], inputs: list[Array]) -> list[Array]:
+    arrays = list(inputs)
+    for name, operands in steps:
+        arrays.append(OPERATIONS[name][2](*[arrays[i] for i in operands]).copy())
+    return [arrays[i] for i in results]
+
+
+@settings(max_examples=150, deadline=None)
+@given(graphs(), st.integers(0, 2**31))
+def test_random_graphs_give_what_plain_evaluation_gives(
+    graph: tuple[list[tuple[str, list[int]]], list[int]], seed: int
+) -> None:
+    steps, results = graph
+    compiled = compiled_graph(steps, results)
+    rng = np.random.default_rng(seed)
+    kept: list[tuple[list[Array], list[Array]]] = []
+    for _ in range(3):
+        inputs = [rng.standard_normal(SQUARE, dtype=np.float32) for _ in range(2)]
+        given_inputs = [a.copy() for a in inputs]
+        expected = plain(steps, results, inputs)
+        got = list(compiled(inputs).to_tuple())
+        kept.append((expected, got))
+        for mine, theirs in zip(inputs, given_inputs, strict=True):
+            np.testing.assert_array_equal(mine, theirs, err_msg="an input was overwritten")
+        for a in got:
+            for other in [*inputs, *[b for b in got if b is not a]]:
+                assert not np.shares_memory(a, other)
+    for expected, got in kept:
+        for a, b in zip(expected, got, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_two_requests_do_not_share_buffers() -> None:
+    compiled = compiled_graph([("half", [0]), ("negative", [2]), ("floor", [3])], [4])
+    first, second = compiled.create_infer_request(), compiled.create_infer_request()
+    x, y = (np.full(SQUARE, value, np.float32) for value in (3, 8))
+    a = first.infer([x, x])[0]
+    b = second.infer([y, y])[0]
+    assert (a[0, 0], b[0, 0]) == (-2, -4)
+    assert first.infer([y, y])[0][0, 0] == -4
+
+
+def test_a_long_chain_needs_two_buffers() -> None:
+    """Each layer's input dies with it; layers that may overwrite it need even less."""
+    parameter = ops.parameter(list(SQUARE), np.float32)
+    node = parameter
+    for _ in range(30):
+        node = ops.softmax(ops.negative(node), axis=1)
+    plan = make_plan(Model([ops.negative(node)], [parameter]))
+    assert sum(plan.memory.sizes) <= 2 * 4 * 2048
+    assert len(plan.memory.buffer_of) >= 30
+
+
+@pytest.mark.parametrize("name", ["negative", "unsqueeze", "square"])
+def test_results_are_the_callers_own(name: str) -> None:
+    """Neither the caller's input nor the next run's buffer, also where the model only passes them on."""
+    compiled = compiled_graph([(name, [0])], [2, 2, 0])
+    x = np.ones(SQUARE, np.float32)
+    results = compiled([x, x]).to_tuple()
+    kept = [r.copy() for r in results]
+    for r in results:
+        assert r.flags.owndata and r.flags.writeable and r.flags.c_contiguous
+    x[:] = 7
+    results[0][:] = 5
+    compiled([x, x])
+    np.testing.assert_array_equal(results[1], kept[1])
+    np.testing.assert_array_equal(results[2], kept[2])
+
+
+def test_a_constant_that_is_a_result_is_a_copy() -> None:
+    parameter = ops.parameter([1], np.float32)
+    constant = ops.constant(np.arange(3, dtype=np.float32))
+    compiled = irexec.compile_model(Model([constant, ops.negative(constant)], [parameter]))
+    first = compiled([np.zeros(1, np.float32)])
+    first[0][:] = 99
+    first[1][:] = 99
+    second = compiled([np.zeros(1, np.float32)])
+    np.testing.assert_array_equal(second[0], [0, 1, 2])
+    np.testing.assert_array_equal(second[1], [0, -1, -2])

@@ -1,0 +1,141 @@
+"""Plans: what is done once, what is released when, and what never becomes a step."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec.engine.plan import Plan, make_plan
+from irexec.graph.model import Model, Node
+from irexec.ops.operator import REGISTRY, Array, Elements, operator, random
+from irexec.ops.rules import same_as
+from irexec.types import F32
+
+ops: Any = irexec.opset15
+Float = Annotated[Array, Elements("T", {F32})]
+
+
+def plan_of(*results: Node, parameters: list[Node]) -> Plan:
+    return make_plan(Model(list(results), parameters))
+
+
+def types(plan: Plan) -> list[str]:
+    return [step.operator.type for step in plan.steps]
+
+
+def x_parameter(shape: Any = (4, 4)) -> Any:
+    return ops.parameter(list(shape), np.float32, name="x")
+
+
+def test_constant_subgraphs_are_evaluated_once() -> None:
+    x = x_parameter()
+    weights = ops.multiply(ops.constant(np.full((4, 4), 2, np.float32)), ops.constant(np.float32(3)))
+    plan = plan_of(ops.add(x, ops.transpose(weights, ops.constant(np.array([1, 0])))), parameters=[x])
+    assert types(plan) == ["Add"]
+    constants = [a for a in plan.template if a is not None]
+    assert len(constants) == 1, "what nothing reads any more is released"
+    np.testing.assert_array_equal(constants[0], np.full((4, 4), 6))
+
+
+def test_large_constants_are_folded_too() -> None:
+    big = ops.constant(np.ones((300, 300), np.float32))
+    x = x_parameter((300, 300))
+    assert types(plan_of(ops.add(x, ops.negative(big)), parameters=[x])) == ["Add"]
+
+
+def test_a_constant_that_would_unfold_to_much_more_is_not_kept() -> None:
+    x = x_parameter((1,))
+    wide = ops.broadcast(ops.constant(np.zeros(1, np.float32)), ops.constant(np.array([1 << 14, 1 << 13])))
+    assert (
+        types(plan_of(ops.reduce_max(ops.add(wide, x), ops.constant(np.array([0, 1]))), parameters=[x]))[0]
+        == "Broadcast"
+    )
+
+
+def test_random_operators_are_not_folded() -> None:
+    @operator("Dice", "plan", shapes=same_as(), tolerance=random)
+    def dice(x: Float, /) -> Float:
+        return np.random.default_rng().standard_normal(x.shape, dtype=np.float32)
+
+    try:
+        constant = ops.constant(np.zeros(3, np.float32))
+        node = Node(dice, [constant.outputs[0]])
+        node.set_outputs([constant.outputs[0].type.without_value()])
+        assert types(plan_of(node, parameters=[])) == ["Dice"]
+    finally:
+        del REGISTRY["Dice", "plan"]
+
+
+def test_a_constant_subgraph_that_fails_is_a_finding() -> None:
+    big = ops.constant(np.ones(9000, np.float32))
+    x = x_parameter((1,))
+    node = ops.gather_elements(big, ops.constant(np.full(9000, 9000)), axis=0)
+    node.friendly_name = "bad"
+    with pytest.raises(irexec.IRError) as caught:
+        plan_of(ops.add(node, x), parameters=[x])
+    (finding,) = caught.value.report
+    assert (finding.code, finding.layer and finding.layer.name) == ("O005", "bad")
+
+
+def test_what_inference_knows_is_no_step() -> None:
+    x = x_parameter((2, 3, 4))
+    flat = ops.reshape(
+        x, ops.reduce_prod(ops.shape_of(x), ops.constant(np.array([0])), keep_dims=True), special_zero=False
+    )
+    assert types(plan_of(flat, parameters=[x])) == ["Reshape"]
+    only = plan_of(ops.shape_of(x), parameters=[x])
+    assert types(only) == []
+    np.testing.assert_array_equal(only.template[only.results[0]], [2, 3, 4])
+
+
+def test_values_are_released_after_their_last_use() -> None:
+    x = x_parameter()
+    a = ops.negative(x)
+    b = ops.relu(a)
+    c = ops.add(a, b)
+    plan = plan_of(ops.floor(c), parameters=[x])
+    slot = {step.operator.type: step.outputs[0] for step in plan.steps}
+    frees = {step.operator.type: set(step.frees) for step in plan.steps}
+    assert frees["ReLU"] == set()
+    assert frees["Add"] == {slot["Negative"], slot["ReLU"]}
+    assert plan.parameters[0] in frees["Negative"]
+    assert slot["Floor"] not in frees["Floor"]
+
+
+def test_a_result_needs_no_step_and_may_be_an_input() -> None:
+    x = x_parameter()
+    plan = plan_of(x, ops.negative(x), x, parameters=[x])
+    assert types(plan) == ["Negative"]
+    assert plan.results[0] == plan.results[2] == plan.parameters[0]
+
+
+def test_an_output_that_nothing_reads_is_released_at_once() -> None:
+    x = x_parameter()
+    first, _ = ops.split(x, ops.constant(np.int64(0)), num_splits=2).outputs
+    plan = plan_of(ops.negative(first), parameters=[x])
+    (split, _) = plan.steps
+    assert split.outputs[1] in split.frees
+
+
+def test_views_share_the_memory_of_what_they_view() -> None:
+    x = x_parameter((64, 64))
+    node = ops.negative(x)
+    for _ in range(3):
+        node = ops.squeeze(ops.unsqueeze(node, ops.constant(np.array([0]))), ops.constant(np.array([0])))
+    plan = plan_of(ops.negative(node), parameters=[x])
+    assert len(plan.memory.sizes) == 1
+    seen: list[Array] = []
+
+    class Watching:
+        def before(self, node: Node, inputs: Any) -> None:
+            pass
+
+        def after(self, node: Node, inputs: Any, outputs: Any, seconds: float) -> None:
+            seen.extend(outputs)
+
+    compiled = irexec.compile_model(Model([ops.negative(node)], [x]))
+    compiled.create_infer_request([Watching()]).infer([np.ones((64, 64), np.float32)])
+    assert all(np.shares_memory(seen[0], view) for view in seen[1:-1])
