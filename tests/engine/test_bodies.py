@@ -1,0 +1,230 @@
+"""If, Loop, TensorIterator: what comes in, goes round and comes out, against plain Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import irexec
+from irexec.diagnostics.findings import Findings
+from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node
+from irexec.ops.contents import load
+from irexec.validation import infer_model
+
+Array = np.ndarray[Any, Any]
+ops: Any = irexec.opset15
+
+
+def compiled(node: Node, parameters: list[Node], count: int) -> irexec.CompiledModel:
+    """A model of one node with bodies, its types inferred. Raises IRError for what inference finds."""
+    node.set_outputs([irexec.opset15.constant(np.float32(0)).outputs[0].type] * count)
+    model = Model(list(node.outputs), parameters)
+    findings = Findings()
+    infer_model(model, findings)
+    if not findings.report.ok:
+        raise irexec.IRError(findings.report)
+    return irexec.compile_model(model)
+
+
+def parameter(shape: Any, dtype: Any = np.float32) -> Any:
+    return ops.parameter(list(shape), dtype)
+
+
+def body_of(results: list[Node], parameters: list[Node]) -> Model:
+    return Model(results, parameters)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 12),
+    st.integers(1, 4),
+    st.booleans(),
+    st.booleans(),
+)
+def test_slices_go_round_and_are_joined(count: int, size: int, backward: bool, join_backward: bool) -> None:
+    """A running sum over slices of `size` rows: the sums joined, and the last one."""
+    part, total = parameter([size, 3]), parameter([size, 3])
+    result = ops.add(part, total)
+    step = -1 if backward else 1
+    body = Body(
+        body_of([result, result], [part, total]),
+        [
+            BodyInput(
+                0,
+                0,
+                axis=0,
+                part_size=size,
+                stride=step * size,
+                start=-1 if backward else 0,
+                end=0 if backward else -1,
+            ),
+            BodyInput(1, 1, back=0),
+        ],
+        [
+            BodyOutput(
+                0,
+                0,
+                axis=0,
+                part_size=size,
+                stride=(-1 if join_backward else 1) * size,
+                start=-1 if join_backward else 0,
+                end=0 if join_backward else -1,
+            ),
+            BodyOutput(1, 1),
+        ],
+    )
+    x, start = parameter([count * size, 3]), parameter([size, 3])
+    node = Node(load("TensorIterator", 1), [x.outputs[0], start.outputs[0]], name="ti")
+    node.bodies = [body]
+    rng = np.random.default_rng(count * 10 + size)
+    values = rng.integers(-9, 9, (count * size, 3)).astype(np.float32)
+    first = rng.integers(-9, 9, (size, 3)).astype(np.float32)
+    model = compiled(node, [x, start], 2)
+    for _ in range(2):
+        joined, last = model([values, first]).to_tuple()
+        slices = [values[i * size : (i + 1) * size] for i in range(count)]
+        sums = list(np.cumsum(slices[::-1] if backward else slices, axis=0) + first)
+        np.testing.assert_array_equal(joined, np.concatenate(sums[::-1] if join_backward else sums))
+        np.testing.assert_array_equal(last, sums[-1])
+
+
+def loop(body: Body, trips: int | None, go: bool | None = True, count: int = 1) -> irexec.CompiledModel:
+    """A Loop over one carried value [2], with constant trip count and condition."""
+    x = parameter([2])
+    inputs = [
+        None if trips is None else ops.constant(np.int64(trips)).outputs[0],
+        None if go is None else ops.constant(np.array(go)).outputs[0],
+        x.outputs[0],
+    ]
+    node = Node(load("Loop", 5), inputs, name="loop")
+    node.bodies = [body]
+    return compiled(node, [x], count)
+
+
+def doubling(limit: float = 1e9) -> Body:
+    """carried → 2 · carried, as long as its first element stays below the limit."""
+    carried = parameter([2])
+    doubled = ops.multiply(carried, ops.constant(np.float32(2)))
+    first = ops.gather(doubled, ops.constant(np.int64(0)), ops.constant(np.int64(0)))
+    go_on = ops.less(first, ops.constant(np.float32(limit)))
+    return Body(
+        body_of([go_on, doubled], [carried]), [BodyInput(0, 2, back=1)], [BodyOutput(0), BodyOutput(1, 0)], condition=0
+    )
+
+
+@pytest.mark.parametrize(
+    ("trips", "go", "limit", "expected"),
+    [
+        (3, True, 1e9, 8),
+        (-1, True, 100, 128),
+        (50, True, 10, 16),
+        (0, True, 1e9, 1),
+        (3, False, 1e9, 1),
+        (3, None, 1e9, 8),
+        (None, True, 30, 32),
+    ],
+)
+def test_a_loop_ends_by_count_or_condition(trips: int | None, go: bool | None, limit: float, expected: float) -> None:
+    model = loop(doubling(limit), trips, go)
+    x = np.ones(2, np.float32)
+    for _ in range(2):
+        np.testing.assert_array_equal(model([x])[0], [expected, expected])
+    np.testing.assert_array_equal(x, [1, 1])
+
+
+def test_the_counter_counts() -> None:
+    carried, counter = parameter([2]), parameter([], np.int64)
+    total = ops.add(carried, ops.convert(counter, destination_type="f32"))
+    body = Body(
+        body_of([ops.constant(np.array(True)), total], [carried, counter]),
+        [BodyInput(0, 2, back=1), BodyInput(1, iteration=True)],
+        [BodyOutput(0), BodyOutput(1, 0)],
+        condition=0,
+    )
+    np.testing.assert_array_equal(loop(body, 5)([np.zeros(2, np.float32)])[0], [10, 10])
+
+
+def test_no_iteration_joins_nothing() -> None:
+    carried = parameter([2])
+    row = ops.unsqueeze(carried, ops.constant(np.array([0])))
+    body = Body(
+        body_of([ops.constant(np.array(True)), row, carried], [carried]),
+        [BodyInput(0, 2, back=2)],
+        [BodyOutput(0), BodyOutput(1, 0, axis=0), BodyOutput(2, 1)],
+        condition=0,
+    )
+    joined, last = loop(body, 0, count=2)([np.ones(2, np.float32)]).to_tuple()
+    assert joined.shape == (0, 2)
+    np.testing.assert_array_equal(last, [1, 1])
+    assert loop(body, 4, count=2)([np.ones(2, np.float32)])[0].shape == (4, 2)
+
+
+def choosing() -> tuple[irexec.CompiledModel, Node]:
+    """cond ? -x : x + x"""
+    cond, x = parameter([], np.bool_), parameter([-1])
+    a, b = parameter([-1]), parameter([-1])
+    then_body = Body(body_of([ops.negative(a)], [a]), [BodyInput(0, 1)], [BodyOutput(0, 0)])
+    else_body = Body(body_of([ops.add(b, b)], [b]), [BodyInput(0, 1)], [BodyOutput(0, 0)])
+    node = Node(load("If", 8), [cond.outputs[0], x.outputs[0]], name="if")
+    node.bodies = [then_body, else_body]
+    return compiled(node, [cond, x], 1), node
+
+
+def test_if_runs_one_branch() -> None:
+    model, _ = choosing()
+    for shape in ((3,), (3,), (5,)):
+        x = np.ones(shape, np.float32)
+        np.testing.assert_array_equal(model([np.array(True), x])[0], -x)
+        np.testing.assert_array_equal(model([np.array(False), x])[0], 2 * x)
+
+
+def test_results_of_bodies_are_the_callers_own() -> None:
+    model = loop(doubling(), 2)
+    x = np.ones(2, np.float32)
+    first = model([x])[0]
+    second = model([x])[0]
+    first[:] = 99
+    np.testing.assert_array_equal(second, [4, 4])
+    np.testing.assert_array_equal(model([x])[0], [4, 4])
+
+
+def test_a_failure_in_a_body_names_the_inner_layer() -> None:
+    carried, counter = parameter([2]), parameter([], np.int64)
+    picked = ops.gather_elements(carried, ops.unsqueeze(counter, ops.constant(np.array([0]))), axis=0)
+    picked.friendly_name = "inner"
+    body = Body(
+        body_of([ops.constant(np.array(True)), carried, picked], [carried, counter]),
+        [BodyInput(0, 2, back=1), BodyInput(1, iteration=True)],
+        [BodyOutput(0), BodyOutput(1, 0), BodyOutput(2, 1)],
+        condition=0,
+    )
+    np.testing.assert_array_equal(loop(body, 2, count=2)([np.array([5, 6], np.float32)])[1], [6])
+    with pytest.raises(irexec.IRError) as caught:
+        loop(body, 3, count=2)([np.ones(2, np.float32)])
+    (finding,) = caught.value.report
+    assert (finding.code, finding.layer and finding.layer.name) == ("O005", "inner")
+
+
+def test_a_constant_that_goes_round_is_not_taken_for_its_later_values() -> None:
+    """Inference knows what the carried value begins with, and the slices' source as a whole."""
+    carried, part = parameter([1], np.int64), parameter([1], np.int64)
+    body = Body(
+        body_of([ops.constant(np.array(True)), ops.add(ops.add(carried, carried), part)], [carried, part]),
+        [BodyInput(0, 2, back=1), BodyInput(1, 3, axis=0)],
+        [BodyOutput(0), BodyOutput(1, 0)],
+        condition=0,
+    )
+    x = parameter([1], np.int64)
+    given_values = [ops.constant(np.array(v)).outputs[0] for v in (3, True, [1], [10, 20, 30])]
+    node = Node(load("Loop", 5), given_values, name="loop")
+    node.bodies = [body]
+    node.set_outputs([given_values[2].type])
+    total = ops.add(node, x)
+    infer_model(Model([total], [x]), findings := Findings())
+    assert findings.report.ok
+    model = irexec.compile_model(Model([total], [x]))
+    np.testing.assert_array_equal(model([np.array([1000])])[0], [((1 * 2 + 10) * 2 + 20) * 2 + 30 + 1000])
