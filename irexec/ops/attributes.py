@@ -20,7 +20,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from irexec.ir import text
-from irexec.types import ElementType, PartialShape
+from irexec.types import FOREIGN, ElementType, PartialShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ _READERS: dict[Any, Callable[[str], Any]] = {
     PartialShape: read_shape,
 }
 _JSON_SCHEMAS: dict[Any, dict[str, Any]] = {
-    ElementType: {"type": "string", "enum": sorted(n for n, t in ElementType.by_name.items() if t.kind != "c")},
+    ElementType: {"type": "string", "enum": sorted(n for n, t in ElementType.by_name.items() if t not in FOREIGN)},
     PartialShape: {"type": "string", "description": "partial shape, such as 1,3,?,1..10"},
 }
 

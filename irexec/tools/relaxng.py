@@ -13,7 +13,7 @@ from irexec.ops import contents
 from irexec.ops.operator import Operator
 from irexec.tools.grammar import GRAMMAR, PATTERNS, list_of
 from irexec.tools.operator_schema import operator_schema
-from irexec.types import ElementType
+from irexec.types import FOREIGN, ElementType
 
 _WIDTH = 100
 # Any text that does not begin like the name of an opset; such patterns have no negation.
@@ -189,7 +189,7 @@ def _lines(values: str) -> list[str]:
 
 @cache
 def _element_types() -> list[str]:
-    return sorted(name for name, kind in ElementType.by_name.items() if kind.kind != "c")
+    return sorted(name for name, kind in ElementType.by_name.items() if kind not in FOREIGN)
 
 
 def _opsets(entry: _Entry) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from irexec.diagnostics import Place
 from irexec.diagnostics.findings import Findings
 from irexec.ir.values import Listed, read_values
-from irexec.types import ElementType, PartialShape
+from irexec.types import FOREIGN, ElementType, PartialShape
 
 Array = np.ndarray[Any, Any]
 
@@ -49,7 +49,7 @@ def read_precisions(options: Iterable[str], findings: Findings) -> dict[str, Ele
         name, separator, text = option.rpartition("=")
         kind = ElementType.from_attribute(text) or ElementType.from_port(text)
         if kind is None or kind.is_dynamic or (separator and not name):
-            names = sorted(n for n, t in ElementType.by_name.items() if t.dtype is not None and t.kind != "c")
+            names = sorted(n for n, t in ElementType.by_name.items() if t.dtype is not None and t not in FOREIGN)
             near = difflib.get_close_matches(text.lower(), names, n=1)
             hint = f"did you mean {near[0]}?" if near else None
             message = f"--precision {option}: {text!r} is no element type"

@@ -125,11 +125,15 @@ F8E4M3 = ElementType("f8e4m3", 8, ml_dtypes.float8_e4m3fn, "f")
 F8E5M2 = ElementType("f8e5m2", 8, ml_dtypes.float8_e5m2, "f")
 F8E8M0 = ElementType("f8e8m0", 8, ml_dtypes.float8_e8m0fnu, "f")
 F4E2M1 = ElementType("f4e2m1", 4, ml_dtypes.float4_e2m1fn, "f")
-# ONNX has complex tensors; no IR element type name reads as one.
+# Types that ONNX has; no IR element type name reads as one.
 C64 = ElementType("c64", 64, np.complex64, "c")
 C128 = ElementType("c128", 128, np.complex128, "c")
+F8E4M3FNUZ = ElementType("f8e4m3fnuz", 8, ml_dtypes.float8_e4m3fnuz, "f")
+F8E5M2FNUZ = ElementType("f8e5m2fnuz", 8, ml_dtypes.float8_e5m2fnuz, "f")
+I2 = ElementType("i2", 2, ml_dtypes.int2, "i")
+FOREIGN = frozenset({C64, C128, F8E4M3FNUZ, F8E5M2FNUZ, I2})
 
-_IR_TYPES = [t for t in ElementType.by_name.values() if t.kind != "c"]
+_IR_TYPES = [t for t in ElementType.by_name.values() if t not in FOREIGN]
 _PORT_NAMES: dict[str, ElementType] = {t.name: t for t in _IR_TYPES} | {t.name.upper(): t for t in _IR_TYPES}
 for _wrong in ("F16", "F32", "F64", "BOOLEAN", "DYNAMIC"):
     del _PORT_NAMES[_wrong]

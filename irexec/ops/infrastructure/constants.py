@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.operator import ANY_ELEMENTS, Array, Check, TypeFrom, operator
+from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator
 from irexec.ops.rules import same_as
-from irexec.types import ElementType, PartialShape
+from irexec.types import ANY, FOREIGN, ElementType, PartialShape
 
-T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
+# Models of other origin have tensors that no IR file can declare.
+T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN)]
 
 
 @operator("Parameter", "opset1")

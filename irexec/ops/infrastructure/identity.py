@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.operator import ANY_ELEMENTS, Array, operator
+from irexec.ops.operator import Array, Elements, operator
 from irexec.ops.rules import same_as
+from irexec.types import ANY, FOREIGN
 
-T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
+T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN)]
 
 
 @operator("Identity", "opset16", shapes=same_as(), view="input", values="kernel")
