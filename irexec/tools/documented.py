@@ -47,7 +47,7 @@ def compare(documented: Array, computed: Array, kind: ElementType, open_result: 
 
 def agrees(documented: Array, computed: Array, kind: ElementType) -> Array:
     """Elementwise: equal, or for floats as near as a page's few digits can say."""
-    if computed.dtype.kind == "T" or computed.dtype.kind in "bc" or kind.is_integral:
+    if computed.dtype.kind in "TU" or computed.dtype.kind in "bc" or kind.is_integral:
         result: Array = np.asarray(documented == computed)
         return result
     a, b = documented.astype(np.float64), computed.astype(np.float64)

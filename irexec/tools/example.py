@@ -72,6 +72,7 @@ def read_examples(
     """Read a text of loose layers; `page` is the name of the page it stands on, which may tell the version."""
 
     def choose_version(type: str) -> str | None:
+        type = contents.canonical_type(type) or type
         number = next((n for name in (page, file) if name and (n := version_from_name(name, type))), None)
         return contents.versioned(type, int(number) if number else None)
 
@@ -155,6 +156,9 @@ def _set_types(node: Node, example: Example) -> None:
 
 def _repair_shapes(node: Node, example: Example, operator: Operator, findings: Findings) -> None:
     """Where a constraint names the shape that would mend it, report it and go on with that shape."""
+    most = operator.signature.max_inputs
+    if most is not None and len(node.inputs) > most:
+        return
     for _ in example.inputs:
         breaches: list[Breach] = []
         operator.infer([v.type if v else None for v in node.inputs], node.attributes, breaches)
