@@ -58,47 +58,56 @@ def set_num_threads(count: int | None) -> None:
 
 
 class _Pool:
-    """The workers beside the calling thread, kept off its core.
+    """The workers beside the calling thread.
 
-    Some schedulers wake a worker on the core of its caller, where it waits for the caller's own share to end. A queue
-    and a lock per share wake a worker in half the time that concurrent.futures takes.
+    Some schedulers wake a worker on the core of its caller, where it waits for the caller's own share to end. So the
+    workers of a small pool are woken off that core; once awake they may run on any. A queue and a lock per share wake
+    a worker sooner than concurrent.futures does.
     """
+
+    SMALL = 8
 
     def __init__(self, workers: int) -> None:
         self.jobs: SimpleQueue[tuple[Callable[[], None], threading.Lock] | None] = SimpleQueue()
-        self.cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+        cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+        self.cores = cores if len(cores) > 1 and workers <= self.SMALL else None
         self.members: list[int] = []
-        self.left: int | None = None
         self.workers = workers
         for number in range(workers):
             threading.Thread(target=self._serve, name=f"irexec-{number}", daemon=True).start()
 
     def _serve(self) -> None:
         self.members.append(threading.get_native_id())
-        self.left = None
         while (job := self.jobs.get()) is not None:
+            if self.cores is not None:
+                _allow(0, self.cores)
             job[0]()
             job[1].release()
             # Nothing of the work may live on while this thread waits.
             del job
 
-    def submit(self, work: Callable[[], None]) -> threading.Lock:
-        """Hand out one share of the caller's work, which raises nothing; the lock is free when it is done."""
-        cpu = _current_cpu()
-        if cpu != self.left and cpu is not None and len(self.cores) > 1:
-            self.left = cpu
-            with contextlib.suppress(OSError):
-                for member in self.members:
-                    os.sched_setaffinity(member, self.cores - {cpu})
-        done = threading.Lock()
-        done.acquire()
-        self.jobs.put((work, done))
-        return done
+    def submit(self, work: Callable[[], None], count: int) -> list[threading.Lock]:
+        """Hand out `count` shares of the caller's work, which raises nothing; each lock is free when one is done."""
+        cpu = None if self.cores is None else _current_cpu()
+        if self.cores is not None and cpu is not None:
+            for member in self.members[:count]:
+                _allow(member, self.cores - {cpu})
+        shares = [threading.Lock() for _ in range(count)]
+        for done in shares:
+            done.acquire()
+            self.jobs.put((work, done))
+        return shares
 
     def close(self) -> None:
         """Let the workers end when their work is done."""
         for _ in range(self.workers):
             self.jobs.put(None)
+
+
+def _allow(thread: int, cores: set[int]) -> None:
+    """Let a thread (0: this one) run on these cores, where the system permits it."""
+    with contextlib.suppress(OSError):
+        os.sched_setaffinity(thread, cores)
 
 
 @cache
@@ -165,9 +174,9 @@ def parallel_for(count: int, function: Callable[[int], object]) -> None:
 
     with single_threaded_blas():
         pool = _get_pool()
-        others = [pool.submit(work) for _ in range(workers - 1)]
+        shares = pool.submit(work, workers - 1)
         work()
-        for done in others:
+        for done in shares:
             done.acquire()
     if failures:
         raise failures[0]
