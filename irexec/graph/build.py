@@ -9,6 +9,7 @@ from irexec.diagnostics.findings import At, Findings
 from irexec.graph.bind import bind_attributes, bind_operator
 from irexec.graph.bodies import build_bodies
 from irexec.graph.model import Model, Node, Value, ordered
+from irexec.graph.pre_process import subtract_mean
 from irexec.graph.runtime_info import keep_info, model_info
 from irexec.ir.document import Document, Layer, Net, Port
 from irexec.ir.text import dim as read_dim
@@ -42,6 +43,8 @@ class _Builder:
     def model(self) -> Model:
         nodes = [self._node(layer) for layer in self.net.layers]
         self._connect()
+        if self.net.pre_process is not None:
+            subtract_mean(self.net.pre_process, nodes, self.weights, self.findings)
         for node in nodes:
             check_arity(node, self.findings)
         results = [n for n in nodes if n.type == "Result"]

@@ -1,0 +1,128 @@
+"""The legacy `<pre-process>`: the mean that OpenVINO still subtracts from an input, as nodes of the model.
+
+Source: OpenVINO IR, pre-process. The mean has the input's element type, whatever `mean-precision` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.diagnostics.findings import At, Findings
+from irexec.graph.model import Node
+from irexec.ir.document import Element
+from irexec.ir.text import float64, whole
+from irexec.ir.weights import Weights
+from irexec.ops.contents import load
+from irexec.types import ElementType, PartialShape, TensorType
+
+Array = np.ndarray[Any, Any]
+Refuse = Callable[..., None]
+# The axis of the channels by rank; a tensor of rank 3 is taken as one image.
+_CHANNEL_AXIS = {2: 1, 3: 0, 4: 1, 5: 1}
+
+
+def subtract_mean(section: Element, nodes: list[Node], weights: Weights, findings: Findings) -> None:
+    """Put `input - mean` between the input that the section names and all that reads it; add the nodes to `nodes`.
+
+    R008 when the means do not fit the input; what the reader has reported already is passed over.
+    """
+    parameter = _named(section, [node for node in nodes if node.type == "Parameter"])
+    if parameter is None or not parameter.outputs:
+        return
+
+    def refuse(message: str, element: Element = section, **details: Any) -> None:
+        findings.add("R008", message, at=At(element.at), layer=parameter.ref, **details)
+
+    mean = _mean(section, parameter, weights, refuse, findings)
+    if mean is None:
+        return
+    value = parameter.outputs[0]
+    kind = parameter.attributes["element_type"]
+    constant = Node(load("Const", 1), (), {"element_type": kind, "shape": mean.shape}, name=f"{_name(parameter)}/mean")
+    constant.constant = mean
+    constant.set_outputs([TensorType.of(mean, kind)])
+    operator = load("Subtract", 1)
+    assert operator is not None
+    defaults = {attribute.name: attribute.default for attribute in operator.attributes}
+    difference = Node(operator, [value, constant.outputs[0]], defaults, name=f"{_name(parameter)}/minus_mean")
+    difference.set_outputs([TensorType()])
+    for node in nodes:
+        node.inputs = [difference.outputs[0] if given is value else given for given in node.inputs]
+    nodes += [constant, difference]
+
+
+def _name(parameter: Node) -> str:
+    return parameter.friendly_name or f"Parameter_{parameter.id}"
+
+
+def _named(section: Element, parameters: Sequence[Node]) -> Node | None:
+    """The Parameter of that name; without one the first of rank 4, else the first."""
+    name = section.attributes.get("reference-layer-name", "").strip()
+    if name:
+        return next((p for p in parameters if p.friendly_name == name), None)
+    of_rank_4 = (p for p in parameters if getattr(p.attributes.get("shape"), "rank", None) == 4)
+    return next(of_rank_4, parameters[0] if parameters else None)
+
+
+def _mean(section: Element, parameter: Node, weights: Weights, refuse: Refuse, findings: Findings) -> Array | None:
+    """The mean in a shape that broadcasts with the input; None when there is none or it does not fit."""
+    means = {}
+    for number, channel in enumerate(c for c in section.children if c.tag == "channel"):
+        chosen = whole(channel.attributes.get("id")).value
+        mean = next((child for child in channel.children if child.tag == "mean"), None)
+        if mean is None:
+            continue
+        if (key := number if chosen is None else chosen) in means:
+            refuse(f"channel {key} has two means", channel)
+            return None
+        means[key] = mean
+    if not means:
+        return None
+    shape, kind = parameter.attributes.get("shape"), parameter.attributes.get("element_type")
+    if not isinstance(shape, PartialShape) or not isinstance(kind, ElementType):
+        return None
+    if shape.rank not in _CHANNEL_AXIS or not shape.is_static:
+        refuse(f"the input has shape {shape}", found=str(shape), allowed="a static shape of rank 2 to 5")
+        return None
+    if kind.kind not in "fiu" or kind.is_packed:
+        refuse(f"the input is {kind}", found=str(kind), allowed="a numeric type")
+        return None
+    channels, image = _split(shape)
+    if len(means) != channels or max(means) >= channels:
+        message = f"the input has {channels} channels; means are given for {len(means)}: {sorted(means)[:8]}"
+        refuse(message, found=str(len(means)), allowed=str(channels))
+        return None
+    parts = [_one(means[index], image, kind, weights, refuse, findings) for index in range(channels)]
+    found = [part for part in parts if part is not None]
+    if len({part.shape for part in found}) != 1 or len(found) < channels:
+        return None
+    joined = np.concatenate(found)
+    return joined.reshape(channels) if shape.rank == 2 else joined
+
+
+def _split(shape: PartialShape) -> tuple[int, tuple[int, ...]]:
+    """The number of channels, and the shape of one channel's mean image with a leading 1."""
+    extents = shape.to_shape()
+    axis = _CHANNEL_AXIS[len(extents)]
+    return extents[axis], (1, *extents[axis + 1 :])
+
+
+def _one(
+    mean: Element, image: tuple[int, ...], kind: ElementType, weights: Weights, refuse: Refuse, findings: Findings
+) -> Array | None:
+    """The mean of one channel: a number in the rank of an image, or the image out of the weights."""
+    if "value" in mean.attributes:
+        number = float64(mean.attributes["value"]).value
+        with np.errstate(all="ignore"):
+            return None if number is None else np.full((1,) * len(image), number).astype(kind.dtype)
+    offset, size = (whole(mean.attributes.get(name)).value for name in ("offset", "size"))
+    needed = kind.nbytes(int(np.prod(image, dtype=object)))
+    if offset is None or size is None:
+        return None
+    if size != needed:
+        refuse(f"a mean image of {list(image)} takes {needed} bytes", mean, found=str(size), allowed=str(needed))
+        return None
+    return weights.constant(kind, image, offset, size, findings, At(mean.at, "offset"))
