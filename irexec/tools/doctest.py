@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any
 
 from irexec.diagnostics import Diagnostic, Place, Report, Severity
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.build import build
-from irexec.ir.snippets import Snippet, SnippetLayer
+from irexec.ir.snippets import Snippet, SnippetLayer, version_from_name
 from irexec.ir.weights import Weights
 from irexec.ops import contents
 from irexec.tools.completing import Given
 from irexec.tools.errata import Erratum, erratum
 from irexec.tools.example import Example, evaluate_layer, read_examples
 from irexec.tools.pages import Page, TextExample, XmlExample, pages_below, read_page
+from irexec.tools.pages.names import Named
 from irexec.tools.text_example import describe
 from irexec.types import TensorType
 from irexec.validation import infer_model
@@ -26,9 +29,11 @@ from irexec.validation import infer_model
 _NOT_THE_PAGES = frozenset({"O004", "O007", "C010", "X005", "N008"})
 # Beyond this an execution takes more than a second or so.
 MOST_WORK = 1.5e8
-_MULTIPLYING = frozenset({"convolution", "matrix", "detection"})
-# An ellipsis stands for attributes, an element's name, or content.
-_SHORTENED = frozenset({"Q001", "Q002", "Q003"})
+_MULTIPLYING = frozenset({"convolution", "matrix"})
+_SAMPLING = frozenset({"detection"})
+_SAMPLES = 20
+# An ellipsis stands for attributes, an element's name, or content; the text ends early.
+_SHORTENED = frozenset({"Q001", "Q002", "Q003", "Q015"})
 # What says that the documented values are wrong, not the layer.
 _ABOUT_VALUES = frozenset({"T001", "T003"})
 
@@ -126,7 +131,8 @@ def _examples(page: Page, given: Given) -> Iterable[Checked]:
 
 def _check_xml(block: XmlExample, file: str, given: Given) -> Sequence[Checked]:
     excerpt = block.excerpt
-    about = f"{block.named.type}-{block.named.version}" if block.named is not None else None
+    named = block.named
+    about = f"{named.type}-{named.version}" if named is not None and named.version is not None else None
     snippet = read_examples(excerpt.text, file=file, page=about)
     if not snippet.layers:
         return [_check_model(block, snippet)]
@@ -136,11 +142,22 @@ def _check_xml(block: XmlExample, file: str, given: Given) -> Sequence[Checked]:
         first = 0 if index == 0 else starts[index]
         last = starts[index + 1] if index + 1 < len(starts) else len(excerpt.text) + 1
         read = [d for d in snippet.findings.report if first <= excerpt.offset(d.place) < last]
+        place = excerpt.place(starts[index])
+        if _is_unversioned(named, layer):
+            checked = Checked("xml", 0, place, str(named), parsed=True, not_executed=f"{named} is in no opset")
+            _sort(checked, read, block, None)
+            results.append(checked)
+            continue
         example, findings = _evaluate(layer, snippet.findings.place, given)
-        checked = _checked("xml", excerpt.place(starts[index]), example)
+        checked = _checked("xml", place, example)
         _sort(checked, [*read, *findings.report], block, example)
         results.append(checked)
     return results
+
+
+def _is_unversioned(named: Named | None, layer: SnippetLayer) -> bool:
+    """Whether a layer is of an operator that the page describes and that is in no opset, whatever its name."""
+    return named is not None and named.version is None and layer.written_type == named.type
 
 
 def _check_model(block: XmlExample, snippet: Snippet) -> Checked:
@@ -198,7 +215,10 @@ def estimated_work(example: Example) -> float:
     results = [_size(output.type) for output in example.outputs]
     work = float(sum(sizes) + sum(results))
     operator = example.operator
-    if operator is not None and operator.kernel.__module__.split(".")[-2] in _MULTIPLYING and len(sizes) > 1:
+    family = operator.kernel.__module__.split(".")[-2] if operator is not None else ""
+    if family in _SAMPLING:
+        work *= _SAMPLES
+    if family in _MULTIPLYING and len(sizes) > 1:
         # What a matrix product takes is the square root of the three sizes' product; a convolution some times that.
         first, second = sorted(sizes)[-2:]
         work = max(work, math.sqrt(first * second * max(results, default=1)))
@@ -224,7 +244,7 @@ def _sort(checked: Checked, found: list[Diagnostic], block: XmlExample | TextExa
     """Tell errata from repairs and notes, each with its place in the page."""
     shortened = {finding.code for finding in found} & _SHORTENED
     for written in found:
-        finding = _judged(written)
+        finding = _judged(written, block)
         if shortened and finding.severity is Severity.ERROR and _is_left_out(finding, shortened, example):
             finding = replace(finding, severity=Severity.NOTE)
             checked.in_full = False
@@ -235,23 +255,41 @@ def _sort(checked: Checked, found: list[Diagnostic], block: XmlExample | TextExa
             checked.repairs.append(moved)
         else:
             checked.notes.append(moved)
+    if checked.not_executed and example is not None and checked.not_executed in _blamed_on_chance(found):
+        checked.not_executed = f"with values drawn at random: {checked.not_executed}"
     if checked.parsed and checked.in_full and (example is None or example.operator is not None):
         checked.valid = all(e.diagnostic.code in _ABOUT_VALUES for e in checked.errata)
+
+
+def _blamed_on_chance(found: list[Diagnostic]) -> set[str]:
+    """What went wrong only because the page does not say the values."""
+    return {d.message for d in found if d.severity is Severity.NOTE and d.code in ("O005", "O006")}
 
 
 def _is_left_out(finding: Diagnostic, shortened: set[str], example: Example | None) -> bool:
     """Whether what is missing is what an ellipsis stands for: layers of a body, and port maps, are shortened so."""
     inside = example is not None and finding.layer is not None and finding.layer != example.layer
-    return inside or (finding.code.startswith("B") and "Q003" in shortened)
+    return inside or "Q015" in shortened or (finding.code.startswith("B") and "Q003" in shortened)
 
 
-def _judged(finding: Diagnostic) -> Diagnostic:
+def _judged(finding: Diagnostic, block: XmlExample | TextExample) -> Diagnostic:
     """A finding with the severity that it has on a page."""
-    if finding.code in _NOT_THE_PAGES:
+    its_own = finding.code == "L004" and finding.layer is not None and _describes(block, finding.layer.type)
+    if finding.code in _NOT_THE_PAGES or its_own:
+        # A page may describe an operator that is newer than the opsets known here.
         return replace(finding, severity=Severity.NOTE)
     if finding.code == "Q022" and contents.canonical_type(_quoted(finding.message)) is None:
         return replace(finding, severity=Severity.ERROR)
     return finding
+
+
+def _describes(block: XmlExample | TextExample, type: str) -> bool:
+    """Whether the page is about operators of this type, by its text or by the name of its file or folder."""
+    if block.named is not None and block.named.type.lower() == type.lower():
+        return True
+    file = block.excerpt.page.file or ""
+    parts = (re.sub(r"[^a-z0-9]", "", part.lower().split(".")[0]) for part in PurePath(file).parts[-2:])
+    return version_from_name(file, type) is not None or type.lower() in parts
 
 
 def _quoted(message: str) -> str:

@@ -48,7 +48,7 @@ def describe(example: TextExample) -> Described:
     node = example.group.node
     if node is not None and node.type != named.type:
         return Described(problem=f"the example is about {node.type}, the page about {named}")
-    operator = contents.find(named.type, named.opset)
+    operator = contents.find(named.type, named.opset) if named.opset is not None else None
     if operator is None:
         known = contents.canonical_type(named.type) is not None
         return Described(problem=f"{named} is not implemented yet" if known else f"{named} is no known operator")

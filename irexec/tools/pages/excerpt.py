@@ -30,7 +30,7 @@ class PageText:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """`text`, made of runs of the page: the characters from `starts[i]` on are those of the page from `origins[i]` on."""
+    """`text`, made of runs of the page: its characters from `starts[i]` on are the page's from `origins[i]` on."""
 
     text: str
     page: PageText

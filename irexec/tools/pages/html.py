@@ -1,4 +1,4 @@
-"""The visible text of an HTML page, character by character at its place: tags left out, character references resolved."""
+"""The visible text of an HTML page, each character at its place: without tags, with references resolved."""
 
 from __future__ import annotations
 

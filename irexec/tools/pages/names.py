@@ -13,26 +13,31 @@ from irexec.ops import contents
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An operator that a page names: type, its own version, and whose it is. `start`: from where on it is meant."""
+    """An operator that a page names: type, its own version, and whose it is. `start`: from where on it is meant.
+
+    An operator of no opset (one that a plugin makes of others) has no version.
+    """
 
     type: str
-    version: int
+    version: int | None
     origin: str = "opset"
     start: int = 0
 
     def __str__(self) -> str:
         prefix = "ONNX " if self.origin == "onnx" else ""
-        return f"{prefix}{self.type}-{self.version}"
+        return f"{prefix}{self.type}-{self.version}" if self.version is not None else self.type
 
     @property
-    def opset(self) -> str:
-        """What the version attribute of a layer says: "opset15", "onnx18"; a page's number is not always the opset's."""
+    def opset(self) -> str | None:
+        """What a layer's version says: "opset15", "onnx18"; a page's number is not always the opset's."""
+        if self.version is None:
+            return None
         if self.origin == "onnx":
             return f"onnx{self.version}"
         return contents.versioned(self.type, self.version) or f"opset{self.version}"
 
 
-_VERSIONED = re.compile(r"versioned\s+name\W{1,12}?([A-Za-z]\w*?)[-_](\d{1,3})\b", re.IGNORECASE)
+_VERSIONED = re.compile(r"versioned\s+name\W{1,12}?([A-Za-z]\w*?)(?:[-_](\d{1,3}))?\b", re.IGNORECASE)
 # "ScatterND - 18#" (a page), "## <a name="ScatterND-18"></a>**ScatterND-18**" (the changelog)
 _HEADING = re.compile(
     r"^[#\s*]*(?:<a name=[^>\n]*></a>)?[*\s]*([A-Z]\w*) ?- ?(\d{1,3})[*\s]*[#¶]?[ \t]*$", re.MULTILINE
@@ -43,7 +48,10 @@ _NEAR = 2000
 
 def names_in(text: str, file: str | None = None) -> list[Named]:
     """The operators that a page names, in order; what its file is called tells the one of a page that names none."""
-    found = [_named(match[1], int(match[2]), match.start()) for match in _VERSIONED.finditer(text)]
+    found = [
+        Named(contents.canonical_type(match[1]) or match[1], int(match[2]) if match[2] else None, start=match.start())
+        for match in _VERSIONED.finditer(text)
+    ]
     for match in _HEADING.finditer(text):
         near = _ONNX.search(text, match.end(), match.end() + _NEAR)
         if near is not None and match[2] in near.groups():
@@ -58,10 +66,6 @@ def named_at(names: list[Named], offset: int) -> Named | None:
     if not names:
         return None
     return names[max(0, bisect_right([named.start for named in names], offset) - 1)]
-
-
-def _named(written: str, version: int, start: int) -> Named:
-    return Named(contents.canonical_type(written) or written, version, start=start)
 
 
 def _from_file(file: str) -> list[Named]:
