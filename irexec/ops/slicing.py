@@ -5,7 +5,7 @@ Shared by Slice, StridedSlice and their relatives.
 
 from __future__ import annotations
 
-from irexec.types import Dimension
+from irexec.types import Dimension, is_unknown
 
 # The pages let INT_MAX stand for the end of a dimension of unknown size; files have it in both widths.
 _FAR = 2**31 - 1
@@ -26,6 +26,24 @@ def sliced_length(extent: int, start: int | None, stop: int | None, step: int, *
         start = max(start, -extent)
     first, last, step = slice(start, stop, step).indices(extent)
     return max(-((first - last) // step), 0)
+
+
+def sliced_within(extent: Dimension, start: int | Dimension, stop: int | Dimension, step: int) -> Dimension:
+    """The extents that `[start:stop:step]` takes of an interval of extents, where the bounds may be intervals too."""
+    if is_unknown(start) or is_unknown(stop):
+        first, last = (0, _FAR) if step > 0 else (_FAR, -_FAR)
+        most = sliced_within(extent, first if is_unknown(start) else start, last if is_unknown(stop) else stop, step)
+        return Dimension(0, most.max)
+    (low, late), (early, high) = _ends(start), _ends(stop)
+    # The nearer the bounds, the fewer elements lie between them.
+    near, far = ((late, early), (low, high)) if step > 0 else ((low, high), (late, early))
+    return sliced(extent, *near, step).union(sliced(extent, *far, step))
+
+
+def _ends(bound: int | Dimension) -> tuple[int, int]:
+    if isinstance(bound, int):
+        return bound, bound
+    return bound.min, _FAR if bound.max is None else bound.max
 
 
 def sliced(extent: Dimension, start: int | None, stop: int | None, step: int, *, clamp: bool = False) -> Dimension:

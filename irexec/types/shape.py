@@ -135,6 +135,27 @@ class Dimension:
     def ceildiv(self, divisor: int) -> Dimension:
         return Dimension(-(-self.min // divisor), None if self.max is None else -(-self.max // divisor))
 
+    @staticmethod
+    def larger(a: DimLike, b: DimLike) -> DimLike:
+        """The larger of two values, of which intervals are known."""
+        if isinstance(a, int) and isinstance(b, int):
+            return max(a, b)
+        first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else v for v in (a, b))
+        high = None if first.max is None or second.max is None else max(first.max, second.max)
+        return Dimension(max(first.min, second.min), high)
+
+    @staticmethod
+    def smaller(a: DimLike, b: DimLike) -> DimLike:
+        """The smaller of two values, of which intervals are known."""
+        if isinstance(a, int) and isinstance(b, int):
+            return min(a, b)
+        first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else v for v in (a, b))
+        # Of a value that is not known at all, not even the sign is.
+        if ANY_DIMENSION in (first, second) or any(isinstance(v, int) and v < 0 for v in (a, b)):
+            return ANY_DIMENSION
+        highs = [d.max for d in (first, second) if d.max is not None]
+        return Dimension(min(first.min, second.min), min(highs) if highs else None)
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Dimension):
             return self.min == other.min and self.max == other.max
@@ -165,6 +186,12 @@ class Dimension:
 
 
 ANY_DIMENSION = Dimension(-1)
+
+
+def is_unknown(value: DimLike) -> bool:
+    """True for a value of which nothing is known, not even its sign. (-1 equals any extent, and is known.)"""
+    return isinstance(value, Dimension) and value.min == 0 and value.max is None
+
 
 _DIMENSION = re.compile(r"(?:(?P<any>\?|-1)|(?P<exact>[0-9]+)|(?P<low>[0-9]*)\.\.(?P<high>[0-9]*))\Z")
 

@@ -94,7 +94,7 @@ def _infer_body(
 
 def _parameters(body: Body, inputs: Inputs, count: Dimension | None) -> list[TensorType]:
     """What the body's Parameters carry: outer types, sliced where the map says so."""
-    types = [p.outputs[0].declared or TensorType() for p in body.model.parameters]
+    types = [(p.outputs[0].declared if p.outputs else None) or TensorType() for p in body.model.parameters]
     for index, parameter in enumerate(body.model.parameters):
         declared = parameter.attributes.get("element_type"), parameter.attributes.get("shape")
         types[index] = TensorType(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.operator import ConstraintError, Operator
-from irexec.types import I32, I64, MAX_KNOWN, Dimension, TensorType, UnknownRank
+from irexec.types import ANY_DIMENSION, I32, I64, MAX_KNOWN, Dimension, DimLike, TensorType, UnknownRank
 
 Array = np.ndarray[Any, Any]
 
@@ -51,12 +51,42 @@ def _is_small(tensor: TensorType) -> bool:
 def _run(
     operator: Operator, arrays: list[Array | None], attributes: dict[str, Any], outputs: list[TensorType]
 ) -> list[TensorType]:
-    with np.errstate(all="ignore"):
-        results = as_list(operator.kernel(*arrays, **attributes))
+    try:
+        with np.errstate(all="ignore"):
+            results = as_list(operator.kernel(*arrays, **attributes))
+    except ConstraintError:
+        raise
+    except Exception:  # what a kernel cannot do is reported when the layer runs
+        return outputs
     return [
         replace(t, value=np.asarray(r)) if t.element_type.dtype == np.asarray(r).dtype else t
         for t, r in zip(outputs, results, strict=False)
     ]
+
+
+class _Number(Dimension):
+    """A value known as an interval. Unlike an extent it may turn out negative; then nothing is known of it."""
+
+    __slots__ = ()
+
+    def __add__(self, other: DimLike) -> Dimension:
+        return self - (-other) if isinstance(other, int) and other < 0 else super().__add__(other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: DimLike) -> Dimension:
+        if isinstance(other, int) and other < 0:
+            return super().__add__(-other)
+        most = Dimension.of(other).max
+        return ANY_DIMENSION if most is None or most > self.min else super().__sub__(other)
+
+    def __rsub__(self, other: int) -> Dimension:
+        return ANY_DIMENSION if self.max is None or other < self.max else Dimension.__sub__(Dimension.of(other), self)
+
+    def __mul__(self, other: DimLike) -> Dimension:
+        return ANY_DIMENSION if isinstance(other, int) and other < 0 else super().__mul__(other)
+
+    __rmul__ = __mul__
 
 
 def _run_partial(
@@ -71,7 +101,7 @@ def _run_partial(
             carries = operator.values == "elementwise" or operator.signature.is_variadic or index == 0
             arrays.append(_as_objects(tensor.value) if carries else tensor.value)
         elif tensor.partial is not None:
-            arrays.append(tensor.partial)
+            arrays.append(_as_numbers(tensor.partial) if operator.values == "elementwise" else tensor.partial)
         elif tensor.shape.is_static and tensor.element_type in _SHAPE_TYPES:
             arrays.append(_unknown(tensor.shape.to_shape()))
         else:
@@ -102,6 +132,12 @@ def _as_objects(array: Array) -> Array:
     result = np.empty(array.size, object)
     result[:] = [int(v) for v in array.ravel()]
     return result.reshape(array.shape)
+
+
+def _as_numbers(items: Array) -> Array:
+    result = np.empty(items.size, object)
+    result[:] = [_Number(v.min, v.max) if isinstance(v, Dimension) else v for v in items.ravel().tolist()]
+    return result.reshape(items.shape)
 
 
 def _unknown(shape: tuple[int, ...]) -> Array:

@@ -14,9 +14,13 @@ from irexec.ops.elementwise import AutoBroadcast, BroadcastAxis, aligned, arithm
 from irexec.ops.operator import Array, Elements, operator, rounded
 from irexec.ops.precision import is_float
 from irexec.ops.rules import broadcast
-from irexec.types import NUMERIC
+from irexec.types import NUMERIC, Dimension
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+
+# For inference on extents that are known as intervals.
+_LARGER = np.frompyfunc(Dimension.larger, 2, 1)
+_SMALLER = np.frompyfunc(Dimension.smaller, 2, 1)
 
 
 @operator("Add", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
@@ -122,7 +126,8 @@ def maximum_1(
     out: Array | None = None,
 ) -> T:
     """The greater of a and b; nan when either is nan (the page is silent; in OpenVINO the order of the two decides)."""
-    return arithmetic_pair(np.maximum, a, b, auto_broadcast, auto_broadcast_axis, out)
+    function = _LARGER if object in (a.dtype, b.dtype) else np.maximum
+    return arithmetic_pair(function, a, b, auto_broadcast, auto_broadcast_axis, out)
 
 
 @operator("Minimum", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
@@ -136,7 +141,8 @@ def minimum_1(
     out: Array | None = None,
 ) -> T:
     """The smaller of a and b; nan when either is nan (the page is silent; in OpenVINO the order of the two decides)."""
-    return arithmetic_pair(np.minimum, a, b, auto_broadcast, auto_broadcast_axis, out)
+    function = _SMALLER if object in (a.dtype, b.dtype) else np.minimum
+    return arithmetic_pair(function, a, b, auto_broadcast, auto_broadcast_axis, out)
 
 
 @operator("SquaredDifference", "opset1", shapes=broadcast, tolerance=rounded(1))

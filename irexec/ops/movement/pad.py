@@ -12,7 +12,7 @@ import numpy as np
 from irexec.ops.axes import filled, has_length, integers, length_of, sum_of
 from irexec.ops.operator import Array, Check, Elements, operator, require
 from irexec.ops.rules import has_rank
-from irexec.types import ANY, INTEGERS, Dimension, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType, is_unknown
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
@@ -136,6 +136,9 @@ def _rule(
             message = f"{pad_mode} pads {(before, after)} of dimension {axis}, which has {extent} elements"
             port = "pads_begin" if fixed[0] > limit else "pads_end"
             check("C1", _mirrored(min(fixed), max(fixed), limit), message, port=port, allowed=f"at most {limit}")
+        if is_unknown(before) or is_unknown(after):
+            dims.append(ANY_DIMENSION)  # It may be negative, and crop.
+            continue
         grown = sum_of([extent, *(p for p in (before, after) if isinstance(p, Dimension))])
         dims.append(grown + sum(fixed))
     return PartialShape(dims)

@@ -14,7 +14,7 @@ import numpy as np
 from irexec.ops.axes import axes_of, filled, integers, is_settled, known_axes, length_of
 from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules import has_rank
-from irexec.ops.slicing import slice_of, sliced
+from irexec.ops.slicing import slice_of, sliced_within
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -98,8 +98,8 @@ def _(
     unknown = [ANY_DIMENSION] * count
     bounds = [t.known or unknown for t in (start, stop, step)]
     for axis, first, last, by in zip(places, *bounds, strict=False):
-        if isinstance(first, int) and isinstance(last, int) and isinstance(by, int) and by:
-            dims[axis] = sliced(dims[axis], first, last, by)
+        if isinstance(by, int) and by:
+            dims[axis] = sliced_within(dims[axis], first, last, by)
         else:
             dims[axis] = Dimension(0, dims[axis].max)
     return PartialShape(dims)

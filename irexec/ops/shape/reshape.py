@@ -103,6 +103,11 @@ def _resolved(
     others = product_of([dims[i] for i in rest if i not in open_])
     target = f"[{', '.join('-1' if i in lefts else str(d) for i, d in enumerate(dims))}]"
     message = f"shape {target} does not fit the {source} elements of data {data.shape}"
+    if lefts and others.is_dynamic and others.min:
+        low = 0 if others.max is None else -(-source.min // others.max)
+        high = None if source.max is None else source.max // others.min
+        left = Dimension(low, high) if high is None or low <= high else ANY_DIMENSION
+        return [left if i in lefts else d for i, d in enumerate(dims)]
     if len(open_) > 1 or others.is_dynamic:
         return dims
     count = others.value
