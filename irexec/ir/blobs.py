@@ -30,7 +30,7 @@ class Blobs:
         data = encoded(array, element_type)
         key = hashlib.blake2b(data, digest_size=32).digest()
         offset = self._known.setdefault(key, self._end)
-        if offset == self._end:
+        if offset == self._end:  # never the end of what is known: no constant is empty
             self._stream.write(data)
             self._end += len(data)
         return offset, len(data)
@@ -41,6 +41,9 @@ def encoded(array: npt.NDArray[Any], element_type: ElementType) -> memoryview:
     if element_type is STRING:
         return memoryview(write_strings(str(text) for text in array.reshape(-1)))
     dtype = element_type.dtype
+    if array.size == 0:
+        # OpenVINO reads no constant at all, not even an empty one, from a file without bytes.
+        return memoryview(b"\0")
     if dtype is None or array.dtype.newbyteorder("=") != dtype:
         raise ValueError(f"an array of {array.dtype} does not hold {element_type}")
     if element_type.is_packed:

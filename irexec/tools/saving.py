@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+
+from irexec.ir.staging import staged
 
 Array = np.ndarray[Any, Any]
 
@@ -23,25 +23,8 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 def save_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
     """Give `write` a file beside `path` that takes its place when all is written. Raises OSError; nothing is left."""
-    target = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            write(stream)
-        os.chmod(name, _mode_of(target))
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _mode_of(target: Path) -> int:
-    """The permissions of the file to be replaced, or those that a new file gets."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+    with staged(path) as (stream,):
+        write(stream)
 
 
 def save_array(path: str | os.PathLike[str], array: Array) -> None:
