@@ -68,6 +68,8 @@ def validate(
         findings = Findings(file=source.file, mode=mode)
         infer_model(source, findings)
         return findings.report
+    if not isinstance(source, bytes) and is_onnx(source):
+        return load(source, mode=mode)[1]
     read_source = _source(source)
     if is_snippet(read_source):
         from irexec.tools.example import evaluate, evaluated_report, read_examples
@@ -76,6 +78,11 @@ def validate(
         evaluate(snippet, execute=False)
         return evaluated_report(snippet)
     return _read(read_source, source, weights, mode)[1]
+
+
+def is_onnx(path: PathLike) -> bool:
+    """True for the name of an ONNX file."""
+    return os.fspath(path).lower().endswith(".onnx")
 
 
 def is_snippet(source: Source) -> bool:

@@ -1,7 +1,8 @@
 """The vocabulary: every diagnostic code, its title, default severity, and what OpenVINO does with the same input.
 
 The first letter names the room that finds it: X text, N root and sections, L layers, P ports, D attributes, S shapes,
-C constants, E edges, B bodies, V variables, R rt_info, O operators, Q repairs of printed snippets,
+C constants, E edges, B bodies, V variables, R rt_info, O operators,
+F files of other formats, Q repairs of printed snippets,
 T documented results, U the command line, W the writer.
 """
 
@@ -158,6 +159,18 @@ _TABLE = [
     Code("O007", E, "the kernel failed"),
     Code("O008", E, "an input does not fit the model"),
     Code("O009", N, "the page leaves the result open"),
+    Code("F001", E, "the package that reads a file's format is not installed"),
+    Code("F002", E, "the file holds no ONNX model"),
+    Code("F003", E, "an ONNX operator that is not translated"),
+    Code("F004", E, "an ONNX node does not fit its operator's definition", "refuses the file"),
+    Code("F005", E, "the values of an ONNX graph do not connect", "refuses the file"),
+    Code("F006", E, "an ONNX tensor cannot be read", "refuses the file"),
+    Code("F007", E, "external data outside of the model's folder", "reads it, unless a link or .. leads there"),
+    Code("F008", E, "an ONNX value that is no plain tensor"),
+    Code("F009", E, "a use of an ONNX operator that is not translated"),
+    Code("F010", W, "an opset of ONNX that is newer than the installed package"),
+    Code("F011", W, "a declared ONNX type contradicts what the graph makes"),
+    Code("F012", E, "an ONNX model does not say which opset it uses", "refuses the file"),
     Code("Q001", W, "an ellipsis stands for attributes"),
     Code("Q002", W, "an ellipsis stands for an element's name"),
     Code("Q003", W, "an ellipsis stands for content"),

@@ -1,0 +1,27 @@
+"""ONNX: an `.onnx` file becomes a Model of IR operators, and of onnx operators where IR has none. Extra: `onnx`."""
+
+from __future__ import annotations
+
+import os
+
+from irexec.diagnostics import Place, Report
+from irexec.diagnostics.findings import Findings, Mode
+from irexec.graph.model import Model
+
+
+def read_onnx(path: str | os.PathLike[str], mode: Mode = "strict") -> tuple[Model | None, Report]:
+    """The model of an ONNX file and every finding about it; no model when one of them is an error.
+
+    Never raises for a bad file, nor where the package `onnx` is missing (F001).
+    """
+    findings = Findings(file=os.fspath(path), mode=mode)
+    try:
+        import onnx  # noqa: F401
+    except ImportError:
+        message = "reading ONNX takes the package onnx, which is not installed"
+        findings.add("F001", message, place=Place(file=findings.file), hint="pip install irexec[onnx]")
+        return None, findings.report
+    from irexec.frontends.onnx.convert import convert_file
+
+    model = convert_file(path, findings)
+    return (model if findings.report.ok else None), findings.report

@@ -1,0 +1,127 @@
+"""What an ONNX node calls: a translated operator, an operator that ONNX defines by a function, a function of the model."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import onnx
+from onnx import defs
+
+from irexec.frontends.onnx.kinds import constraint_type, onnx_name
+from irexec.frontends.onnx.op import TRANSLATORS, Refused, Translator
+from irexec.types import DYNAMIC, ElementType, TensorType
+
+_FAMILIES = ("elementwise", "logical", "activation", "reduction", "shape", "movement", "scatter_gather", "matrix", "casts")
+
+
+def _load_translators() -> None:
+    for family in _FAMILIES:
+        importlib.import_module(f"irexec.frontends.onnx.operators.{family}")
+
+
+@dataclass(slots=True)
+class Call:
+    """One node with the operator that it means; `translator` is None for what is a function."""
+
+    node: onnx.NodeProto
+    attributes: dict[str, onnx.AttributeProto]
+    opset: int
+    version: int
+    schema: Any = None
+    translator: Translator | None = None
+    function: onnx.FunctionProto | None = None
+
+    def check(self, kinds: Sequence[ElementType | None]) -> None:
+        """Compare the node with ONNX's definition of the operator. Raises Refused (F004)."""
+        if self.schema is None:
+            return
+        least, most = self.schema.min_input, self.schema.max_input
+        if not least <= len(kinds) <= most:
+            raise Refused("F004", f"{len(kinds)} inputs, expected {least if least == most else f'{least} to {most}'}")
+        if len(self.node.output) > self.schema.max_output:
+            raise Refused("F004", f"{len(self.node.output)} outputs, expected at most {self.schema.max_output}")
+        known = self.schema.attributes
+        for name in self.attributes:
+            if name not in known:
+                raise Refused("F004", f"the operator has no attribute {name!r}", attribute=name, allowed=", ".join(known))
+        for name, attribute in known.items():
+            if attribute.required and name not in self.attributes:
+                raise Refused("F004", f"the required attribute {name!r} is missing", attribute=name)
+        self._check_kinds(kinds)
+
+    def _check_kinds(self, kinds: Sequence[ElementType | None]) -> None:
+        constraints = {c.type_param_str: c.allowed_type_strs for c in self.schema.type_constraints}
+        formal = self.schema.inputs
+        for index, kind in enumerate(kinds):
+            port = formal[min(index, len(formal) - 1)] if formal else None
+            if port is None or kind is None or kind is DYNAMIC:
+                continue
+            texts = constraints.get(port.type_str, [port.type_str])
+            allowed = [found for text in texts if (found := constraint_type(text)) is not None]
+            if allowed and kind not in allowed:
+                names = ", ".join(map(onnx_name, allowed))
+                message = f"{port.name} is {onnx_name(kind)}"
+                raise Refused("F004", message, port=port.name, found=onnx_name(kind), allowed=names)
+
+    def body(self, types: Sequence[TensorType | None]) -> onnx.FunctionProto:
+        """The function that the node calls."""
+        assert self.function is not None
+        return self.function
+
+
+def call_of(
+    node: onnx.NodeProto,
+    opsets: Mapping[str, int],
+    references: Mapping[str, onnx.AttributeProto],
+    functions: Mapping[tuple[str, str, str], onnx.FunctionProto],
+) -> Call:
+    """What a node calls. `references`: the attributes that the nodes of a function body refer to. Raises Refused."""
+    if not TRANSLATORS:
+        _load_translators()
+    attributes = _attributes(node, references)
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    function = functions.get((node.domain, node.op_type, node.overload))
+    if function is not None:
+        return Call(node, attributes, opsets.get(domain, 0), 0, function=function)
+    shown = f"{domain or 'ai.onnx'} {node.op_type}"
+    if domain not in opsets:
+        raise Refused("F012", f"the model imports no opset of the domain {domain or 'ai.onnx'!r}")
+    opset = opsets[domain]
+    if domain:
+        raise Refused("F003", f"no translation of {shown} (opset {opset})", hint=_HINT)
+    try:
+        schema = defs.get_schema(node.op_type, opset, domain)
+    except (defs.SchemaError, OverflowError, TypeError):
+        raise Refused("F003", f"opset {opset} of ONNX has no operator {node.op_type!r}", hint=_near(node)) from None
+    translator = TRANSLATORS.get((node.op_type, schema.since_version))
+    if translator is None or schema.deprecated:
+        raise Refused("F003", f"no translation of {shown}-{schema.since_version} (opset {opset})", hint=_HINT)
+    return Call(node, attributes, opset, schema.since_version, schema, translator)
+
+
+_HINT = "a function of that name in the model would be taken"
+
+
+def _near(node: onnx.NodeProto) -> str | None:
+    import difflib
+
+    close = difflib.get_close_matches(node.op_type, {type for type, _ in TRANSLATORS}, 1, 0.75)
+    return f"did you mean {close[0]}?" if close and close[0] != node.op_type else None
+
+
+def _attributes(
+    node: onnx.NodeProto, references: Mapping[str, onnx.AttributeProto]
+) -> dict[str, onnx.AttributeProto]:
+    """The node's attributes, those of the calling node in place of references to them."""
+    found: dict[str, onnx.AttributeProto] = {}
+    for attribute in node.attribute:
+        if attribute.name in found:
+            raise Refused("F004", f"the attribute {attribute.name!r} is there twice", attribute=attribute.name)
+        if not attribute.ref_attr_name:
+            found[attribute.name] = attribute
+        elif attribute.ref_attr_name in references:
+            found[attribute.name] = references[attribute.ref_attr_name]
+    return found

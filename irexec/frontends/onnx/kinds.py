@@ -1,0 +1,64 @@
+"""Element types and shapes: what ONNX calls them, and what irexec does."""
+
+from __future__ import annotations
+
+import onnx
+
+from irexec import types
+from irexec.types import Dimension, ElementType, PartialShape
+
+# ONNX's name in enumerations and (lower case) in type constraints → irexec's element type.
+_NAMES: dict[str, ElementType] = {
+    "FLOAT": types.F32,
+    "UINT8": types.U8,
+    "INT8": types.I8,
+    "UINT16": types.U16,
+    "INT16": types.I16,
+    "INT32": types.I32,
+    "INT64": types.I64,
+    "STRING": types.STRING,
+    "BOOL": types.BOOLEAN,
+    "FLOAT16": types.F16,
+    "DOUBLE": types.F64,
+    "UINT32": types.U32,
+    "UINT64": types.U64,
+    "COMPLEX64": types.C64,
+    "COMPLEX128": types.C128,
+    "BFLOAT16": types.BF16,
+    "FLOAT8E4M3FN": types.F8E4M3,
+    "FLOAT8E4M3FNUZ": types.F8E4M3FNUZ,
+    "FLOAT8E5M2": types.F8E5M2,
+    "FLOAT8E5M2FNUZ": types.F8E5M2FNUZ,
+    "FLOAT8E8M0": types.F8E8M0,
+    "FLOAT4E2M1": types.F4E2M1,
+    "UINT4": types.U4,
+    "INT4": types.I4,
+    "UINT2": types.U2,
+    "INT2": types.I2,
+}
+_BY_NUMBER = {number: _NAMES[name] for name, number in onnx.TensorProto.DataType.items() if name in _NAMES}
+_CONSTRAINTS = {f"tensor({name.lower()})": kind for name, kind in _NAMES.items()}
+_ONNX_NAMES = {kind: name.lower() for name, kind in _NAMES.items()}
+
+
+def element_type(number: int) -> ElementType | None:
+    """The element type of a number of ONNX's enumeration; None when it names none."""
+    return _BY_NUMBER.get(number)
+
+
+def constraint_type(text: str) -> ElementType | None:
+    """The element type of `tensor(float)` and the like; None for a type that is no tensor."""
+    return _CONSTRAINTS.get(text)
+
+
+def onnx_name(kind: ElementType) -> str:
+    """What ONNX calls an element type: `float16`."""
+    return _ONNX_NAMES.get(kind, kind.name)
+
+
+def partial_shape(shape: onnx.TensorShapeProto) -> PartialShape:
+    """A declared shape: names and negative extents stand for any extent."""
+    return PartialShape(
+        Dimension(d.dim_value) if d.WhichOneof("value") == "dim_value" and d.dim_value >= 0 else Dimension(-1)
+        for d in shape.dim
+    )

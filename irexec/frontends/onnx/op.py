@@ -1,0 +1,225 @@
+"""One ONNX node under translation: its inputs and attributes, and the making of the IR nodes that stand for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import onnx
+
+from irexec.frontends.onnx.tensors import read_tensor
+from irexec.graph.model import Array, Node, Value
+from irexec.ops import contents
+from irexec.types import ElementType
+
+if TYPE_CHECKING:
+    from irexec.frontends.onnx.convert import Converter
+
+Result = Value | Sequence[Value]
+Translator = Callable[["Op"], Result]
+Input = Value | Array | int | list[int] | None
+
+TRANSLATORS: dict[tuple[str, int], Translator] = {}
+
+
+class Refused(Exception):
+    """A node that cannot be translated; becomes a finding about it."""
+
+    def __init__(self, code: str, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.code, self.message, self.details = code, message, details
+
+
+class Broken(Exception):
+    """A node whose translation was refused by IR's own rules; the finding is there already."""
+
+
+def translates(*operators: str, since: Iterable[int]) -> Callable[[Translator], Translator]:
+    """Register a translator for operators of the ONNX domain, in the versions that `since` lists."""
+
+    def declare(function: Translator) -> Translator:
+        for type in operators:
+            for version in since:
+                if (type, version) in TRANSLATORS:
+                    raise TypeError(f"{type}-{version} has two translators")
+                TRANSLATORS[type, version] = function
+        return function
+
+    return declare
+
+
+class Op:
+    """An ONNX node in the words of its translator.
+
+    `inputs` are the values it takes, None for one that is left out; `version` is the opset that introduced the
+    operator, `opset` the one that the model asks for.
+    """
+
+    def __init__(
+        self,
+        converter: Converter,
+        node: onnx.NodeProto,
+        inputs: list[Value | None],
+        attributes: dict[str, onnx.AttributeProto],
+        version: int,
+        opset: int,
+    ) -> None:
+        self.converter, self.node, self.version, self.opset = converter, node, version, opset
+        self.inputs = inputs
+        self.attributes = attributes
+        self.name = node.name or next((o for o in node.output if o), "") or node.op_type
+
+    @property
+    def type(self) -> str:
+        return self.node.op_type
+
+    # Inputs
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __getitem__(self, index: int) -> Value:
+        """A required input."""
+        value = self.get(index)
+        if value is None:
+            raise Refused("F004", f"input {index} is missing")
+        return value
+
+    def get(self, index: int) -> Value | None:
+        """An input that may be left out."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def kind(self, index: int = 0) -> ElementType:
+        return self[index].element_type
+
+    def rank(self, index: int = 0) -> int | None:
+        return self[index].partial_shape.rank
+
+    def needs_rank(self, index: int = 0) -> int:
+        """The rank of an input. Raises Refused where it is not known."""
+        rank = self.rank(index)
+        if rank is None:
+            self.refuse(f"the rank of input {index} must be known")
+        return rank
+
+    def known(self, index: int) -> Array | None:
+        """The value of an input where it is a constant; None where it is not, or is left out."""
+        value = self.get(index)
+        if value is None:
+            return None
+        return value.node.constant if value.node.constant is not None else value.type.value
+
+    @property
+    def output_count(self) -> int:
+        """The number of outputs up to the last that has a name."""
+        return max((i + 1 for i, name in enumerate(self.node.output) if name), default=0)
+
+    def wants(self, index: int) -> bool:
+        """True when the node names this output."""
+        return index < len(self.node.output) and bool(self.node.output[index])
+
+    def refuse(self, message: str, **details: Any) -> NoReturn:
+        raise Refused("F009", message, **details)
+
+    # Attributes
+
+    def has(self, name: str) -> bool:
+        return name in self.attributes
+
+    def _attribute(self, name: str, kind: int) -> onnx.AttributeProto | None:
+        attribute = self.attributes.get(name)
+        if attribute is not None and attribute.type != kind:
+            names = onnx.AttributeProto.AttributeType
+            found = names.Name(attribute.type) if attribute.type in names.values() else str(attribute.type)
+            message = f"the attribute {name!r} is {found}, expected {names.Name(kind)}"
+            raise Refused("F004", message, attribute=name, found=found, allowed=names.Name(kind))
+        return attribute
+
+    def int(self, name: str, default: int = 0) -> int:
+        attribute = self._attribute(name, onnx.AttributeProto.INT)
+        return default if attribute is None else int(attribute.i)
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        return self.int(name, int(default)) != 0
+
+    def float(self, name: str, default: float = 0.0) -> float:
+        attribute = self._attribute(name, onnx.AttributeProto.FLOAT)
+        return default if attribute is None else float(attribute.f)
+
+    def ints(self, name: str) -> list[int] | None:
+        attribute = self._attribute(name, onnx.AttributeProto.INTS)
+        return None if attribute is None else list(attribute.ints)
+
+    def floats(self, name: str) -> list[float] | None:
+        attribute = self._attribute(name, onnx.AttributeProto.FLOATS)
+        return None if attribute is None else list(attribute.floats)
+
+    def text(self, name: str, default: str = "", allowed: Sequence[str] = ()) -> str:
+        attribute = self._attribute(name, onnx.AttributeProto.STRING)
+        value = default if attribute is None else attribute.s.decode("utf-8", "replace")
+        if allowed and value not in allowed:
+            raise Refused("F004", f"{name} is {value!r}", attribute=name, found=value, allowed=", ".join(allowed))
+        return value
+
+    def texts(self, name: str) -> list[str] | None:
+        attribute = self._attribute(name, onnx.AttributeProto.STRINGS)
+        return None if attribute is None else [item.decode("utf-8", "replace") for item in attribute.strings]
+
+    def tensor(self, name: str) -> tuple[Array, ElementType] | None:
+        attribute = self._attribute(name, onnx.AttributeProto.TENSOR)
+        return None if attribute is None else read_tensor(attribute.t, self.converter.folder)
+
+    # Making nodes
+
+    def make(self, type: str, *inputs: Input, opset: int | str, **attributes: Any) -> Value:
+        """The first output of a new node."""
+        return self.make_node(type, *inputs, opset=opset, **attributes).outputs[0]
+
+    def make_node(self, type: str, *inputs: Input, opset: int | str, **attributes: Any) -> Node:
+        """A new node of the operator that `opset` introduced: a number for IR's opsets, "onnx18" for ONNX's.
+
+        Arrays among the inputs, and integers and lists of them, become constants.
+        """
+        version = opset if isinstance(opset, str) else f"opset{opset}"
+        operator = contents.find(type, version)
+        if operator is None:
+            self.refuse(f"it takes {type} of {version}, which is not implemented")
+        values = [self._as_value(item) for item in inputs]
+        while values and values[-1] is None:
+            values.pop()
+        return self.converter.add(operator, values, attributes, self.name)
+
+    def _as_value(self, item: Input) -> Value | None:
+        if item is None or isinstance(item, Value):
+            return item
+        if isinstance(item, np.ndarray):
+            return self.constant(item)
+        return self.constant(np.array(item, np.int64))
+
+    def constant(self, array: Array, kind: ElementType | None = None) -> Value:
+        return self.converter.constant(array, kind or ElementType.of(array.dtype))
+
+    def like(self, number: Any, index: int = 0) -> Value:
+        """A scalar constant of the element type of an input."""
+        return self.constant(np.array(number).astype(self.kind(index).dtype), self.kind(index))
+
+    # What many translators need
+
+    def convert(self, value: Value, kind: ElementType) -> Value:
+        """The value in another element type, by IR's rules."""
+        if value.element_type is kind:
+            return value
+        return self.make("Convert", value, opset=1, destination_type=kind)
+
+    def shape_of(self, value: Value) -> Value:
+        return self.make("ShapeOf", value, opset=3, output_type="i64")
+
+    def reshape(self, value: Value, shape: Input, zero_copies: bool = False) -> Value:
+        return self.make("Reshape", value, shape, opset=1, special_zero=zero_copies)
+
+    def same(self, value: Value) -> Value:
+        """The value under another name."""
+        return self.make("Identity", value, opset=16)
+
+

@@ -1,0 +1,1 @@
+"""The translators, a file for each family of operators."""

@@ -1,0 +1,162 @@
+"""ONNX's activations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irexec.frontends.onnx.op import Op, translates
+from irexec.graph.model import Value
+
+
+@translates("Relu", since=(1, 6, 13, 14))
+def _relu(op: Op) -> Value:
+    return op.make("ReLU", op[0], opset=1)
+
+
+@translates("Sigmoid", since=(1, 6, 13))
+def _sigmoid(op: Op) -> Value:
+    return op.make("Sigmoid", op[0], opset=1)
+
+
+@translates("Softplus", since=(1, 22))
+def _softplus(op: Op) -> Value:
+    return op.make("SoftPlus", op[0], opset=4)
+
+
+@translates("Softsign", since=(1, 22))
+def _softsign(op: Op) -> Value:
+    return op.make("SoftSign", op[0], opset=9)
+
+
+@translates("Mish", since=(18, 22))
+def _mish(op: Op) -> Value:
+    return op.make("Mish", op[0], opset=4)
+
+
+@translates("HardSwish", since=(14, 22))
+def _hard_swish(op: Op) -> Value:
+    return op.make("HSwish", op[0], opset=4)
+
+
+@translates("Swish", since=(24,))
+def _swish(op: Op) -> Value:
+    return op.make("Swish", op[0], op.like(op.float("alpha", 1.0)), opset=4)
+
+
+@translates("Gelu", since=(20,))
+def _gelu(op: Op) -> Value:
+    mode = {"none": "erf", "tanh": "tanh"}[op.text("approximate", "none", allowed=("none", "tanh"))]
+    return op.make("Gelu", op[0], opset=7, approximation_mode=mode.upper() if mode == "" else mode)
+
+
+@translates("Elu", since=(1, 6, 22))
+def _elu(op: Op) -> Value:
+    return op.make("Elu", op[0], opset=1, alpha=op.float("alpha", 1.0))
+
+
+@translates("Celu", since=(12,))
+def _celu(op: Op) -> Value:
+    alpha = op.like(op.float("alpha", 1.0))
+    inner = op.make("Elu", op.make("Divide", op[0], alpha, opset=1), opset=1, alpha=1.0)
+    return op.make("Multiply", inner, alpha, opset=1)
+
+
+@translates("Selu", since=(1, 6, 22))
+def _selu(op: Op) -> Value:
+    # Version 1 has its own constants, of fewer digits.
+    alpha, gamma = (1.6732, 1.0507) if op.version == 1 else (1.67326319217681884765625, 1.05070102214813232421875)
+    return op.make("Selu", op[0], op.like(op.float("alpha", alpha)), op.like(op.float("gamma", gamma)), opset=1)
+
+
+@translates("HardSigmoid", since=(1, 6, 22))
+def _hard_sigmoid(op: Op) -> Value:
+    return op.make("HardSigmoid", op[0], op.like(op.float("alpha", 0.2)), op.like(op.float("beta", 0.5)), opset=1)
+
+
+@translates("LeakyRelu", since=(1, 6, 16))
+def _leaky_relu(op: Op) -> Value:
+    return op.make("PReLU", op[0], op.like(op.float("alpha", 0.01)), opset=1)
+
+
+@translates("PRelu", since=(7, 9, 16))
+def _prelu(op: Op) -> Value:
+    # IR's PReLU lays a slope of rank 1 along the channels, ONNX's along the last axis.
+    x, slope = op[0], op[1]
+    product = op.make("Multiply", x, slope, opset=1)
+    negative = op.make("Less", x, op.like(0), opset=1)
+    return op.make("Select", negative, product, x, opset=1)
+
+
+@translates("PRelu", since=(1, 6))
+def _early_prelu(op: Op) -> Value:
+    return op.make("PReLU", op[0], op[1], opset=1)
+
+
+@translates("ThresholdedRelu", since=(10, 22))
+def _thresholded_relu(op: Op) -> Value:
+    above = op.make("Greater", op[0], op.like(op.float("alpha", 1.0)), opset=1)
+    return op.make("Select", above, op[0], op.like(0), opset=1)
+
+
+@translates("Shrink", since=(9,))
+def _shrink(op: Op) -> Value:
+    x, bias, bound = op[0], op.like(op.float("bias", 0.0)), op.float("lambd", 0.5)
+    below = op.make("Less", x, op.like(-bound), opset=1)
+    above = op.make("Greater", x, op.like(bound), opset=1)
+    upper = op.make("Select", above, op.make("Subtract", x, bias, opset=1), op.like(0), opset=1)
+    return op.make("Select", below, op.make("Add", x, bias, opset=1), upper, opset=1)
+
+
+_SOFT = {"Softmax": ("SoftMax", 8), "LogSoftmax": ("LogSoftmax", 5)}
+
+
+@translates("Softmax", "LogSoftmax", since=(13,))
+def _softmax(op: Op) -> Value:
+    type, opset = _SOFT[op.type]
+    return op.make(type, op[0], opset=opset, axis=op.int("axis", -1))
+
+
+@translates("Softmax", "LogSoftmax", since=(1, 11))
+def _flat_softmax(op: Op) -> Value:
+    """Before version 13 all axes from `axis` on are normalised together."""
+    type, opset = _SOFT[op.type]
+    rank = op.needs_rank()
+    axis = op.int("axis", 1)
+    if axis % max(rank, 1) == rank - 1:
+        return op.make(type, op[0], opset=opset, axis=axis)
+    soft = op.make(type, flattened(op, axis, rank), opset=opset, axis=1)
+    return op.reshape(soft, op.shape_of(op[0]))
+
+
+@translates("Hardmax", since=(13,))
+def _hardmax(op: Op) -> Value:
+    return _one_where_greatest(op, op[0], op.int("axis", -1))
+
+
+@translates("Hardmax", since=(1, 11))
+def _flat_hardmax(op: Op) -> Value:
+    hard = _one_where_greatest(op, flattened(op, op.int("axis", 1), op.needs_rank()), 1)
+    return op.reshape(hard, op.shape_of(op[0]))
+
+
+def _one_where_greatest(op: Op, x: Value, axis: int) -> Value:
+    """1 at the first greatest element along an axis, 0 elsewhere."""
+    top = op.make_node("TopK", x, 1, opset=11, axis=axis, mode="max", sort="value", stable=True, index_element_type="i64")
+    shape = op.shape_of(x)
+    zeros = op.make("Broadcast", op.like(0), shape, opset=3)
+    ones = op.make("Broadcast", op.like(1), op.shape_of(top.outputs[1]), opset=3)
+    return op.make("ScatterElementsUpdate", zeros, top.outputs[1], ones, axis, opset=12)
+
+
+def flattened(op: Op, axis: int, rank: int) -> Value:
+    """The input as a matrix: the axes before `axis`, and those from it on."""
+    if not -rank <= axis <= rank:
+        op.refuse(f"axis is {axis} for rank {rank}", attribute="axis", allowed=f"{-rank} to {rank}")
+    axis += rank if axis < 0 else 0
+    shape = op.shape_of(op[0])
+    begin, end = op.constant(np.arange(axis)), op.constant(np.arange(axis, rank))
+    rows, columns = (
+        op.make("ReduceProd", op.make("Gather", shape, part, 0, opset=8), [0], opset=1, keep_dims=True)
+        for part in (begin, end)
+    )
+    return op.reshape(op[0], op.make("Concat", rows, columns, opset=1, axis=0))

@@ -1,0 +1,36 @@
+"""ONNX's conversions between element types.
+
+Source: ONNX operator pages Cast, CastLike.
+"""
+
+from __future__ import annotations
+
+from irexec.frontends.onnx.kinds import element_type
+from irexec.frontends.onnx.op import Op, Refused, translates
+from irexec.graph.model import Value
+from irexec.types import BF16, BOOLEAN, F16, F32, F64, INTEGERS, ElementType
+
+# Between these types IR's Convert does what ONNX's Cast does.
+_SAME = INTEGERS | {F16, BF16, F32, F64, BOOLEAN}
+
+
+@translates("Cast", since=(6, 9, 13, 19, 21, 23, 24, 25, 28))
+def _cast(op: Op) -> Value:
+    kind = element_type(op.int("to"))
+    if kind is None:
+        raise Refused("F004", f"to is {op.int('to')}, which names no type", attribute="to")
+    return _cast_to(op, kind)
+
+
+@translates("CastLike", since=(15, 19, 21, 23, 24, 25))
+def _cast_like(op: Op) -> Value:
+    return _cast_to(op, op.kind(1))
+
+
+def _cast_to(op: Op, kind: ElementType) -> Value:
+    if op.kind() is kind:
+        return op.same(op[0])
+    if op.kind() in _SAME and kind in _SAME:
+        return op.convert(op[0], kind)
+    options = {"saturate": op.flag("saturate", True), "round_mode": op.text("round_mode", "up")}
+    return op.make("Cast", op[0], opset="onnx25", to=kind, **options)

@@ -1,0 +1,181 @@
+"""ONNX's arithmetic, number by number.
+
+Source: ONNX operator pages; where IR's operator of the same name computes something else the translator says how.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from irexec.frontends.onnx.op import Op, translates
+from irexec.graph.model import Value
+from irexec.types import F32, FLOATS, UNSIGNED, ElementType
+
+_UNARY = {
+    "Abs": ("Abs", 1, (1, 6, 13)),
+    "Acos": ("Acos", 1, (7, 22)),
+    "Acosh": ("Acosh", 4, (9, 22)),
+    "Asin": ("Asin", 1, (7, 22)),
+    "Asinh": ("Asinh", 4, (9, 22)),
+    "Atan": ("Atan", 1, (7, 22)),
+    "Atanh": ("Atanh", 4, (9, 22)),
+    "Ceil": ("Ceiling", 1, (1, 6, 13)),
+    "Cos": ("Cos", 1, (7, 22)),
+    "Cosh": ("Cosh", 1, (9, 22)),
+    "Erf": ("Erf", 1, (9, 13)),
+    "Exp": ("Exp", 1, (1, 6, 13)),
+    "Floor": ("Floor", 1, (1, 6, 13)),
+    "Log": ("Log", 1, (1, 6, 13)),
+    "Round": ("Round", 5, (11, 22)),
+    "Sign": ("Sign", 1, (9, 13)),
+    "Sin": ("Sin", 1, (7, 22)),
+    "Sinh": ("Sinh", 1, (9, 22)),
+    "Sqrt": ("Sqrt", 1, (1, 6, 13)),
+    "Tan": ("Tan", 1, (7, 22)),
+    "Tanh": ("Tanh", 1, (1, 6, 13)),
+    "IsNaN": ("IsNaN", 10, (9, 13, 20)),
+}
+
+
+def _unary(op: Op) -> Value:
+    type, opset, _ = _UNARY[op.type]
+    return op.make(type, op[0], opset=opset)
+
+
+for _name, (_, _, _since) in _UNARY.items():
+    translates(_name, since=_since)(_unary)
+
+
+@translates("Neg", since=(1, 6, 13))
+def _negate(op: Op) -> Value:
+    return op.make("Negative", op[0], opset=1)
+
+
+@translates("Reciprocal", since=(1, 6, 13))
+def _reciprocal(op: Op) -> Value:
+    return op.make("Divide", op.like(1), op[0], opset=1)
+
+
+@translates("IsInf", since=(10, 20))
+def _is_inf(op: Op) -> Value:
+    negative, positive = op.flag("detect_negative", True), op.flag("detect_positive", True)
+    x = op[0]
+    if x.element_type not in FLOATS:
+        # Types of 8 bits: f32 holds all their numbers.
+        x = op.convert(x, F32)
+    return op.make("IsInf", x, opset=10, detect_negative=negative, detect_positive=positive)
+
+
+_BINARY = {"Add": "Add", "Sub": "Subtract", "Mul": "Multiply"}
+
+
+@translates("Add", "Sub", "Mul", since=(7, 13, 14))
+def _binary(op: Op) -> Value:
+    return op.make(_BINARY[op.type], op[0], op[1], opset=1)
+
+
+@translates("Div", since=(7, 13, 14))
+def _divide(op: Op) -> Value:
+    # Integers are divided towards zero.
+    return op.make("Divide", op[0], op[1], opset=1, m_pythondiv=False)
+
+
+@translates("Add", "Sub", "Mul", "Div", since=(1, 6))
+def _early_binary(op: Op) -> Value:
+    options = {"m_pythondiv": False} if op.type == "Div" else {}
+    return op.make(_BINARY.get(op.type, "Divide"), op[0], early_operand(op), opset=1, **options)
+
+
+def early_operand(op: Op) -> Value:
+    """The second operand as versions before 7 broadcast it: only with `broadcast`, its first axis along `axis`."""
+    b = op[1]
+    if not op.flag("broadcast"):
+        return b
+    axis = op.int("axis", -1)
+    rank, own = op.needs_rank(0), op.needs_rank(1)
+    after = rank - own - axis if axis >= 0 else 0
+    return op.make("Unsqueeze", b, [own + i for i in range(after)], opset=1) if after > 0 else b
+
+
+@translates("Mod", since=(10, 13))
+def _mod(op: Op) -> Value:
+    # fmod takes the dividend's sign as IR's Mod does; else the divisor's as FloorMod.
+    return op.make("Mod" if op.flag("fmod") else "FloorMod", op[0], op[1], opset=1)
+
+
+@translates("Pow", since=(7, 12, 13, 15))
+def _power(op: Op) -> Value:
+    base, exponent = op[0], op[1]
+    if base.element_type is exponent.element_type:
+        return op.make("Power", base, exponent, opset=1)
+    # The result has the base's type; an integer base with a real exponent is raised as a real number.
+    common = _wider(base.element_type, exponent.element_type)
+    raised = op.make("Power", op.convert(base, common), op.convert(exponent, common), opset=1)
+    return op.convert(raised, base.element_type)
+
+
+def _wider(base: ElementType, exponent: ElementType) -> ElementType:
+    """The type to compute a power of two types in."""
+    kinds = [k for k in (base, exponent) if k in FLOATS]
+    if not kinds:
+        # An exponent out of the base's range would wrap; in the wider type only the result does.
+        return max((base, exponent), key=lambda k: (k.bitwidth, k in UNSIGNED))
+    assert base.dtype is not None and exponent.dtype is not None
+    return base if base in FLOATS else ElementType.of(np.result_type(kinds[0].dtype, np.float32))
+
+
+@translates("Max", "Min", "Sum", since=(1, 6, 8, 12, 13))
+def _fold(op: Op) -> Value:
+    type = {"Max": "Maximum", "Min": "Minimum", "Sum": "Add"}[op.type]
+    if len(op) == 1:
+        return op.same(op[0])
+    operands = [op[i] for i in range(len(op))]
+    return reduce(lambda a, b: op.make(type, a, b, opset=1), operands)
+
+
+@translates("Mean", since=(1, 6, 8, 13))
+def _mean(op: Op) -> Value:
+    total = op[0]
+    for i in range(1, len(op)):
+        total = op.make("Add", total, op[i], opset=1)
+    return op.make("Divide", total, op.like(len(op)), opset=1)
+
+
+@translates("Clip", since=(11, 12, 13))
+def _clip(op: Op) -> Value:
+    low, high = op.get(1), op.get(2)
+    x = op[0]
+    # The upper bound goes last: it is the result where the bounds cross.
+    if low is not None:
+        x = op.make("Maximum", x, low, opset=1)
+    if high is not None:
+        x = op.make("Minimum", x, high, opset=1)
+    return x if x is not op[0] else op.same(x)
+
+
+@translates("Clip", since=(1, 6))
+def _clip_6(op: Op) -> Value:
+    greatest = float(np.finfo(np.float32).max)
+    x = op.make("Maximum", op[0], op.like(op.float("min", -greatest)), opset=1)
+    return op.make("Minimum", x, op.like(op.float("max", greatest)), opset=1)
+
+
+@translates("Where", since=(9, 16))
+def _where(op: Op) -> Value:
+    return op.make("Select", op[0], op[1], op[2], opset=1)
+
+
+@translates("CumSum", since=(11, 14))
+def _cumulate(op: Op) -> Value:
+    axis = op[1]
+    if axis.partial_shape.rank != 0:
+        axis = op.reshape(axis, [])
+    return op.make("CumSum", op[0], axis, opset=3, exclusive=op.flag("exclusive"), reverse=op.flag("reverse"))
+
+
+@translates("Einsum", since=(12, 28))
+def _einsum(op: Op) -> Value:
+    operands = [op[i] for i in range(len(op))]
+    return op.make("Einsum", *operands, opset=7, equation=op.text("equation"))

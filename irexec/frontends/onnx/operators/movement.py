@@ -1,0 +1,153 @@
+"""ONNX's operators that move elements: joined, split, transposed, padded, sliced, rearranged.
+
+Source: ONNX operator pages.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irexec.frontends.onnx.op import Op, translates
+from irexec.graph.model import Value
+from irexec.types import BOOLEAN, I64, STRING
+
+_LATER = (21, 23, 24, 25)
+
+
+@translates("Concat", since=(1, 4, 11, 13))
+def _concat(op: Op) -> Value:
+    return op.make("Concat", *[op[i] for i in range(len(op))], opset=1, axis=op.int("axis", 1))
+
+
+@translates("Split", since=(1, 2, 11, 13, 18))
+def _split(op: Op) -> list[Value]:
+    axis, data = op.int("axis", 0), op[0]
+    count = op.int("num_outputs", len(op.node.output))
+    given = op.get(1)
+    lengths = given if given is not None else op.ints("split")
+    if lengths is not None:
+        return list(op.make_node("VariadicSplit", data, axis, lengths, opset=1).outputs)
+    if not 1 <= count <= max(1, len(op.node.output)):
+        op.refuse(f"{count} parts for {len(op.node.output)} outputs", attribute="num_outputs")
+    rank = data.partial_shape.rank
+    extent = data.partial_shape[axis] if rank is not None and -rank <= axis < rank else None
+    if op.version < 18 or (extent is not None and extent.is_static and extent.value % count == 0):
+        return list(op.make_node("Split", data, axis, opset=1, num_splits=count).outputs)
+    # All parts but the last have one length, rounded up.
+    whole = op.make("Gather", op.shape_of(data), [axis], 0, opset=8)
+    rounded_up = op.make("Add", whole, count - 1, opset=1)
+    part = op.make("Divide", rounded_up, count, opset=1)
+    parts = op.make("Broadcast", part, [count - 1], opset=3)
+    lengths = op.make("Concat", parts, [-1], opset=1, axis=0)
+    return list(op.make_node("VariadicSplit", data, axis, lengths, opset=1).outputs)
+
+
+@translates("Transpose", since=(1, 13, *_LATER))
+def _transpose(op: Op) -> Value:
+    order = op.constant(np.array(op.ints("perm") or [], np.int64))
+    return op.make("Transpose", op[0], order, opset=1)
+
+
+@translates("Tile", since=(6, 13))
+def _tile(op: Op) -> Value:
+    return op.make("Tile", op[0], op[1], opset=1)
+
+
+@translates("Pad", since=(1, 2))
+def _pad_2(op: Op) -> Value:
+    pads = op.ints("pads" if op.version == 2 else "paddings") or []
+    half = len(pads) // 2
+    return _padded(op, op.constant(np.array(pads[:half])), op.constant(np.array(pads[half:])), op.like(op.float("value")))
+
+
+@translates("Pad", since=(11, 13, 18, 19, *_LATER))
+def _pad(op: Op) -> Value:
+    pads, axes = op.convert(op[1], I64), op.get(3)
+    if axes is not None:
+        pads = _pads_of_all_axes(op, pads, axes)
+    halves = op.make_node("Split", pads, 0, opset=1, num_splits=2).outputs
+    value = op.get(2)
+    if value is not None and value.partial_shape.rank != 0:
+        value = op.reshape(value, [])
+    return _padded(op, halves[0], halves[1], value)
+
+
+def _pads_of_all_axes(op: Op, pads: Value, axes: Value) -> Value:
+    """Begins and ends of the given axes among zeros for the others."""
+    rank = op.needs_rank()
+    places = op.make("FloorMod", op.convert(axes, I64), rank, opset=1)
+    places = op.make("Concat", places, op.make("Add", places, rank, opset=1), opset=1, axis=0)
+    return op.make("ScatterUpdate", op.constant(np.zeros(2 * rank, np.int64)), places, pads, 0, opset=3)
+
+
+def _padded(op: Op, begins: Value, ends: Value, value: Value | None) -> Value:
+    mode = op.text("mode", "constant", allowed=("constant", "reflect", "edge", "wrap"))
+    if mode == "wrap":
+        return op.make("Pad", op[0], begins, ends, opset="onnx19")
+    if mode != "constant":
+        return op.make("Pad", op[0], begins, ends, opset=12, pad_mode=mode)
+    if value is None:
+        value = op.constant(np.array("", STRING.dtype)) if op.kind() is STRING else op.like(0)
+    return op.make("Pad", op[0], begins, ends, value, opset=12, pad_mode="constant")
+
+
+@translates("Slice", since=(1,))
+def _slice_1(op: Op) -> Value:
+    starts, ends = op.ints("starts") or [], op.ints("ends") or []
+    if not len(starts) == len(ends) == len(op.ints("axes") or starts):
+        op.refuse("starts, ends and axes are not as many")
+    return op.make("Slice", op[0], starts, ends, [1] * len(starts), op.ints("axes"), opset=8)
+
+
+@translates("Slice", since=(10, 11, 13))
+def _slice(op: Op) -> Value:
+    starts, steps = op[1], op.get(4)
+    if steps is None:
+        steps = op.make("Broadcast", op.like(1, 1), op.shape_of(starts), opset=3)
+    return op.make("Slice", op[0], starts, op[2], steps, op.get(3), opset=8)
+
+
+@translates("DepthToSpace", since=(1, 11, 13, 28))
+def _depth_to_space(op: Op) -> Value:
+    mode = {"DCR": "blocks_first", "CRD": "depth_first"}[op.text("mode", "DCR", allowed=("DCR", "CRD"))]
+    return op.make("DepthToSpace", op[0], opset=1, block_size=op.int("blocksize"), mode=mode)
+
+
+@translates("SpaceToDepth", since=(1, 13, 28))
+def _space_to_depth(op: Op) -> Value:
+    mode = {"DCR": "blocks_first", "CRD": "depth_first"}[op.text("mode", "DCR", allowed=("DCR", "CRD"))]
+    return op.make("SpaceToDepth", op[0], opset=1, block_size=op.int("blocksize"), mode=mode)
+
+
+@translates("Trilu", since=(14,))
+def _triangle(op: Op) -> Value:
+    shape, k = op.shape_of(op[0]), op.get(1)
+    rows, columns = (
+        op.make("Unsqueeze", _count_to(op, op.make("Gather", shape, place, 0, opset=8)), [axis], opset=1)
+        for place, axis in ((-2, 1), (-1, 0))
+    )
+    diagonal = op.make("Subtract", columns, rows, opset=1)
+    bound = k if k is not None else 0
+    comparison = "GreaterEqual" if op.flag("upper", True) else "LessEqual"
+    inside = op.make(comparison, diagonal, bound, opset=1)
+    nothing = op.constant(np.array(False)) if op.kind() is BOOLEAN else op.like(0)
+    return op.make("Select", inside, op[0], nothing, opset=1)
+
+
+def _count_to(op: Op, count: Value) -> Value:
+    return op.make("Range", 0, count, 1, opset=4, output_type=I64)
+
+
+@translates("Compress", since=(9, 11, 28))
+def _compress(op: Op) -> Value:
+    places = op.make("NonZero", op[1], opset=3, output_type="i64")
+    places = op.make("Squeeze", places, [0], opset=1)
+    if op.has("axis"):
+        return op.make("Gather", op[0], places, op.int("axis"), opset=8)
+    return op.make("Gather", op.reshape(op[0], [-1]), places, 0, opset=8)
+
+
+@translates("ReverseSequence", since=(10, 28))
+def _reverse_sequence(op: Op) -> Value:
+    options = {"batch_axis": op.int("batch_axis", 1), "seq_axis": op.int("time_axis", 0)}
+    return op.make("ReverseSequence", op[0], op[1], opset=1, **options)

@@ -1,0 +1,120 @@
+"""ONNX's reductions: over given axes, over all, or over none."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irexec.frontends.onnx.op import Op, translates
+from irexec.graph.model import Value
+from irexec.types import BOOLEAN
+
+
+_IR = {
+    "ReduceL1": ("ReduceL1", 4),
+    "ReduceL2": ("ReduceL2", 4),
+    "ReduceMax": ("ReduceMax", 1),
+    "ReduceMean": ("ReduceMean", 1),
+    "ReduceMin": ("ReduceMin", 1),
+    "ReduceProd": ("ReduceProd", 1),
+    "ReduceSum": ("ReduceSum", 1),
+}
+
+
+def axes_of(op: Op) -> Value | None:
+    """The axes to reduce, from the attribute or the input; None to reduce nothing at all."""
+    given = op.get(1)
+    if given is None and (listed := op.ints("axes")) is not None:
+        return op.constant(np.array(listed, np.int64))
+    empty = given is None or (given.partial_shape.rank is not None and given.partial_shape == [0])
+    if not empty and given is not None:
+        if given.partial_shape.is_dynamic:
+            op.refuse("the number of axes must be known")
+        return given
+    if op.flag("noop_with_empty_axes"):
+        return None
+    return op.constant(np.arange(op.needs_rank(), dtype=np.int64))
+
+
+def _reduce(op: Op, type: str, x: Value, axes: Value) -> Value:
+    name, opset = _IR[type]
+    return op.make(name, x, axes, opset=opset, keep_dims=op.flag("keepdims", True))
+
+
+@translates("ReduceL1", "ReduceL2", "ReduceMean", "ReduceProd", since=(1, 11, 13, 18))
+@translates("ReduceSum", since=(1, 11, 13))
+@translates("ReduceMax", "ReduceMin", since=(1, 11, 12, 13, 18, 20))
+def _plain(op: Op) -> Value:
+    axes = axes_of(op)
+    x = op[0]
+    if axes is None:
+        return op.make("Abs", x, opset=1) if op.type in ("ReduceL1", "ReduceL2") else op.same(x)
+    if x.element_type is BOOLEAN:
+        type = "ReduceLogicalOr" if op.type == "ReduceMax" else "ReduceLogicalAnd"
+        return op.make(type, x, axes, opset=1, keep_dims=op.flag("keepdims", True))
+    return _reduce(op, op.type, x, axes)
+
+
+@translates("ReduceSumSquare", since=(1, 11, 13, 18))
+def _sum_square(op: Op) -> Value:
+    axes = axes_of(op)
+    squares = op.make("Multiply", op[0], op[0], opset=1)
+    return squares if axes is None else _reduce(op, "ReduceSum", squares, axes)
+
+
+@translates("ReduceLogSum", since=(1, 11, 13, 18))
+def _log_sum(op: Op) -> Value:
+    axes = axes_of(op)
+    return op.make("Log", op[0] if axes is None else _reduce(op, "ReduceSum", op[0], axes), opset=1)
+
+
+@translates("ReduceLogSumExp", since=(1, 11, 13, 18))
+def _log_sum_exp(op: Op) -> Value:
+    axes = axes_of(op)
+    if axes is None:
+        return op.make("Log", op.make("Exp", op[0], opset=1), opset=1)
+    # The greatest element is taken out, so that no exponential overflows; where it is infinite, 0 is.
+    top = op.make("ReduceMax", op[0], axes, opset=1, keep_dims=True)
+    top = op.make("Select", op.make("IsFinite", top, opset=10), top, op.like(0), opset=1)
+    small = op.make("Exp", op.make("Subtract", op[0], top, opset=1), opset=1)
+    total = op.make("Log", op.make("ReduceSum", small, axes, opset=1, keep_dims=True), opset=1)
+    result = op.make("Add", total, top, opset=1)
+    return result if op.flag("keepdims", True) else op.make("Squeeze", result, axes, opset=1)
+
+
+@translates("ArgMax", "ArgMin", since=(1, 11, 12, 13))
+def _arg(op: Op) -> Value:
+    axis, x = op.int("axis", 0), op[0]
+    last = op.flag("select_last_index")
+    if last:
+        extent = op.make("Gather", op.shape_of(x), axis, 0, opset=8)
+        x = op.make("Reverse", x, [axis % op.needs_rank()], opset=1, mode="index")
+    mode = "max" if op.type == "ArgMax" else "min"
+    options = {"mode": mode, "sort": "value", "stable": True, "index_element_type": "i64"}
+    found = op.make_node("TopK", x, 1, opset=11, axis=axis, **options).outputs[1]
+    if last:
+        found = op.make("Subtract", op.make("Subtract", extent, 1, opset=1), found, opset=1)
+    return found if op.flag("keepdims", True) else op.make("Squeeze", found, [axis], opset=1)
+
+
+@translates("TopK", since=(11, 24))
+def _top_k(op: Op) -> list[Value]:
+    k = op.make("Squeeze", op[1], [0], opset=1)
+    return _top(op, k, op.flag("largest", True))
+
+
+@translates("TopK", since=(10,))
+def _top_k_10(op: Op) -> list[Value]:
+    return _top(op, op.make("Squeeze", op[1], [0], opset=1), True)
+
+
+@translates("TopK", since=(1,))
+def _top_k_1(op: Op) -> list[Value]:
+    return _top(op, op.constant(np.array(op.int("k"), np.int64)), True)
+
+
+def _top(op: Op, k: Value, largest: bool) -> list[Value]:
+    # Equal elements come in the order of their indices, which "stable" with any order gives.
+    options = {"mode": "max" if largest else "min", "sort": "value", "stable": True, "index_element_type": "i64"}
+    return list(op.make_node("TopK", op[0], k, opset=11, axis=op.int("axis", -1), **options).outputs)
+
+

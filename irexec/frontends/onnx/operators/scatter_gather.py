@@ -1,0 +1,51 @@
+"""ONNX's Gather and Scatter families.
+
+Source: ONNX operator pages.
+"""
+
+from __future__ import annotations
+
+from irexec.frontends.onnx.op import Op, translates
+from irexec.graph.model import Value
+from irexec.types import C64, C128, STRING
+
+_REDUCTIONS = {"none": "none", "add": "sum", "mul": "prod", "max": "max", "min": "min"}
+
+
+@translates("Gather", since=(1, 11, 13))
+def _gather(op: Op) -> Value:
+    return op.make("Gather", op[0], op[1], op.int("axis", 0), opset=8)
+
+
+@translates("GatherElements", since=(11, 13))
+def _gather_elements(op: Op) -> Value:
+    return op.make("GatherElements", op[0], op[1], opset=6, axis=op.int("axis", 0))
+
+
+@translates("GatherND", since=(11, 12, 13))
+def _gather_nd(op: Op) -> Value:
+    return op.make("GatherND", op[0], op[1], opset=8, batch_dims=op.int("batch_dims", 0))
+
+
+@translates("Scatter", since=(9, 11))
+@translates("ScatterElements", since=(11, 13))
+def _scatter_elements_13(op: Op) -> Value:
+    return op.make("ScatterElementsUpdate", op[0], op[1], op[2], op.int("axis", 0), opset=12)
+
+
+@translates("ScatterElements", since=(16, 18))
+def _scatter_elements(op: Op) -> Value:
+    reduction = _REDUCTIONS[op.text("reduction", "none", allowed=tuple(_REDUCTIONS)[: 3 if op.version < 18 else 5])]
+    return op.make("ScatterElementsUpdate", op[0], op[1], op[2], op.int("axis", 0), opset=12, reduction=reduction)
+
+
+@translates("ScatterND", since=(11, 13, 16, 18))
+def _scatter_nd(op: Op) -> Value:
+    reduction = op.text("reduction", "none", allowed=tuple(_REDUCTIONS)[: 3 if op.version < 18 else 5])
+    kind = op.kind()
+    # IR knows no complex numbers and no sums of strings, and its maximum passes over NaN.
+    own = kind in (C64, C128) or (kind is STRING and reduction != "none")
+    if own or (kind.is_real and reduction in ("max", "min")):
+        options = {"reduction": reduction} if op.version >= 16 else {}
+        return op.make("ScatterND", op[0], op[1], op[2], opset=f"onnx{op.version}", **options)
+    return op.make("ScatterNDUpdate", op[0], op[1], op[2], opset=15, reduction=_REDUCTIONS[reduction])

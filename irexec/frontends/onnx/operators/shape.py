@@ -1,0 +1,147 @@
+"""ONNX's operators on shapes: what asks for them, what changes them, what makes tensors of them.
+
+Source: ONNX operator pages.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irexec.frontends.onnx.kinds import element_type
+from irexec.frontends.onnx.op import Op, Refused, translates
+from irexec.frontends.onnx.operators.activation import flattened
+from irexec.graph.model import Value
+from irexec.types import F32, I64
+
+# The versions that only added element types.
+_LATER = (21, 23, 24, 25)
+
+
+@translates("Identity", since=(1, 13, 14, 16, 19, *_LATER))
+def _identity(op: Op) -> Value:
+    return op.same(op[0])
+
+
+@translates("Dropout", since=(1, 6, 7, 10, 12, 13, 22))
+def _dropout(op: Op) -> list[Value]:
+    """Outside of training the input itself, and a mask that keeps all of it."""
+    training = op.known(2) if op.get(2) is not None else np.array(False)
+    trained_before = op.version < 7 and not op.flag("is_test")
+    if training is None or training.any() or trained_before:
+        op.refuse("dropout in training is not translated")
+    kept = op.like(1) if op.version < 10 else op.constant(np.array(True))
+    results = [op.same(op[0])]
+    if op.wants(1):
+        results.append(op.make("Broadcast", kept, op.shape_of(op[0]), opset=3))
+    return results
+
+
+@translates("Reshape", since=(5, 13, 14, 19, *_LATER))
+def _reshape(op: Op) -> Value:
+    return op.reshape(op[0], op[1], zero_copies=not op.flag("allowzero"))
+
+
+@translates("Reshape", since=(1,))
+def _reshape_1(op: Op) -> Value:
+    return op.reshape(op[0], op.ints("shape") or [], zero_copies=True)
+
+
+@translates("Squeeze", since=(1, 11, 13, *_LATER))
+def _squeeze(op: Op) -> Value:
+    axes = op.ints("axes") if op.version < 13 else op.get(1)
+    return op.make("Squeeze", op[0], axes, opset=1)
+
+
+@translates("Unsqueeze", since=(1, 11))
+def _unsqueeze_11(op: Op) -> Value:
+    return op.make("Unsqueeze", op[0], op.ints("axes"), opset=1)
+
+
+@translates("Unsqueeze", since=(13, *_LATER))
+def _unsqueeze(op: Op) -> Value:
+    return op.make("Unsqueeze", op[0], op[1], opset=1)
+
+
+@translates("Flatten", since=(1, 9, 11, 13, *_LATER))
+def _flatten(op: Op) -> Value:
+    return flattened(op, op.int("axis", 1), op.needs_rank())
+
+
+@translates("Shape", since=(1, 13, 15, 19, *_LATER))
+def _shape(op: Op) -> Value:
+    shape = op.shape_of(op[0])
+    if not op.has("start") and not op.has("end"):
+        return shape
+    stop = op.int("end", np.iinfo(np.int64).max)
+    return op.make("Slice", shape, [op.int("start", 0)], [stop], [1], opset=8)
+
+
+@translates("Size", since=(1, 13, 19, *_LATER))
+def _size(op: Op) -> Value:
+    return op.make("ReduceProd", op.shape_of(op[0]), [0], opset=1, keep_dims=False)
+
+
+@translates("Expand", since=(8, 13))
+def _expand(op: Op) -> Value:
+    return op.make("Broadcast", op[0], op[1], opset=3, mode="bidirectional")
+
+
+@translates("Constant", since=(1, 9, 11, 12, 13, 19, *_LATER))
+def _constant(op: Op) -> Value:
+    given = [name for name in op.attributes if name.startswith("value")]
+    if op.has("sparse_value"):
+        raise Refused("F008", "the constant is sparse")
+    if len(given) != 1:
+        raise Refused("F004", f"{len(given)} attributes give the constant its value, expected one")
+    (name,) = given
+    if (tensor := op.tensor("value") if name == "value" else None) is not None:
+        return op.constant(*tensor)
+    if name in ("value_int", "value_ints"):
+        return op.constant(np.array(op.int(name) if name == "value_int" else op.ints(name), np.int64))
+    if name in ("value_float", "value_floats"):
+        return op.constant(np.array(op.float(name) if name == "value_float" else op.floats(name), np.float32))
+    return op.constant(np.array(op.text(name) if name == "value_string" else op.texts(name), np.dtypes.StringDType()))
+
+
+@translates("ConstantOfShape", since=(9, 20, *_LATER))
+def _constant_of_shape(op: Op) -> Value:
+    array, kind = op.tensor("value") or (np.zeros(1, np.float32), F32)
+    if array.size != 1:
+        raise Refused("F004", f"the value has {array.size} elements, expected one", attribute="value")
+    return op.make("Broadcast", op.constant(array.reshape(()), kind), op[0], opset=3)
+
+
+@translates("Range", since=(11, 27))
+def _range(op: Op) -> Value:
+    return op.make("Range", op[0], op[1], op[2], opset=4, output_type=op.kind())
+
+
+@translates("EyeLike", since=(9, 22))
+def _eye_like(op: Op) -> Value:
+    kind = element_type(op.int("dtype")) if op.has("dtype") else op.kind()
+    if kind is None:
+        raise Refused("F004", f"dtype is {op.int('dtype')}, which names no type", attribute="dtype")
+    rows, columns = (op.make("Gather", op.shape_of(op[0]), axis, 0, opset=8) for axis in (0, 1))
+    return op.make("Eye", rows, columns, op.int("k", 0), opset=9, output_type=kind)
+
+
+@translates("OneHot", since=(9, 11, 28))
+def _one_hot(op: Op) -> Value:
+    indices = op.convert(op[0], I64)
+    depth = op.convert(op[1], I64)
+    if depth.partial_shape.rank != 0:
+        depth = op.reshape(depth, [])
+    off, on = (op.make("Gather", op[2], place, 0, opset=8) for place in (0, 1))
+    options = {"axis": op.int("axis", -1), "negative_indices_mode": "normalize"}
+    return op.make("OneHot", indices, depth, on, off, opset=16, **options)
+
+
+@translates("NonZero", since=(9, 13))
+def _non_zero(op: Op) -> Value:
+    return op.make("NonZero", op[0], opset=3, output_type="i64")
+
+
+@translates("Unique", since=(11, 28))
+def _unique(op: Op) -> list[Value]:
+    axis = op.int("axis") if op.has("axis") else None
+    return list(op.make_node("Unique", op[0], axis, opset=10, sorted=op.flag("sorted", True)).outputs)

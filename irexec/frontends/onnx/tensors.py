@@ -1,0 +1,141 @@
+"""Tensors of an ONNX file as arrays: data in the file, and external data in files beside it."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from irexec.frontends.onnx.kinds import element_type
+from irexec.types import BOOLEAN, STRING, ElementType
+
+Array = np.ndarray[Any, Any]
+
+# The field that holds a type's elements where they are not raw bytes, and how many of its items an element takes.
+_FIELDS = {"f32": "float_data", "c64": "float_data", "f64": "double_data", "c128": "double_data"}
+_FIELDS |= {"i64": "int64_data", "u64": "uint64_data", "u32": "uint64_data", "string": "string_data"}
+
+
+class BadTensor(ValueError):
+    """A tensor that cannot be read; `code` is that of the finding."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def read_tensor(tensor: onnx.TensorProto, folder: Path | None) -> tuple[Array, ElementType]:
+    """The tensor's elements, read-only where they are mapped from a file. Raises BadTensor.
+
+    Nothing is allocated before the data is known to be as long as the dims say.
+    """
+    kind = element_type(tensor.data_type)
+    if kind is None or kind.dtype is None:
+        raise BadTensor("F006", f"the data type {tensor.data_type} is none that ONNX has for tensors")
+    shape = tuple(tensor.dims)
+    if any(d < 0 for d in shape):
+        raise BadTensor("F006", f"the dims {list(shape)} are negative")
+    if tensor.HasField("segment"):
+        raise BadTensor("F006", "tensors in segments are not read")
+    count = math.prod(shape)
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        return _from_bytes(_external(tensor, folder, kind.nbytes(count)), kind, shape), kind
+    if tensor.HasField("raw_data"):
+        if kind is STRING:
+            raise BadTensor("F006", "strings cannot be raw data")
+        return _from_bytes(np.frombuffer(tensor.raw_data, np.uint8), kind, shape), kind
+    return _from_items(tensor, kind, shape, count), kind
+
+
+def _from_items(tensor: onnx.TensorProto, kind: ElementType, shape: tuple[int, ...], count: int) -> Array:
+    field = _FIELDS.get(kind.name, "int32_data")
+    found = len(getattr(tensor, field))
+    per_byte = 8 // kind.bitwidth if kind.is_packed else 1
+    needed = 2 * count if kind.kind == "c" else -(-count // per_byte)
+    if found != needed:
+        raise BadTensor("F006", f"{list(shape)} takes {needed} items of {field}, there are {found}")
+    if kind is STRING:
+        try:
+            texts = [item.decode("utf-8") for item in tensor.string_data]
+        except UnicodeDecodeError as error:
+            raise BadTensor("F006", f"a string is not UTF-8: {error.reason}") from None
+        return np.array(texts, kind.dtype).reshape(shape)
+    try:
+        array = numpy_helper.to_array(tensor)
+    except (ValueError, OverflowError, TypeError) as error:
+        raise BadTensor("F006", f"the data cannot be read: {error}") from None
+    return array.astype(kind.dtype, copy=False).reshape(shape)
+
+
+def _from_bytes(data: Array, kind: ElementType, shape: tuple[int, ...]) -> Array:
+    count = math.prod(shape)
+    if data.size != kind.nbytes(count):
+        raise BadTensor("F006", f"{kind}{list(shape)} takes {kind.nbytes(count)} bytes, there are {data.size}")
+    dtype = kind.dtype
+    assert dtype is not None
+    if kind.is_packed:
+        return _unpacked(data, kind)[:count].reshape(shape)
+    if kind is BOOLEAN:
+        return (data != 0).reshape(shape)
+    array = data.view(dtype.newbyteorder("<") if dtype.isbuiltin == 1 else dtype).astype(dtype, copy=False)
+    return (array if array.flags.aligned else array.copy()).reshape(shape)
+
+
+def _unpacked(data: Array, kind: ElementType) -> Array:
+    """Elements of 4 or 2 bits, the lowest bits of a byte first."""
+    width = kind.bitwidth
+    parts = (data[:, None] >> np.arange(0, 8, width, dtype=np.uint8)) & ((1 << width) - 1)
+    codes = parts.astype(np.uint8).reshape(-1)
+    if kind.is_real:
+        return codes.view(kind.dtype)
+    if kind.is_signed:
+        sign = 1 << (width - 1)
+        return ((codes ^ sign).astype(np.int8) - np.int8(sign)).astype(kind.dtype)
+    return codes.astype(kind.dtype)
+
+
+def _external(tensor: onnx.TensorProto, folder: Path | None, nbytes: int) -> Array:
+    """The bytes of external data, mapped. Only regular files in the model's own folder, or below it, are opened."""
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    location = entries.get("location", "")
+    if folder is None:
+        raise BadTensor("F007", "external data can be read only for a model that is a file")
+    try:
+        base, path = folder.resolve(), (folder / location).resolve()
+        outside = not location or os.path.isabs(location) or not path.is_relative_to(base)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise BadTensor("F007", f"the location {location!r} is no path: {error}") from None
+    if outside:
+        raise BadTensor("F007", f"the location {location!r} is not within the model's folder")
+    offset, length = _number(entries, "offset", 0), _number(entries, "length", nbytes)
+    if length != nbytes:
+        raise BadTensor("F006", f"the tensor takes {nbytes} bytes; its external data has the length {length}")
+    try:
+        if not path.is_file():
+            raise BadTensor("F006", f"there is no file {location!r} with the tensor's data")
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if offset + nbytes > size:
+                message = f"the data lies at {offset} to {offset + nbytes} of {location!r}, which has {size} bytes"
+                raise BadTensor("F006", message)
+            if not nbytes:
+                return np.zeros(0, np.uint8)
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise BadTensor("F006", f"{location!r} cannot be read: {error.strerror or error}") from None
+    return np.frombuffer(mapped, np.uint8, nbytes, offset)
+
+
+def _number(entries: dict[str, str], key: str, default: int) -> int:
+    text = entries.get(key)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise BadTensor("F006", f"the external data's {key} is {text[:40]!r}, which is no size")
+    return int(text)
