@@ -1,0 +1,149 @@
+"""Types go into the bodies of If, Loop and TensorIterator and come out through their maps, as in OpenVINO, live."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec.types import PartialShape
+
+ov = pytest.importorskip("openvino")
+o = pytest.importorskip("openvino.opset13")
+
+
+def both(model: Any, folder: Path) -> list[tuple[PartialShape, PartialShape]]:
+    """What irexec and OpenVINO infer, output by output."""
+    ov.serialize(model, folder / "m.xml")
+    report = irexec.validate(folder / "m.xml", mode="openvino")
+    assert report.ok, report.errors
+    read = irexec.read_model(folder / "m.xml", mode="openvino")
+    theirs = [PartialShape.parse(port.get_partial_shape().to_string()) for port in model.outputs]
+    assert [v.element_type.name for v in read.outputs] == [p.get_element_type().get_type_name() for p in model.outputs]
+    return list(zip([v.partial_shape for v in read.outputs], theirs, strict=True))
+
+
+def parameter(shape: str, kind: Any = None) -> Any:
+    return o.parameter(ov.PartialShape(shape), kind or ov.Type.f32)
+
+
+def iterator(shape: str, **slicing: int) -> Any:
+    """A TensorIterator that sums slices along axis 1: the last sum, and all of them."""
+    x = parameter(shape)
+    part = {"start": 0, "stride": 1, "part_size": 1, "end": -1, "axis": 1} | slicing
+    rank = len(PartialShape.parse(shape))
+    body_x = parameter(",".join(["?"] * rank))
+    body_sum = parameter(",".join(["?"] * rank))
+    total = o.add(body_x, body_sum)
+    result = o.result(total)
+    node = o.tensor_iterator() if hasattr(o, "tensor_iterator") else ov.op.TensorIterator()
+    node.set_body(ov.Model([result], [body_x, body_sum], "body"))
+    order = (part["start"], part["stride"], part["part_size"], part["end"], part["axis"])
+    node.set_sliced_input(body_x, x.output(0), *order)
+    node.set_merged_input(body_sum, o.constant(np.zeros([1] * rank, np.float32)).output(0), result.output(0))
+    last = node.get_iter_value(result.output(0), -1)
+    everything = node.get_concatenated_slices(result.output(0), *order)
+    node.validate_and_infer_types()
+    return ov.Model([o.result(last), o.result(everything)], [x])
+
+
+@pytest.mark.parametrize("shape", ["2,5,3", "?,5,3", "2,?,3", "?,?,?", "2,4..6,3"])
+@pytest.mark.parametrize("slicing", [{}, {"stride": -1, "start": -1, "end": 0}])
+def test_a_tensor_iterator(shape: str, slicing: dict[str, int], tmp_path: Path) -> None:
+    for own, their in both(iterator(shape, **slicing), tmp_path):
+        assert own.compatible(their)
+        assert own.rank == their.rank == 3
+    (_, _), (own, _) = both(iterator(shape, **slicing), tmp_path)
+    if PartialShape.parse(shape)[1].is_static:
+        assert own[1] == 5
+
+
+def loop(trips: int | None, condition: bool | None, shape: str) -> Any:
+    """A Loop that doubles x; the last value, and all of them along axis 0. None: not known before it runs."""
+    x = parameter(shape)
+    inputs = [x]
+
+    def given(value: Any, dtype: Any, kind: Any) -> Any:
+        if value is not None:
+            return o.constant(np.array(value, dtype))
+        inputs.append(parameter("", kind))
+        return inputs[-1]
+
+    body_x = parameter(shape)
+    twice = o.add(body_x, body_x)
+    go_on = o.constant(np.array(True)) if condition is not None else o.less(
+        o.reduce_sum(twice, o.constant(np.arange(len(PartialShape.parse(shape)))), False), o.constant(np.float32(100))
+    )  # fmt: skip
+    results = [o.result(go_on), o.result(twice)]
+    node = o.loop(given(trips, np.int64, ov.Type.i64), given(condition, np.bool_, ov.Type.boolean))
+    node.set_function(ov.Model(results, [body_x], "body"))
+    node.set_special_body_ports([-1, 0])
+    node.set_merged_input(body_x, x.output(0), results[1].output(0))
+    last = node.get_iter_value(results[1].output(0), -1)
+    everything = node.get_concatenated_slices(results[1].output(0), 0, 1, 1, -1, 0)
+    node.validate_and_infer_types()
+    return ov.Model([o.result(last), o.result(everything)], inputs)
+
+
+@pytest.mark.parametrize("shape", ["1,3", "?,3", "1..2,3"])
+@pytest.mark.parametrize("condition", [True, None])
+@pytest.mark.parametrize("trips", [4, None])
+def test_a_loop(trips: int | None, condition: bool | None, shape: str, tmp_path: Path) -> None:
+    (last, their_last), (every, theirs) = both(loop(trips, condition, shape), tmp_path)
+    assert last.merge(their_last) == last
+    assert every.compatible(theirs)
+    if trips is not None and condition is True and shape == "1,3":
+        assert every == [4, 3]
+
+
+def branch(then: Callable[[Any], Any], other: Callable[[Any], Any], shape: str, condition: bool | None) -> Any:
+    """An If on x; None: which branch is taken is known only when it runs."""
+    x = parameter(shape)
+    inputs = [x]
+    cond = parameter("", ov.Type.boolean) if condition is None else o.constant(np.array(condition))
+    if condition is None:
+        inputs.append(cond)
+    node = o.if_op(cond)
+    parameters = [parameter(shape), parameter(shape)]
+    results = [o.result(make(p)) for make, p in zip((then, other), parameters, strict=True)]
+    node.set_then_body(ov.Model([results[0]], [parameters[0]], "then"))
+    node.set_else_body(ov.Model([results[1]], [parameters[1]], "else"))
+    node.set_input(x.output(0), *parameters)
+    out = node.set_output(*results)
+    return ov.Model([o.result(out)], inputs)
+
+
+def first(x: Any) -> Any:
+    return o.gather(x, o.constant(np.array([0])), o.constant(np.array(0)))
+
+
+def unchanged(x: Any) -> Any:
+    return o.relu(x)
+
+
+def flat(x: Any) -> Any:
+    return o.reshape(x, o.constant(np.array([-1])), False)
+
+
+@pytest.mark.parametrize("shape", ["4,3", "?,3", "2..5,3"])
+@pytest.mark.parametrize("condition", [True, False, None])
+@pytest.mark.parametrize(("then", "other"), [(first, unchanged), (unchanged, first), (flat, unchanged), (first, first)])
+def test_an_if(then: Any, other: Any, condition: bool | None, shape: str, tmp_path: Path) -> None:
+    ((own, their),) = both(branch(then, other, shape, condition), tmp_path)
+    assert own.merge(their) == own or own == their
+
+
+def test_branches_of_different_types_are_a_finding(tmp_path: Path) -> None:
+    model = branch(unchanged, first, "4,3", None)
+    ov.serialize(model, tmp_path / "m.xml")
+    text = (tmp_path / "m.xml").read_text()
+    assert irexec.validate(text.encode(), weights=(tmp_path / "m.bin").read_bytes()).ok
+    other = text.replace('type="ReLU" version="opset1"', 'type="Convert" version="opset1"', 1)
+    start = other.index('type="Convert"')
+    other = other[:start] + other[start:].replace(">", '><data destination_type="f16"/>', 1)
+    report = irexec.validate(other.encode(), weights=(tmp_path / "m.bin").read_bytes(), mode="openvino")
+    assert "B010" in [d.code for d in report.errors]
