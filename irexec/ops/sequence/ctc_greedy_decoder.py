@@ -1,0 +1,139 @@
+"""CTCGreedyDecoder and CTCGreedyDecoderSeqLen: the most probable class of each step, as a sequence without blanks.
+
+Source: operation pages CTCGreedyDecoder-1, CTCGreedyDecoderSeqLen-6. Of equally probable classes the first is taken.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import drawn_below, filled, one_element
+from irexec.ops.extents import Extents
+from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.precision import widen
+from irexec.ops.sequence.ctc import blank_of, check_blank, packed
+from irexec.types import FLOATS, INDICES, ElementType, PartialShape, TensorType
+
+T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
+T_I: TypeAlias = Annotated[Array, Elements("T_I", INDICES)]
+IndexType = Literal["i64", "i32"]
+
+
+@operator("CTCGreedyDecoderSeqLen", "opset6")
+def ctc_greedy_decoder_seq_len_6(
+    data: T_F,
+    sequence_length: T_I,
+    blank_index: T_I | None = None,
+    /,
+    *,
+    merge_repeated: bool = True,
+    classes_index_type: IndexType = "i32",
+    sequence_length_type: IndexType = "i32",
+) -> tuple[Annotated[Array, TypeFrom("classes_index_type")], Annotated[Array, TypeFrom("sequence_length_type")]]:
+    """`data` [N, T, C] decoded: classes [N, T], -1 behind the end, and how many there are, [N].
+
+    Each of the first `sequence_length` [N] steps gives its most probable class, but no blank and, with
+    `merge_repeated`, none that the step before has given. The default blank is class C - 1.
+
+    C1: data has rank 3 and, unless it is empty, a class. C2: sequence_length has shape [N] and is in [0, T].
+    C3: blank_index is a scalar or one element. C4: it is in [0, C - 1].
+    """
+    steps = data.shape[1]
+    fits = bool(((sequence_length >= 0) & (sequence_length <= steps)).all())
+    message = f"sequence_length {sequence_length.tolist()} is not within [0, {steps}]"
+    require("C2", fits, message, port="sequence_length")
+    live = np.arange(steps) < sequence_length[:, None]
+    classes, counts = _decoded(data, live, blank_of("C4", blank_index, data.shape[2]), merge_repeated)
+    kinds = [ElementType.by_name[name].dtype for name in (classes_index_type, sequence_length_type)]
+    return classes.astype(kinds[0]), counts.astype(kinds[1])
+
+
+@ctc_greedy_decoder_seq_len_6.shapes
+def _(
+    check: Check, data: TensorType, sequence_length: TensorType, blank_index: TensorType | None, **attributes: Any
+) -> list[PartialShape]:
+    extents = Extents(check)
+    _check_data(check, extents, data, "N", "T", "C")
+    extents.match("C2", "sequence_length", sequence_length, "N")
+    lengths, steps = sequence_length.ints, extents["T"].max
+    if lengths is not None:
+        fits = all(n >= 0 and (steps is None or n <= steps) for n in lengths)
+        check("C2", fits, f"sequence_length {lengths} is not within [0, {extents['T']}]", port="sequence_length")
+    if blank_index is not None:
+        one_element(check, "C3", blank_index, "blank_index")
+    check_blank(check, "C4", blank_index, extents["C"])
+    return [extents.shape("N", "T"), extents.shape("N")]
+
+
+@operator("CTCGreedyDecoder", "opset1")
+def ctc_greedy_decoder_1(data: T_F, sequence_mask: T_F, /, *, ctc_merge_repeated: bool = True) -> T_F:
+    """`data` [T, N, C] decoded, as by CTCGreedyDecoderSeqLen-6 with blank C - 1: classes [N, T, 1, 1], -1 behind them.
+
+    A sequence is as long as its column of `sequence_mask` [T, N] has ones before the zeros.
+
+    C1: data has rank 3 and, unless it is empty, a class. C2: sequence_mask has shape [T, N]. C3: its columns are ones,
+    then zeros.
+    """
+    mask = widen(sequence_mask).T
+    _require_mask(mask)
+    classes, _ = _decoded(data.transpose(1, 0, 2), mask != 0, data.shape[2] - 1, ctc_merge_repeated)
+    return classes[:, :, None, None].astype(data.dtype)
+
+
+@ctc_greedy_decoder_1.shapes
+def _(check: Check, data: TensorType, sequence_mask: TensorType, **attributes: Any) -> PartialShape:
+    extents = Extents(check)
+    _check_data(check, extents, data, "T", "N", "C")
+    if extents.match("C2", "sequence_mask", sequence_mask, "T", "N") and sequence_mask.value is not None:
+        bad = _wrong_mask(widen(sequence_mask.value).T)
+        check("C3", bad is None, bad or "", port="sequence_mask")
+    return extents.shape("N", "T", 1, 1)
+
+
+def _decoded(data: Array, live: Array, blank: int, merge: bool) -> tuple[Array, Array]:
+    """Classes [N, T] of `data` [N, T, C] where `live` [N, T], packed; and their number [N]."""
+    require("C1", data.shape[2] > 0 or live.size == 0, "data has no class", port="data")
+    best = np.zeros(live.shape, np.int64) if live.size == 0 else np.argmax(widen(data), axis=2)
+    keep = live & (best != blank)
+    if merge:
+        keep[:, 1:] &= best[:, 1:] != best[:, :-1]
+    return packed(best, keep, -1)
+
+
+def _check_data(check: Check, extents: Extents, data: TensorType, *pattern: str) -> None:
+    if extents.match("C1", "data", data, *pattern):
+        empty = extents["N"].contains(0) or extents["T"].contains(0)
+        check("C1", extents["C"].max != 0 or empty, "data has no class", port="data")
+
+
+def _wrong_mask(mask: Array) -> str | None:
+    """What is wrong with the mask [N, T], if anything is."""
+    wrong = np.argwhere((mask != 0) & (mask != 1))
+    if len(wrong):
+        sequence, step = (int(i) for i in wrong[0])
+        return f"sequence_mask is {mask[sequence, step]:g} at step {step} of sequence {sequence}, expected 0 or 1"
+    again = np.argwhere(mask[:, 1:] > mask[:, :-1])
+    if len(again):
+        sequence, step = (int(i) for i in again[0])
+        return f"sequence {sequence} of sequence_mask goes on at step {step + 1}, after its end"
+    return None
+
+
+def _require_mask(mask: Array) -> None:
+    wrong = _wrong_mask(mask)
+    require("C3", wrong is None, wrong or "", port="sequence_mask")
+
+
+@ctc_greedy_decoder_1.draw("sequence_mask")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    steps, sequences = types[port].shape.to_shape()
+    lengths = rng.integers(0, steps + 1, sequences)
+    return filled(types, port, np.arange(steps)[:, None] < lengths)
+
+
+@ctc_greedy_decoder_seq_len_6.draw("sequence_length", "blank_index")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    _, steps, classes = types["data"].shape.to_shape()
+    return drawn_below(rng, types, port, classes if port == "blank_index" else steps + 1)

@@ -1,0 +1,170 @@
+"""CTCLoss: how improbable a sequence of labels is, over all the ways in which classes per step may decode to it.
+
+Source: operation page CTCLoss-4. The paths are not listed: one pass over the steps sums them, as in the paper that the
+page names (Graves et al., 2006).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.attributes import ReaderDefault
+from irexec.ops.axes import drawn_below, filled
+from irexec.ops.extents import Extents
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.precision import narrow, widen
+from irexec.ops.rules import has_rank
+from irexec.ops.sequence.ctc import blank_of, check_blank, packed
+from irexec.types import FLOATS, INDICES, PartialShape, TensorType
+
+T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
+T1: TypeAlias = Annotated[Array, Elements("T1", INDICES)]
+T2: TypeAlias = Annotated[Array, Elements("T2", INDICES)]
+
+
+@operator("CTCLoss", "opset4", tolerance=rounded(256))
+def ctc_loss_4(
+    logits: T_F,
+    logit_length: T1,
+    labels: T2,
+    label_length: T1,
+    blank_index: T2 | None = None,
+    /,
+    *,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: Annotated[bool, ReaderDefault(False)] = True,
+    unique: bool = False,
+) -> T_F:
+    """The negative logarithm of the probability that `logits` [N, T, C] decode to `labels` [N, T]: [N].
+
+    The first `logit_length` [N] steps of the logits count, and the first `label_length` [N] labels, of which
+    `preprocess_collapse_repeated` merges equal neighbours and `unique` keeps first occurrences. Steps decode to the
+    labels that are not blank; with `ctc_merge_repeated` equal neighbours are merged before. The default blank is class
+    C - 1. Labels that no path decodes to give infinity.
+
+    C1: logits has rank 3 and, unless it is empty, a class. C2: logit_length has shape [N] and is in [0, T].
+    C3: labels has shape [N, T]; those that count are classes other than the blank. C4: label_length has shape [N] and
+    is in [0, logit_length]. C5: blank_index is a scalar in [0, C - 1].
+    """
+    count, steps, classes = logits.shape
+    require("C1", classes > 0 or count * steps == 0, "logits has no class", port="logits")
+    blank = blank_of("C5", blank_index, classes)
+    _require_lengths("C2", "logit_length", logit_length, np.full(count, steps), f"[0, {steps}]")
+    _require_lengths("C4", "label_length", label_length, logit_length, "[0, logit_length]")
+    live = np.arange(steps) < label_length[:, None]
+    wrong = labels[live & ((labels < 0) | (labels >= classes) | (labels == blank))]
+    message = f"label {wrong[0] if len(wrong) else ''} is no class of [0, {classes - 1}] other than the blank, {blank}"
+    require("C3", len(wrong) == 0, message, port="labels")
+    if preprocess_collapse_repeated:
+        live[:, 1:] &= labels[:, 1:] != labels[:, :-1]
+    if unique:
+        live &= _is_first(labels)
+    targets, lengths = packed(labels, live, blank)
+    with np.errstate(all="ignore"):
+        loss = _loss(widen(logits), logit_length, targets, lengths, blank, ctc_merge_repeated)
+    return narrow(loss, logits.dtype)
+
+
+@ctc_loss_4.shapes
+def _(
+    check: Check,
+    logits: TensorType,
+    logit_length: TensorType,
+    labels: TensorType,
+    label_length: TensorType,
+    blank_index: TensorType | None,
+    **attributes: Any,
+) -> PartialShape:
+    extents = Extents(check)
+    if extents.match("C1", "logits", logits, "N", "T", "C"):
+        empty = extents["N"].contains(0) or extents["T"].contains(0)
+        check("C1", extents["C"].max != 0 or empty, "logits has no class", port="logits")
+    extents.match("C2", "logit_length", logit_length, "N")
+    extents.match("C3", "labels", labels, "N", "T")
+    extents.match("C4", "label_length", label_length, "N")
+    if blank_index is not None:
+        has_rank(check, "C5", blank_index, 0, "blank_index")
+    blank = check_blank(check, "C5", blank_index, extents["C"])
+    most, steps, found = extents["C"].max, logit_length.ints, label_length.ints
+    if steps is not None:
+        fits = all(n >= 0 and (extents["T"].max is None or n <= extents["T"].max) for n in steps)
+        check("C2", fits, f"logit_length {steps} is not within [0, {extents['T']}]", port="logit_length")
+    if found is not None:
+        fits = all(n >= 0 for n in found) and (steps is None or all(n <= m for n, m in zip(found, steps, strict=False)))
+        check("C4", fits, f"label_length {found} is not within [0, logit_length]", port="label_length")
+        if labels.value is not None and labels.rank == 2:
+            counting = [
+                label for row, n in zip(labels.value.tolist(), found, strict=False) for label in row[: max(n, 0)]
+            ]
+            wrong = [c for c in counting if c < 0 or (most is not None and c >= most) or c == blank]
+            message = f"label {wrong[0] if wrong else ''} is no class of [0, {extents['C']} - 1] other than the blank"
+            check("C3", not wrong, message, port="labels")
+    return extents.shape("N")
+
+
+def _loss(logits: Array, steps: Array, targets: Array, lengths: Array, blank: int, merge: bool) -> Array:
+    """The loss [N] of targets [N, T], of which `lengths` [N] count, in the first `steps` [N] of logits [N, T, C].
+
+    `paths[n, s]` is the logarithm of the probability of all paths so far that end in state s: the even states are
+    blanks, before, between and behind the labels, which are the odd states.
+    """
+    count, longest = len(logits), int(lengths.max(initial=0))
+    states = np.full((count, 2 * longest + 1), blank, np.intp)
+    states[:, 1::2] = targets[:, :longest]
+    # A label that follows an equal one needs a blank between, where equal neighbours are merged.
+    skips = np.full(states.shape, False)
+    skips[:, 3::2] = (states[:, 3::2] != states[:, 1:-2:2]) | (not merge)
+    stays = np.full(states.shape[1], True)
+    stays[1::2] = merge
+    never = logits.dtype.type(-np.inf)
+    paths = np.full(states.shape, never)
+    paths[:, 0] = 0
+    for step in range(int(steps.max(initial=0))):
+        row = logits[:, step]
+        high = row.max(axis=1, keepdims=True)
+        scores = row - (high + np.log(np.exp(row - high).sum(axis=1, keepdims=True)))
+        arriving = np.where(stays, paths, never)
+        arriving[:, 1:] = np.logaddexp(arriving[:, 1:], paths[:, :-1])
+        arriving[:, 2:] = np.logaddexp(arriving[:, 2:], np.where(skips[:, 2:], paths[:, :-2], never))
+        arriving += np.take_along_axis(scores, states, axis=1)
+        paths = np.where((step < steps)[:, None], arriving, paths)
+    rows = np.arange(count)
+    ends_blank, ends_label = paths[rows, 2 * lengths], paths[rows, np.maximum(2 * lengths - 1, 0)]
+    return np.asarray(0 - np.where(lengths > 0, np.logaddexp(ends_blank, ends_label), ends_blank))
+
+
+def _is_first(labels: Array) -> Array:
+    """True where a label [N, T] does not occur earlier in its row."""
+    order = np.argsort(labels, axis=1, kind="stable")
+    ordered = np.take_along_axis(labels, order, axis=1)
+    first = np.full(labels.shape, True)
+    np.put_along_axis(first, order[:, 1:], ordered[:, 1:] != ordered[:, :-1], axis=1)
+    return first
+
+
+def _require_lengths(constraint: str, port: str, lengths: Array, most: Array, allowed: str) -> None:
+    fits = bool(((lengths >= 0) & (lengths <= most)).all())
+    require(constraint, fits, f"{port} {lengths.tolist()} is not within {allowed}", port=port)
+
+
+@ctc_loss_4.draw("logit_length", "label_length")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    _, steps, classes = types["logits"].shape.to_shape()
+    if port == "logit_length":
+        return filled(types, port, rng.integers((steps + 1) // 2, steps + 1, types[port].shape.to_shape()))
+    known = types["logit_length"].value
+    most = np.zeros(1, np.int64) if known is None or classes < 2 else known
+    return filled(types, port, rng.integers(0, most + 1, types[port].shape.to_shape()))
+
+
+@ctc_loss_4.draw("labels", "blank_index")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    """Labels are drawn before the blank: it is the last class, if it is not known already."""
+    classes = types["logits"].shape[2].value
+    if port == "blank_index":
+        return filled(types, port, max(classes - 1, 0))
+    given = types["blank_index"].scalar if "blank_index" in types else None
+    drawn = drawn_below(rng, types, port, classes - 1)
+    return drawn if given is None else drawn + (drawn >= given)
