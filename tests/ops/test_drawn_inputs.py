@@ -53,6 +53,27 @@ CASES: list[tuple[str, int, dict[str, str], dict[str, Any]]] = [
     ("OneHot", 16, {"indices": "i64 4", "depth": "i64 ", "on_value": "f32 ", "off_value": "f32 "}, {"axis": 0}),
     ("TopK", 11, {"data": "f32 4,5", "k": "i64 "}, {"axis": 1, "mode": "max", "sort": "value"}),
     ("SearchSorted", 15, {"sorted": "f32 2,5", "values": "f32 2,3"}, {}),
+    ("SegmentMax", 16, {"data": "f32 5,2", "segment_ids": "i32 5", "num_segments": "i64 "}, {"fill_mode": "zero"}),
+    (
+        "SparseFillEmptyRows",
+        16,
+        {"values": "f32 4", "dense_shape": "i64 2", "indices": "i64 4,2", "default_value": "f32 "},
+        {},
+    ),
+    ("CTCGreedyDecoder", 1, {"data": "f32 6,3,4", "sequence_mask": "f32 6,3"}, {}),
+    ("CTCGreedyDecoderSeqLen", 6, {"data": "f32 3,6,4", "sequence_length": "i32 3", "blank_index": "i32 1"}, {}),
+    (
+        "CTCLoss",
+        4,
+        {
+            "logits": "f32 3,6,4",
+            "logit_length": "i32 3",
+            "labels": "i64 3,6",
+            "label_length": "i32 3",
+            "blank_index": "i64 ",
+        },
+        {},
+    ),
 ]
 
 

@@ -1,0 +1,102 @@
+"""SegmentMax: the greatest of the rows of each segment.
+
+Source: operation page SegmentMax-16. The page spells the modes in capitals, OpenVINO in small letters: irexec takes
+both.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import ml_dtypes
+import numpy as np
+
+from irexec.ops.axes import drawn_below, filled, first_known
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.precision import is_float
+from irexec.ops.rules import dimension_of, has_rank
+from irexec.types import INDICES, NUMERIC, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+T_IDX1: TypeAlias = Annotated[Array, Elements("T_IDX1", INDICES)]
+T_IDX2: TypeAlias = Annotated[Array, Elements("T_IDX2", INDICES)]
+
+
+@operator("SegmentMax", "opset16")
+def segment_max_16(
+    data: T,
+    segment_ids: T_IDX1,
+    num_segments: T_IDX2 | None = None,
+    /,
+    *,
+    fill_mode: Literal["zero", "lowest", "ZERO", "LOWEST"],
+) -> T:
+    """Row s is the elementwise maximum of the rows of `data` whose segment id is s; nan when one is nan.
+
+    There are `num_segments` of them, by default the last id + 1; rows of further segments are left out. A segment
+    without rows is 0, or (`lowest`) the lowest finite number of the type.
+
+    C1: data is no scalar. C2: segment_ids has shape [data.shape[0]], ascends and has no negative id.
+    C3: num_segments is a scalar, not negative.
+    """
+    wrong = _wrong_ids(segment_ids)
+    require("C2", wrong is None, wrong or "", port="segment_ids")
+    if num_segments is None:
+        count = int(segment_ids[-1]) + 1 if len(segment_ids) else 0
+    else:
+        count = int(num_segments.reshape(-1)[0])
+        require("C3", count >= 0, f"num_segments is {count}", port="num_segments")
+    result = np.full((count, *data.shape[1:]), 0 if fill_mode.lower() == "zero" else _lowest(data.dtype), data.dtype)
+    kept = int(np.searchsorted(segment_ids, count))
+    segments, starts = np.unique(segment_ids[:kept], return_index=True)
+    if kept:
+        result[segments] = np.maximum.reduceat(data[:kept], starts, axis=0)
+    return result
+
+
+@segment_max_16.shapes
+def _(
+    check: Check, data: TensorType, segment_ids: TensorType, num_segments: TensorType | None, *, fill_mode: str
+) -> PartialShape:
+    rows = data.shape[0] if data.rank else None
+    check("C1", data.rank != 0, "data is a scalar, expected rank 1 or more", port="data", found="[]")
+    if has_rank(check, "C2", segment_ids, 1, "segment_ids") and rows is not None and segment_ids.rank is not None:
+        message = f"segment_ids has shape {segment_ids.shape}, data {data.shape}: one id goes with each row"
+        check("C2", segment_ids.shape[0].compatible(rows), message, port="segment_ids", allowed=f"[{rows}]")
+    ids = segment_ids.value if segment_ids.rank == 1 else None
+    wrong = None if ids is None else _wrong_ids(ids)
+    check("C2", wrong is None, wrong or "", port="segment_ids")
+    if num_segments is not None:
+        has_rank(check, "C3", num_segments, 0, "num_segments")
+        count = first_known(num_segments)
+        if isinstance(count, int) and not check("C3", count >= 0, f"num_segments is {count}", port="num_segments"):
+            count = None
+    else:
+        count = None if ids is None or wrong is not None else int(ids.max(initial=-1)) + 1
+    return PartialShape([dimension_of(count), *list(data.shape)[1:]])
+
+
+def _wrong_ids(ids: Array) -> str | None:
+    """What is wrong with the segment ids, if anything is."""
+    before = np.concatenate([[0], ids])[:-1]
+    wrong = np.flatnonzero(ids < before)
+    if not len(wrong):
+        return None
+    place = int(wrong[0])
+    if ids[place] < 0:
+        return f"segment_ids has {ids[place]} at {place}, expected 0 or more"
+    return f"segment_ids goes down from {before[place]} to {ids[place]} at {place}: the ids must ascend"
+
+
+def _lowest(dtype: np.dtype[Any]) -> Any:
+    """The lowest finite number of an element type."""
+    return ml_dtypes.finfo(dtype).min if is_float(dtype) else np.iinfo(dtype).min  # type: ignore[no-untyped-call]
+
+
+@segment_max_16.draw("segment_ids", "num_segments")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    rows = types["data"].shape[0].value
+    if port == "num_segments":
+        known = types["segment_ids"].ints
+        return filled(types, port, known[-1] + 1 if known else 0)
+    return np.sort(drawn_below(rng, types, port, rows))

@@ -1,0 +1,87 @@
+"""SparseFillEmptyRows: an entry for every row of a sparse matrix that has none.
+
+Source: operation page SparseFillEmptyRows-16.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.axes import filled, has_length
+from irexec.ops.extents import Extents
+from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules import dimension_of, has_rank
+from irexec.types import ANY, BOOLEAN, INDICES, Dimension, PartialShape, TensorType
+
+# The page says numeric; OpenVINO takes every type, strings above all.
+T: TypeAlias = Annotated[Array, Elements("T", ANY)]
+T_IDX: TypeAlias = Annotated[Array, Elements("T_IDX", INDICES)]
+Flags: TypeAlias = Annotated[Array, Elements(None, {BOOLEAN})]
+
+
+@operator("SparseFillEmptyRows", "opset16")
+def sparse_fill_empty_rows_16(
+    values: T, dense_shape: T_IDX, indices: T_IDX, default_value: T, /
+) -> tuple[T_IDX, T, Flags]:
+    """`values` [M] at `indices` [M, 2], with `default_value` at [row, 0] for each empty row: indices, values, flags.
+
+    The entries come in row-major order, those of one place as they came; flag r says that row r was empty.
+
+    C1: values has rank 1. C2: dense_shape has two elements, none negative. C3: indices has shape [M, 2] and lies within
+    dense_shape. C4: default_value is a scalar.
+    """
+    rows, columns = (int(n) for n in dense_shape)
+    require("C2", rows >= 0 and columns >= 0, f"dense_shape is {[rows, columns]}", port="dense_shape")
+    wrong = _outside(indices, rows, columns)
+    require("C3", wrong is None, wrong or "", port="indices")
+    empty = np.full(rows, True)
+    empty[indices[:, 0]] = False
+    added = np.zeros((np.count_nonzero(empty), 2), indices.dtype)
+    added[:, 0] = np.flatnonzero(empty)
+    every = np.concatenate([indices, added])
+    entries = np.concatenate([values, np.full(len(added), default_value.reshape(()), values.dtype)])
+    order = np.lexsort((every[:, 1], every[:, 0]))
+    return every[order], entries[order], empty
+
+
+@sparse_fill_empty_rows_16.shapes
+def _(
+    check: Check, values: TensorType, dense_shape: TensorType, indices: TensorType, default_value: TensorType
+) -> list[PartialShape]:
+    extents = Extents(check)
+    extents.match("C1", "values", values, "M")
+    has_length(check, "C2", dense_shape, 2, "dense_shape")
+    shaped = extents.match("C3", "indices", indices, "M", 2)
+    has_rank(check, "C4", default_value, 0, "default_value")
+    known = dense_shape.known
+    rows, columns = known if known is not None and len(known) == 2 else (None, None)
+    if any(isinstance(n, int) and n < 0 for n in (rows, columns)):
+        check("C2", False, f"dense_shape is {[rows, columns]}", port="dense_shape")
+        rows = columns = None
+    most = dimension_of(rows)
+    total = Dimension(max(extents["M"].min, most.min), (extents["M"] + most).max if known is not None else None)
+    if shaped and indices.value is not None and isinstance(rows, int) and isinstance(columns, int):
+        wrong = _outside(indices.value, rows, columns)
+        if check("C3", wrong is None, wrong or "", port="indices"):
+            total = Dimension(len(indices.value) + rows - len(np.unique(indices.value[:, 0])))
+    return [PartialShape([total, 2]), PartialShape([total]), PartialShape([most])]
+
+
+def _outside(indices: Array, rows: int, columns: int) -> str | None:
+    """What is wrong with the first place outside the dense shape, if there is one."""
+    wrong = np.flatnonzero(((indices < 0) | (indices >= (rows, columns))).any(axis=1))
+    if not len(wrong):
+        return None
+    place = int(wrong[0])
+    return f"indices has {indices[place].tolist()} at {place}, outside the dense shape {[rows, columns]}"
+
+
+@sparse_fill_empty_rows_16.draw("dense_shape", "indices")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+    if port == "dense_shape":
+        return filled(types, port, rng.integers(3, 9, 2))
+    rows, columns = types["dense_shape"].ints or (1, 1)
+    places = rng.integers(0, [max(rows, 1), max(columns, 1)], types[port].shape.to_shape())
+    return filled(types, port, places[np.lexsort(places.T[::-1])])
