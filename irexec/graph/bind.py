@@ -9,6 +9,7 @@ from irexec.diagnostics.findings import At, Findings
 from irexec.ir.document import Layer
 from irexec.ir.text import INT64_MAX, cut
 from irexec.ops import contents
+from irexec.ops.attributes import Problem
 from irexec.ops.operator import REGISTRY, Operator
 from irexec.types import Dimension, ElementType, PartialShape
 
@@ -86,7 +87,13 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
     if given.keys() >= _WEIGHTLESS and not own & {"offset", "size"}:
         for name in _WEIGHTLESS - own:
             del given[name]
+    renamed = {a.name: a for a in operator.attributes if a.name != a.file_name and a.name in given}
+    for name in renamed:
+        del given[name]
     values, problems = operator.parse_attributes(given)
+    for name, attribute in renamed.items():
+        hint = f"did you mean {attribute.file_name!r}?"
+        problems.append(Problem("D001", name, f"the operator has no attribute {name!r}", hint))
     where = layer.data_at if layer.data_at >= 0 else layer.at
     for problem in problems:
         if operator.type == "Const" and problem.attribute in own | {"value"}:

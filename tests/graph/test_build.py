@@ -164,6 +164,15 @@ def test_attributes_that_do_not_fit(data: str, code: str, attribute: str | None)
         read(text)
 
 
+def test_a_python_name_is_no_name_of_a_file() -> None:
+    data = 'strides="1" pads_begin="0" pads_end="0" kernel="1" exclude_pad="true" exclude-pad="true"'
+    pool = layer(1, "AvgPool", data, "1,2,3", "1,2,3")
+    text = one(pool).replace("<dim>2</dim>", "<dim>1</dim><dim>2</dim>").replace('"2,3"', '"1,2,3"')
+    text = text.replace("<dim>1</dim><dim>1</dim>", "<dim>1</dim>")
+    (finding,) = irexec.validate(text.encode())
+    assert (finding.code, finding.attribute, finding.hint) == ("D001", "exclude_pad", "did you mean 'exclude-pad'?")
+
+
 def test_openvino_mode_goes_on_with_what_openvino_reads() -> None:
     text = one(layer(1, "Elu", 'alpha="2x" gamma="3"', "2,3", "2,3"))
     model = irexec.read_model(text.encode(), mode="openvino")
