@@ -262,6 +262,9 @@ class Operator:
                 shapes = self.rule(check, *padded, **attributes)
             except UnknownRank:
                 shapes = None
+            except Exception as error:  # a rule that did not expect these types: the layer is at fault, or the rule
+                found.append(Breach("O007", f"the shape rule failed: {type(error).__name__}: {error}"))
+                shapes = None
         return self._output_types(shapes, bound, attributes)
 
     def _bind_types(self, inputs: Sequence[TensorType | None], found: list[Breach]) -> dict[str, ElementType]:

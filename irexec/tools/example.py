@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.diagnostics import IRError, LayerRef, Report, Severity
+from irexec.diagnostics import Diagnostic, IRError, LayerRef, Report, Severity
 from irexec.diagnostics.findings import At, Findings
 from irexec.engine import CompiledModel
 from irexec.graph.bind import bind_attributes, bind_operator
@@ -100,17 +100,23 @@ def evaluate_layer(layer: SnippetLayer, findings: Findings, given: Given, *, exe
     node = _node(example, operator, findings)
     if not layer.elided & {"input", "output"}:
         check_arity(node, findings)
-    missing = _missing(example, operator, given)
+    unwritten = missing = _missing(example, operator, given, has_bodies=bool(node.bodies))
     if missing is None and execute:
         missing = draw_missing(example.inputs, operator, example.attributes, given)
     _set_types(node, example)
-    _repair_shapes(node, example, operator, findings)
-    if missing is None or not execute:
+    repairable = len(findings.report.errors)
+    if unwritten is None:
+        _repair_shapes(node, example, operator, findings)
+    repaired = len(findings.report.errors)
+    if unwritten is None or not execute:
         infer_node(node, findings)
-    found = findings.report.errors[before:]
-    broken = [d for d in found if d.code[0] in "ODBV" or d.code in ("P007", "L006")]
-    example.broken = {d.constraint.rpartition(" ")[2] for d in found if d.constraint}
-    if broken and missing is None and not any(entry.repaired for entry in example.inputs):
+    found = findings.report.errors
+    # What a repair has mended no longer stands in the way.
+    broken = [d for d in found[before:repairable] + found[repaired:] if _forbids(d)]
+    example.broken = {d.constraint.rpartition(" ")[2] for d in found[before:] if d.constraint}
+    if node.bodies:  # What the grammar says about bodies was found when the text was read.
+        broken += [d for d in found[:before] if _forbids(d)]
+    if broken and missing is None:
         missing = f"{broken[0].code}: {broken[0].message}"
     example.outputs = [
         ExampleOutput(layer.outputs[i] if i < len(layer.outputs) else None, value.type)
@@ -120,6 +126,11 @@ def evaluate_layer(layer: SnippetLayer, findings: Findings, given: Given, *, exe
     if example.executed:
         _execute(node, example, operator, findings)
     return example
+
+
+def _forbids(finding: Diagnostic) -> bool:
+    """Whether an example with this error cannot be run."""
+    return finding.code[0] in "BDELOV" or finding.code == "P007"
 
 
 def _node(example: Example, operator: Operator, findings: Findings) -> Node:
@@ -178,13 +189,15 @@ def _repair_shapes(node: Node, example: Example, operator: Operator, findings: F
         _set_types(node, example)
 
 
-def _missing(example: Example, operator: Operator, given: Given) -> str | None:
+def _missing(example: Example, operator: Operator, given: Given, *, has_bodies: bool) -> str | None:
     """Why the layer cannot be run, whatever the values."""
     if "data" in example.snippet.elided and any(a.required for a in operator.attributes):
         return "its attributes are not written"
     lacking = [a.file_name for a in operator.attributes if a.required and a.name not in example.attributes]
     if lacking:
         return f"it lacks the attribute {lacking[0]}"
+    if operator.type in ("If", "Loop", "TensorIterator") and not has_bodies:
+        return "its bodies are not written"
     if "input" in example.snippet.elided or len(example.inputs) < operator.signature.min_inputs:
         return "its inputs are not written"
     if operator.type in ("Parameter", "Const"):

@@ -46,7 +46,7 @@ def _nested(array: Array, outer: int, inner: int) -> str:
 def shown_item(value: Any) -> str:
     """One element: whole floats without a point, others with six digits, strings in quotes."""
     if isinstance(value, str):
-        return repr(value)
+        return repr(str(value))
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, (complex, np.complexfloating)):
@@ -123,7 +123,7 @@ def json_values(array: Array, most: int = 1000) -> Any:
     """The values as nested lists for JSON, None for more than `most`; NaN and infinities as texts."""
     if array.size > most:
         return None
-    return _json(array.tolist() if array.dtype.kind in "biufTU" else _plain(array))
+    return _json(array.tolist() if array.dtype.kind in "biufTUO" else _plain(array))
 
 
 def _plain(array: Array) -> Any:
@@ -142,7 +142,7 @@ def _json(value: Any) -> Any:
 
 def exact_array(array: Array, kind: ElementType) -> Array:
     """The array in a dtype that NumPy alone can read: bf16, f8 and f4 as f32, i4 as i8, u2 and u4 as u8, exactly."""
-    if array.dtype.kind == "T":
+    if array.dtype.kind in "TUO":
         return np.array(array.tolist(), dtype=np.str_).reshape(array.shape)
     if array.dtype.kind in "biufc" and array.dtype.isbuiltin:
         return array

@@ -31,6 +31,7 @@ from irexec.types import BF16, I4, STRING
         (np.array(7), "7"),
         (np.array([np.nan, np.inf, -np.inf]), "[nan, inf, -inf]"),
         (np.array(["a", "it's"], dtype=np.dtypes.StringDType()), "['a', \"it's\"]"),
+        (np.array(["a", "b"]), "['a', 'b']"),
         (np.zeros((2, 0)), "[[], []]"),
         (np.array([1e20, 1 / 3, 16777216], np.float32), "[1e+20, 0.333333, 16777216]"),
         (np.array([1.5], ml_dtypes.bfloat16), "[1.5]"),
