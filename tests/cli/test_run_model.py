@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -170,3 +171,24 @@ def test_ctrl_c_leaves_nothing_half_written(folder: Path) -> None:
     assert (process.returncode, errors) == (130, "")
     assert sorted(p.name for p in (folder / "d").iterdir()) == ["00000_inner.npy", "00001_inner.npy", "index.json"]
     assert len(json.loads((folder / "d/index.json").read_text())["tensors"]) == 2
+
+
+def test_the_documented_json_is_what_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "run.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"`(?:\w+(?:\[\])?\.)?(\w+)(?:\[\])?`", page[page.index("## JSON") :]))
+    sample = Path(__file__).parents[2] / "samples" / "slice_scatter" / "example_1.xml"
+    results = [
+        run_json(capsys, str(sample))[1],
+        run_json(capsys, "loop.xml", "--trace")[1],
+        run_json(capsys, "nowhere.xml")[1],
+    ]
+
+    def keys(value: object) -> set[str]:
+        if isinstance(value, dict):
+            free = {"attributes", "diagnostics"}
+            return set(value) | {k for key, item in value.items() if key not in free for k in keys(item)}
+        return {k for item in value for k in keys(item)} if isinstance(value, list) else set()
+
+    printed = set().union(*map(keys, results))
+    assert printed <= documented
+    assert documented - printed == {"null"}
