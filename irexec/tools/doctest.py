@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -21,6 +23,7 @@ from irexec.tools.errata import Erratum, erratum
 from irexec.tools.example import Example, evaluate_layer, read_examples
 from irexec.tools.pages import Page, TextExample, XmlExample, pages_below, read_page
 from irexec.tools.pages.names import Named
+from irexec.tools.showing import plural
 from irexec.tools.text_example import describe
 from irexec.types import TensorType
 from irexec.validation import infer_model
@@ -92,8 +95,14 @@ class CheckedPage:
 
     @property
     def report(self) -> Report:
-        """Every finding of the page, in its order."""
-        return Report([finding for example in self.examples for finding in example.findings]).sorted()
+        """Every finding of the page, in its order; that it cannot be read, or has no example, is one."""
+        findings = Findings(file=self.file)
+        if self.problem is not None and self.readable:
+            findings.add("Q029", self.problem, severity=Severity.NOTE)
+        elif self.problem is not None:
+            findings.add("U001", self.problem)
+        findings.report.extend(finding for example in self.examples for finding in example.findings)
+        return findings.report.sorted()
 
 
 def find_pages(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
@@ -104,55 +113,96 @@ def find_pages(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     return list(found)
 
 
-def check_page(path: str | os.PathLike[str], given: Given | None = None, *, data: bytes | None = None) -> CheckedPage:
-    """Check every example of a page. Never raises for its content; a file that cannot be read has a `problem`."""
+def check_page(path: str | os.PathLike[str], *, data: bytes | None = None, large: bool = False) -> CheckedPage:
+    """Check every example of a page. Never raises for its content; a file that cannot be read has a `problem`.
+
+    `large`: examples that take long are executed although the page documents no values to compare with.
+    """
+    result, pending = plan_page(path, data=data, large=large)
+    result.examples = [example.check() for example in pending]
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An example that was found and is not checked yet; `about` names the operator that the page is about there."""
+
+    label: str
+    about: str
+    place: Place
+    check: Callable[[], Checked]
+
+
+def plan_page(
+    path: str | os.PathLike[str], *, data: bytes | None = None, large: bool = False
+) -> tuple[CheckedPage, list[Pending]]:
+    """A page without results yet, and its examples to be checked."""
     try:
         page = read_page(path, data)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        return CheckedPage(os.fspath(path), problem=f"it cannot be read: {reason}", readable=False)
-    result = CheckedPage(page.file, tuple(str(named) for named in page.names), problem=page.problem)
-    result.readable = page.problem is None
-    for checked in _examples(page, given or Given()):
-        checked.number = 1 + sum(c.kind == checked.kind and c.operator == checked.operator for c in result.examples)
-        result.examples.append(checked)
-    if page.problem is None and not result.examples:
-        result.problem = "it has no example"
-    return result
+        return CheckedPage(os.fspath(path), problem=f"it cannot be read: {reason}", readable=False), []
+    about = tuple(str(named) for named in page.names)
+    pending = list(_plan(page, math.inf if large else MOST_WORK))
+    problem = page.problem or (None if pending else "it has no example")
+    return CheckedPage(page.file, about, problem=problem, readable=page.problem is None), pending
 
 
-def _examples(page: Page, given: Given) -> Iterable[Checked]:
+def _plan(page: Page, most_work: float) -> Iterator[Pending]:
+    """The examples of a page; those of one kind are counted for each operator that the page is about."""
+    numbers: Counter[tuple[str, Named | None]] = Counter()
     for example in page.examples:
-        if isinstance(example, XmlExample):
-            yield from _check_xml(example, page.file, given)
-        else:
-            yield _check_text(example, given)
+        checks = (
+            _xml_checks(example, page.file, most_work)
+            if isinstance(example, XmlExample)
+            else [(_kind_of(example), example.excerpt.place(example.start), partial(_check_text, example, most_work))]
+        )
+        for kind, place, check in checks:
+            numbers[kind, example.named] += 1
+            started = Checked(kind, numbers[kind, example.named], place)
+            about = str(example.named) if example.named is not None else ""
+            yield Pending(started.label, about, place, partial(check, started))
 
 
-def _check_xml(block: XmlExample, file: str, given: Given) -> Sequence[Checked]:
-    excerpt = block.excerpt
-    named = block.named
+_Check = tuple[str, Place, Callable[[Checked], Checked]]
+
+
+def _xml_checks(block: XmlExample, file: str, most_work: float) -> list[_Check]:
+    excerpt, named = block.excerpt, block.named
     about = f"{named.type}-{named.version}" if named is not None and named.version is not None else None
     snippet = read_examples(excerpt.text, file=file, page=about)
     if not snippet.layers:
-        return [_check_model(block, snippet)]
+        kind = "model" if snippet.document is not None else "xml"
+        return [(kind, excerpt.place(0), partial(_check_model, block, snippet))]
     starts = [excerpt.offset(snippet.findings.place(At(layer.layer.at))) for layer in snippet.layers]
-    results = []
+    checks: list[_Check] = []
     for index, layer in enumerate(snippet.layers):
         first = 0 if index == 0 else starts[index]
         last = starts[index + 1] if index + 1 < len(starts) else len(excerpt.text) + 1
         read = [d for d in snippet.findings.report if first <= excerpt.offset(d.place) < last]
-        place = excerpt.place(starts[index])
-        if _is_unversioned(named, layer):
-            checked = Checked("xml", 0, place, str(named), parsed=True, not_executed=f"{named} is in no opset")
-            _sort(checked, read, block, None)
-            results.append(checked)
-            continue
-        example, findings = _evaluate(layer, snippet.findings.place, given)
-        checked = _checked("xml", place, example)
-        _sort(checked, [*read, *findings.report], block, example)
-        results.append(checked)
-    return results
+        check = partial(_check_layer, block, layer, snippet.findings.place, read, most_work)
+        checks.append(("xml", excerpt.place(starts[index]), check))
+    return checks
+
+
+def _check_layer(
+    block: XmlExample,
+    layer: SnippetLayer,
+    locate: Callable[[At], Place],
+    read: list[Diagnostic],
+    most_work: float,
+    checked: Checked,
+) -> Checked:
+    """A layer as it is printed; `read` was found when it was read."""
+    if _is_unversioned(block.named, layer):
+        checked.parsed, checked.operator = True, str(block.named)
+        checked.not_executed = f"{block.named} is in no opset"
+        _sort(checked, read, block, None)
+        return checked
+    example, findings = _evaluate(layer, locate, most_work)
+    _fill(checked, example)
+    _sort(checked, [*read, *findings.report], block, example)
+    return checked
 
 
 def _is_unversioned(named: Named | None, layer: SnippetLayer) -> bool:
@@ -160,53 +210,56 @@ def _is_unversioned(named: Named | None, layer: SnippetLayer) -> bool:
     return named is not None and named.version is None and layer.written_type == named.type
 
 
-def _check_model(block: XmlExample, snippet: Snippet) -> Checked:
+def _check_model(block: XmlExample, snippet: Snippet, checked: Checked) -> Checked:
     """A whole model: read and validated; it has no weights here, and is not executed."""
-    checked = Checked("model", 0, block.excerpt.place(0), not_executed="a page has no weights for a model")
     findings = Findings(snippet.findings.place)
     if snippet.document is not None:
-        checked.parsed = True
+        checked.parsed, checked.not_executed = True, "a page has no weights for a model"
         model = build(snippet.document, findings, Weights())
         infer_model(model, findings)
-        checked.operator = f"{len(snippet.document.net.layers)} layers"
+        checked.operator = f"a model of {plural(len(snippet.document.net.layers), 'layer')}"
     else:
-        checked.kind, checked.not_executed = "xml", "it cannot be read"
+        checked.not_executed = "it cannot be read"
     _sort(checked, [*snippet.findings.report, *findings.report], block, None)
     return checked
 
 
-def _check_text(block: TextExample, given: Given) -> Checked:
+def _kind_of(example: TextExample) -> str:
+    return "text" if example.group.node is None else "code"
+
+
+def _check_text(block: TextExample, most_work: float, checked: Checked) -> Checked:
     """An example in words; where it does not say its element types, those count with which it holds."""
-    kind = "text" if block.group.node is None else "code"
     described = describe(block)
-    place = block.excerpt.place(block.start)
+    checked.parsed = True
     if not described.layers:
-        name = str(block.named) if block.named is not None else ""
-        return Checked(kind, 0, place, name, parsed=True, not_executed=described.problem)
+        checked.operator = str(block.named) if block.named is not None else ""
+        checked.not_executed = described.problem
+        return checked
     tried = []
     for layer in described.layers:
-        example, findings = _evaluate(layer, described.locate, given)
+        example, findings = _evaluate(layer, described.locate, most_work)
         tried.append((example, findings))
         if findings.report.ok and all(output.agrees is not False for output in example.outputs):
             break
     else:
         example, findings = tried[0]
-    checked = _checked(kind, place, example)
+    _fill(checked, example)
     checked.operator = str(block.named)
     _sort(checked, list(findings.report), block, example)
     return checked
 
 
-def _evaluate(layer: SnippetLayer, locate: Callable[[At], Place], given: Given) -> tuple[Example, Findings]:
+def _evaluate(layer: SnippetLayer, locate: Callable[[At], Place], most_work: float) -> tuple[Example, Findings]:
     """Evaluate a layer; one that would take long and has nothing to compare with is not executed."""
     findings = Findings(locate)
-    example = evaluate_layer(layer, findings, given, execute=False)
+    example = evaluate_layer(layer, findings, Given(), execute=False)
     documents = any(port.listed is not None for port in layer.outputs)
-    if not documents and (work := estimated_work(example)) > MOST_WORK:
+    if not documents and (work := estimated_work(example)) > most_work:
         example.not_executed = f"it takes long (some {work:.0e} steps), and the page documents no values"
         return example, findings
     findings = Findings(locate)
-    return evaluate_layer(layer, findings, given), findings
+    return evaluate_layer(layer, findings, Given()), findings
 
 
 def estimated_work(example: Example) -> float:
@@ -231,13 +284,12 @@ def _size(type: TensorType) -> float:
     return math.prod(float(d.value) if d.is_static else 2.0 for d in type.shape)
 
 
-def _checked(kind: str, place: Place, example: Example) -> Checked:
-    checked = Checked(kind, 0, place, parsed=True, not_executed=example.not_executed, verified=example.verified)
+def _fill(checked: Checked, example: Example) -> None:
+    checked.parsed, checked.not_executed, checked.verified = True, example.not_executed, example.verified
     operator = example.operator
     checked.operator = operator.versioned_name if operator is not None else example.layer.type
     agrees = [output.agrees for output in example.outputs if output.agrees is not None]
     checked.agrees = all(agrees) if agrees else None
-    return checked
 
 
 def _sort(checked: Checked, found: list[Diagnostic], block: XmlExample | TextExample, example: Example | None) -> None:
@@ -255,6 +307,7 @@ def _sort(checked: Checked, found: list[Diagnostic], block: XmlExample | TextExa
             checked.repairs.append(moved)
         else:
             checked.notes.append(moved)
+    checked.errata.sort(key=lambda entry: (entry.diagnostic.line or 0, entry.diagnostic.column or 0))
     if checked.not_executed and example is not None and checked.not_executed in _blamed_on_chance(found):
         checked.not_executed = f"with values drawn at random: {checked.not_executed}"
     if checked.parsed and checked.in_full and (example is None or example.operator is not None):
@@ -314,4 +367,4 @@ def summary(pages: Sequence[CheckedPage]) -> dict[str, Any]:
     }
 
 
-__all__ = ["Checked", "CheckedPage", "check_page", "find_pages", "summary"]
+__all__ = ["Checked", "CheckedPage", "Pending", "check_page", "find_pages", "plan_page", "summary"]

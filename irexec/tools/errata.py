@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,14 @@ class Erratum:
     replacement: str | None = None
 
 
+class _Mended(NamedTuple):
+    """A stretch of text and what could stand there instead; `first` is the first thing in it that is wrong."""
+
+    span: Span
+    text: str
+    first: Span | None = None
+
+
 def erratum(
     found: Diagnostic, moved: Diagnostic, excerpt: Excerpt, others: Sequence[Diagnostic], example: Example | None
 ) -> Erratum:
@@ -47,7 +55,7 @@ def erratum(
     if found.place.line is None:
         return Erratum(moved, "", right)
     start = excerpt.offset(found.place)
-    mended: tuple[Span, str] | None = None
+    mended: _Mended | None = None
     if found.code == "T001" and example is not None:
         mended = _mended_values(excerpt.text, start, _output_at(found, example))
     elif (shape := _right_shape(found, others, example)) is not None:
@@ -57,7 +65,9 @@ def erratum(
         mended = _mended_attribute(excerpt.text, Span(start, found.place.length), value)
     if mended is None:
         return Erratum(moved, (moved.place.source_line or "").strip(), right)
-    span, replacement = mended
+    span, replacement, first = mended
+    if first is not None:
+        moved = replace(moved, place=excerpt.place(first.start, first.length))
     printed = excerpt.text[span.start : span.start + span.length]
     return Erratum(moved, printed, right, replacement if replacement != printed else None)
 
@@ -66,7 +76,7 @@ def _output_at(found: Diagnostic, example: Example) -> ExampleOutput | None:
     return next((o for o in example.outputs if o.port is not None and o.port.place == found.place), None)
 
 
-def _mended_values(text: str, start: int, output: ExampleOutput | None) -> tuple[Span, str] | None:
+def _mended_values(text: str, start: int, output: ExampleOutput | None) -> _Mended | None:
     """The listed values with those that no execution gives replaced, laid out as they are printed."""
     if output is None or output.array is None or output.documented is None:
         return None
@@ -76,12 +86,12 @@ def _mended_values(text: str, start: int, output: ExampleOutput | None) -> tuple
         return None
     same = np.asarray(agrees(output.documented, output.array, output.type.element_type)).reshape(-1)
     computed = output.array.reshape(-1)
+    wrong = [(leaf, computed[index]) for index, leaf in enumerate(literal.leaves) if not same[index]]
     parts, position = [], literal.span.start
-    for index, leaf in enumerate(literal.leaves):
-        if not same[index]:
-            parts += [text[position : leaf.start], _item(computed[index], text[leaf.start : leaf.start + leaf.length])]
-            position = leaf.start + leaf.length
-    return literal.span, "".join([*parts, text[position : literal.end]])
+    for leaf, value in wrong:
+        parts += [text[position : leaf.start], _item(value, text[leaf.start : leaf.start + leaf.length])]
+        position = leaf.start + leaf.length
+    return _Mended(literal.span, "".join([*parts, text[position : literal.end]]), wrong[0][0] if wrong else None)
 
 
 def _in_program_comment(text: str, start: int) -> bool:
@@ -117,7 +127,7 @@ def _right_shape(found: Diagnostic, others: Sequence[Diagnostic], example: Examp
     return None
 
 
-def _mended_dims(text: str, start: int, shape: str) -> tuple[Span, str] | None:
+def _mended_dims(text: str, start: int, shape: str) -> _Mended | None:
     """The port around `start` with the dims of another shape; its comments stay where they are."""
     opening = text.rfind("<port", 0, start + 5)
     closing = text.find("</port>", opening)
@@ -132,15 +142,15 @@ def _mended_dims(text: str, start: int, shape: str) -> tuple[Span, str] | None:
     line = port.rfind("\n", 0, dims[0].start()) + 1
     between = "\n" + port[line : dims[0].start()] if line and not port[line : dims[0].start()].strip() else ""
     if len(dims) != len(wanted):
-        return span, f"{port[: dims[0].start()]}{between.join(wanted)}{port[dims[-1].end() :]}"
+        return _Mended(span, f"{port[: dims[0].start()]}{between.join(wanted)}{port[dims[-1].end() :]}")
     parts, position = [], 0
     for dim, right in zip(dims, wanted, strict=True):
         parts += [port[position : dim.start()], right]
         position = dim.end()
-    return span, "".join([*parts, port[position:]])
+    return _Mended(span, "".join([*parts, port[position:]]))
 
 
-def _mended_attribute(text: str, span: Span, value: str) -> tuple[Span, str] | None:
+def _mended_attribute(text: str, span: Span, value: str) -> _Mended | None:
     """The line with another value for the attribute whose value stands at `span`."""
     begin = text.rfind("\n", 0, span.start) + 1
     end = text.find("\n", span.start)
@@ -149,7 +159,8 @@ def _mended_attribute(text: str, span: Span, value: str) -> tuple[Span, str] | N
     value = value.partition('="')[2].removesuffix('"') or value
     if end - begin > _LONGEST:
         return None
-    return Span(begin, end - begin), f"{text[begin : span.start]}{value}{text[span.start + span.length : end]}"
+    mended = f"{text[begin : span.start]}{value}{text[span.start + span.length : end]}"
+    return _Mended(Span(begin, end - begin), mended)
 
 
 def errata_report(pages: Iterable[CheckedPage]) -> str:
@@ -162,7 +173,12 @@ def errata_report(pages: Iterable[CheckedPage]) -> str:
         lines += [f"## {page.file}", ""]
         if page.about:
             lines += [f"About {', '.join(page.about)}.", ""]
-        entries = [(example.label, entry) for example in page.examples for entry in example.errata]
+        several = len(set(page.about)) > 1
+        entries = [
+            (f"{example.label} of {example.operator}" if several else example.label, entry)
+            for example in page.examples
+            for entry in example.errata
+        ]
         for number, (label, entry) in enumerate(entries, 1):
             lines += [*_entry(number, label, entry), ""]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -173,7 +189,7 @@ def _entry(number: int, label: str, entry: Erratum) -> list[str]:
     lines = [f"### {number}. Line {found.line}, column {found.column} ({label})", "", "Printed:", ""]
     lines += [*_fenced(entry.printed), ""]
     if entry.right:
-        lines += [f"Right: {_prose(entry.right)}", ""]
+        lines += [f"Right: {_code(entry.right)}", ""]
     why = f"{found.constraint}: {found.message}" if found.constraint else found.message
     lines += [f"Why: {_prose(why)} (`irexec explain {found.code}`)", ""]
     if entry.replacement is not None:
@@ -188,13 +204,19 @@ def _fenced(text: str) -> list[str]:
 
 def _prose(text: str) -> str:
     """Text of a page inside Markdown: on one line, with nothing in it that is markup."""
-    return re.sub(r"([\\`*_<\[\]|#])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*_<|])", r"\\\1", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    """Text as a code span."""
+    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{ticks}{' '.join(text.split())}{ticks}" if "`" not in text else f"{ticks} {' '.join(text.split())} {ticks}"
 
 
 def pages_table(rows: Iterable[tuple[str, CheckedPage]]) -> str:
     """A Markdown table of pages (each with the name of the system that it documents), a row per version."""
     lines = [
-        "| system | page of | examples | executed | values agree | errata found |",
+        "| system | version | examples | executed | agree | errata found |",
         "|---|---|---:|---:|---:|---:|",
     ]
     for system, page in rows:
@@ -204,7 +226,6 @@ def pages_table(rows: Iterable[tuple[str, CheckedPage]]) -> str:
             documented = sum(example.agrees is not None for example in of)
             agree = sum(example.agrees is True for example in of)
             errata = sum(len(example.errata) for example in of)
-            lines.append(
-                f"| {system} | {version} | {len(of)} | {executed} | {agree} of {documented} | {errata or 'none'} |"
-            )
+            agreeing = f"{agree} of {documented}" if documented else "-"
+            lines.append(f"| {system} | {version} | {len(of)} | {executed} | {agreeing} | {errata} |")
     return "\n".join(lines) + "\n"

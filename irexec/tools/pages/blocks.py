@@ -16,6 +16,10 @@ _OPTION = re.compile(r"[ \t]+:[\w-]+:[^\n]*")
 _START = re.compile(r"^[^\S\n]*(<\s?(?:layers?|net)\b|<(?:\.{2,}|…)\s+type=)", re.MULTILINE)
 _LAYER = re.compile(r"<\s?(?:(?:layer|net)\b|(?:\.{2,}|…)\s+type=)")
 _GRAMMAR = re.compile(rf"</?(?:{'|'.join(sorted(NAMES))})\b|/(?:dim|port|layer)>|<!--|-->")
+# Markup around an example, as Markdown has it.
+_HTML = re.compile(
+    r"</?(?:pre|code|p|div|span|a|h\d|[uo]l|li|d[ltd]|table|t[rhd]|br|img|details|summary)\b", re.IGNORECASE
+)
 
 
 def explicit_blocks(text: str) -> list[Range]:
@@ -100,6 +104,8 @@ def _end_of_run(text: str, start: int, limit: int) -> int:
 
 
 def _is_markup(line: str) -> bool:
+    if _HTML.match(line) is not None:
+        return False
     return line.startswith("<") or _GRAMMAR.search(line) is not None or re.fullmatch(r"\.{2,}|…", line) is not None
 
 

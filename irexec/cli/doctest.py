@@ -1,0 +1,112 @@
+"""`irexec doctest`: the examples of documentation pages, checked and compared with the values that the pages state."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import IO, TYPE_CHECKING
+
+from irexec.cli.inputs import load_extensions, refuse
+from irexec.diagnostics import Place, Report, Severity
+from irexec.diagnostics.render import FORMATS, wants_color, write
+
+if TYPE_CHECKING:
+    from irexec.tools.doctest import CheckedPage
+
+_PATIENCE = 1.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "pages", nargs="+", metavar="PAGE", help="a page (.rst, .md, .html, .txt, .xml) or a folder of pages"
+    )
+    parser.add_argument("--format", choices=FORMATS, default="text", help="how to show findings (default: text)")
+    parser.add_argument(
+        "--fail-on",
+        choices=("error", "warning"),
+        default="error",
+        help="what makes the exit code 1: errata, or also repairs of what is printed (default: error)",
+    )
+    parser.add_argument("--errata", metavar="FILE.md", help="write a report of the errata that can be acted on")
+    parser.add_argument("--large", action="store_true", help="execute large examples that document no values, too")
+    parser.add_argument("--verbose", action="store_true", help="show what was checked, and notes")
+    parser.add_argument(
+        "--extension", action="append", default=[], metavar="PY", help="a Python file that declares more operators"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from irexec.tools.doctest import find_pages
+
+    report = load_extensions(args.extension)
+    files = find_pages(args.pages)
+    if not files:
+        empty = ", ".join(args.pages)
+        report.extend(refuse("U001", f"there are no pages below {empty}", place=Place(args.pages[0])))
+    if not report.ok:
+        write(report, sys.stdout, args.format)
+        return 2
+    pages = list(_checked(files, large=args.large))
+    _show(args, pages)
+    if args.errata is not None and (failed := _write_errata(args.errata, pages)) is not None:
+        write(failed, sys.stderr)
+        return 2
+    return _exit_code(args, pages)
+
+
+def _checked(files: Sequence[str], *, large: bool) -> Iterator[CheckedPage]:
+    """Check page after page; a bar on stderr counts them, if that is a terminal and it takes long."""
+    from irexec.tools.doctest import check_page
+
+    if not sys.stderr.isatty():
+        yield from (check_page(file, large=large) for file in files)
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    begun = time.monotonic()
+    with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task("pages", total=len(files), visible=False)
+        for file in files:
+            yield check_page(file, large=large)
+            bar.update(task, advance=1, visible=time.monotonic() - begun > _PATIENCE)
+
+
+def _show(args: argparse.Namespace, pages: Sequence[CheckedPage]) -> None:
+    if args.format in ("sarif", "github"):
+        write(Report([finding for page in pages for finding in page.report]), sys.stdout, args.format)
+        return
+    from irexec.tools.doctest_output import as_json, page_text, summary_text
+
+    if args.format == "json":
+        print(json.dumps(as_json(pages), indent=2))
+        return
+    color = wants_color(sys.stdout)
+    for page in pages:
+        sys.stdout.writelines(page_text(page, verbose=args.verbose, color=color))
+    sys.stdout.write(summary_text(pages))
+
+
+def _write_errata(path: str, pages: Sequence[CheckedPage]) -> Report | None:
+    from irexec.tools.errata import errata_report
+    from irexec.tools.saving import save_atomically
+
+    def write_to(stream: IO[bytes]) -> None:
+        stream.write(errata_report(pages).encode("utf-8", "replace"))
+
+    try:
+        save_atomically(path, write_to)
+    except OSError as error:
+        return refuse("U001", f"cannot write the errata: {error.strerror or error}", place=Place(file=path))
+    return None
+
+
+def _exit_code(args: argparse.Namespace, pages: Sequence[CheckedPage]) -> int:
+    """2 when a page could not be read, 1 when something was found that --fail-on names, else 0."""
+    if any(not page.readable for page in pages):
+        return 2
+    failing = {Severity.ERROR} | ({Severity.WARNING} if args.fail_on == "warning" else set())
+    return 1 if any(finding.severity in failing for page in pages for finding in page.report) else 0

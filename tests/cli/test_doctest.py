@@ -1,0 +1,128 @@
+"""`irexec doctest`: what it prints, writes and returns."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from support.seed_pages import PAGES
+
+from irexec.cli.main import main
+
+GOOD = "Versioned name: Abs-1\n\n```\ndata = [-1, 2]\noutput = [1, 2]\n```\n"
+WRONG = GOOD.replace("[1, 2]", "[1, 3]")
+PRINTED = '```xml\n<layer ... type="Abs"><input><port id="0"><dim>2</dim></port></input></layer>\n```\n'
+
+
+@pytest.fixture
+def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.md").write_text(GOOD)
+    (tmp_path / "wrong.md").write_text(WRONG)
+    (tmp_path / "printed.md").write_text(PRINTED)
+    (tmp_path / "nothing.rst").write_text("Nothing.\n")
+    return tmp_path
+
+
+def test_a_line_per_example_the_errata_and_a_summary(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctest", "good.md", "wrong.md"]) == 1
+    out = capsys.readouterr().out
+    assert out.splitlines()[:4] == [
+        "good.md: Abs-1",
+        "  text example 1  line 4  parsed, valid, executed, documented values agree",
+        "",
+        "wrong.md: Abs-1",
+    ]
+    assert "  text example 1  line 4  parsed, valid, executed, documented values differ\n" in out
+    assert " --> wrong.md:5:14\n" in out
+    assert "= allowed: [1, 2]\n" in out
+    assert out.splitlines()[-1] == (
+        "2 pages, 2 examples: 2 parsed, 2 validated, 2 executed; "
+        "documented values: 1 agree, 1 differ; 0 repairs, 1 errata"
+    )
+
+
+def test_repairs_have_their_places(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctest", "printed.md"]) == 0
+    out = capsys.readouterr().out
+    assert "  printed.md:2:8: repaired: an ellipsis stands for attributes [Q001]\n" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["good.md"], 0),
+        (["printed.md"], 0),
+        (["printed.md", "--fail-on", "warning"], 1),
+        (["wrong.md", "--fail-on", "warning"], 1),
+        (["nothing.rst"], 0),
+        (["missing.md"], 2),
+        (["good.md", "missing.md"], 2),
+        (["."], 1),
+        (["empty"], 2),
+        (["good.md", "--errata", "no/such/folder/e.md"], 2),
+        (["good.md", "--extension", "missing.py"], 2),
+    ],
+)
+def test_exit_codes(docs: Path, arguments: list[str], code: int) -> None:
+    (docs / "empty").mkdir()
+    assert main(["doctest", *arguments]) == code
+
+
+def test_pages_without_example_and_missing_ones_are_said(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["doctest", "nothing.rst", "missing.md"])
+    out = capsys.readouterr().out
+    assert "nothing.rst\n  it has no example\n" in out
+    assert "missing.md\n  it cannot be read: No such file or directory\n" in out
+    assert "2 pages (1 without examples, 1 unreadable), 0 examples" in out
+
+
+def test_json(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctest", "--format", "json", "."]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert not found["ok"] and found["summary"]["pages"] == 4 and found["summary"]["errata"] == 1
+    pages = {Path(page["file"]).name: page for page in found["pages"]}
+    assert pages["nothing.rst"]["problem"] == "it has no example"
+    (example,) = pages["wrong.md"]["examples"]
+    assert example["agrees"] is False and example["label"] == "text example 1" and example["line"] == 4
+    (erratum,) = example["errata"]
+    assert (erratum["line"], erratum["column"], erratum["code"]) == (5, 14, "T001")
+    assert (erratum["printed"], erratum["replacement"]) == ("[1, 3]", "[1, 2]")
+
+
+def test_sarif_and_github(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctest", "--format", "sarif", "."]) == 1
+    results = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    assert {"T001", "Q001", "Q029"} <= {result["ruleId"] for result in results}
+    assert main(["doctest", "--format", "github", "wrong.md"]) == 1
+    assert "::error file=wrong.md,line=5,col=14," in capsys.readouterr().out
+
+
+def test_errata_are_written_whole(docs: Path) -> None:
+    assert main(["doctest", "wrong.md", "--errata", "errata.md"]) == 1
+    text = (docs / "errata.md").read_text()
+    assert text.startswith("# Errata of the operation pages\n\n1 errata on 1 pages.")
+    assert "## wrong.md" in text and "Suggested replacement:\n\n```text\n[1, 2]\n```" in text
+
+
+def test_verbose_says_what_was_checked(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["doctest", "--verbose", "good.md"])
+    assert "    checked: output has the documented values\n" in capsys.readouterr().out
+
+
+def test_control_characters_of_a_page_do_not_reach_the_terminal(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (docs / "bell.md").write_text(WRONG.replace("Versioned", "\x1b[31mVersioned"))
+    main(["doctest", "bell.md"])
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_tree_of_pages_is_quick(docs: Path) -> None:
+    for number in range(150):
+        shutil.copy(PAGES / "slice-scatter-15.page.txt", docs / f"page{number}.txt")
+    import time
+
+    begun = time.perf_counter()
+    assert main(["doctest", "--format", "json", "."]) == 1
+    assert time.perf_counter() - begun < 30
