@@ -10,7 +10,7 @@ from typing import Any
 import onnx
 from onnx import defs
 
-from irexec.frontends.onnx.kinds import constraint_type, onnx_name
+from irexec.frontends.onnx.kinds import constraint_type, onnx_name, type_proto
 from irexec.frontends.onnx.op import TRANSLATORS, Refused, Translator
 from irexec.types import DYNAMIC, ElementType, TensorType
 
@@ -66,10 +66,33 @@ class Call:
                 message = f"{port.name} is {onnx_name(kind)}"
                 raise Refused("F004", message, port=port.name, found=onnx_name(kind), allowed=names)
 
+    def defaults(self) -> dict[str, onnx.AttributeProto]:
+        """The attributes that the operator's definition gives a value."""
+        known = self.schema.attributes if self.schema is not None else {}
+        return {name: entry.default_value for name, entry in known.items() if entry.default_value.name}
+
     def body(self, types: Sequence[TensorType | None]) -> onnx.FunctionProto:
-        """The function that the node calls."""
-        assert self.function is not None
-        return self.function
+        """The function that the node calls: the model's own, or the one by which ONNX defines the operator."""
+        if self.function is not None:
+            return self.function
+        if self.schema.has_function:
+            opset = _nearest(self.opset, self.schema.function_opset_versions)
+            data = self.schema.get_function_with_opset_version(opset)
+        else:
+            opset = _nearest(self.opset, self.schema.context_dependent_function_opset_versions)
+            node = onnx.NodeProto()
+            node.CopyFrom(self.node)
+            del node.attribute[:]
+            node.attribute.extend(_renamed(attribute, name) for name, attribute in self.attributes.items())
+            protos = [type_proto(t).SerializeToString() for t in types]
+            data = self.schema.get_context_dependent_function_with_opset_version(
+                opset, node.SerializeToString(), protos
+            )
+        function = onnx.FunctionProto()
+        function.ParseFromString(data)
+        if not function.node:
+            raise Refused("F009", "ONNX's function for it does not take these inputs")
+        return function
 
 
 def call_of(
@@ -97,7 +120,8 @@ def call_of(
     except (defs.SchemaError, OverflowError, TypeError):
         raise Refused("F003", f"opset {opset} of ONNX has no operator {node.op_type!r}", hint=_near(node)) from None
     translator = TRANSLATORS.get((node.op_type, schema.since_version))
-    if translator is None or schema.deprecated:
+    defined = translator is not None or schema.has_function or schema.has_context_dependent_function
+    if schema.deprecated or not defined:
         raise Refused("F003", f"no translation of {shown}-{schema.since_version} (opset {opset})", hint=_HINT)
     return Call(node, attributes, opset, schema.since_version, schema, translator)
 
@@ -110,6 +134,18 @@ def _near(node: onnx.NodeProto) -> str | None:
 
     close = difflib.get_close_matches(node.op_type, {type for type, _ in TRANSLATORS}, 1, 0.75)
     return f"did you mean {close[0]}?" if close and close[0] != node.op_type else None
+
+
+def _nearest(opset: int, versions: Sequence[int]) -> int:
+    """The newest version that is no newer than the opset; else the oldest."""
+    return max((v for v in versions if v <= opset), default=min(versions))
+
+
+def _renamed(attribute: onnx.AttributeProto, name: str) -> onnx.AttributeProto:
+    copy = onnx.AttributeProto()
+    copy.CopyFrom(attribute)
+    copy.name = name
+    return copy
 
 
 def _attributes(

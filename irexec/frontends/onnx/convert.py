@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +188,7 @@ class Converter:
         unknown = [name for name in node.input if name and name not in scope.values]
         for name in unknown:
             self.find("F005", f"the input {name!r} is made by no earlier node, and is no input of the graph")
-        results: list[Value] | None = None
+        results: Sequence[Value | None] | None = None
         try:
             call = call_of(node, scope.opsets, scope.references, self.functions)
             broken = unknown or any(name and scope.values[name] is None for name in node.input)
@@ -201,10 +202,10 @@ class Converter:
         for index, name in enumerate(node.output):
             value = results[index] if results is not None and index < len(results) else None
             if name and results is not None and value is None:
-                self.find("F004", f"{node.op_type} has no output {index}")
+                self.find("F004", f"{node.op_type}: the operator makes no output {index} here")
             self._define(name, value, scope)
 
-    def _call(self, call: Call, inputs: list[Value | None], scope: Scope) -> list[Value] | None:
+    def _call(self, call: Call, inputs: list[Value | None], scope: Scope) -> Sequence[Value | None] | None:
         """What a node makes; None where its findings say why it makes nothing."""
         before = len(self.findings.report.errors)
         call.check([None if v is None else v.element_type for v in inputs])
@@ -213,23 +214,23 @@ class Converter:
         made = call.translator(Op(self, call.node, inputs, call.attributes, call.version, call.opset))
         if len(self.findings.report.errors) > before:
             return None
-        return [made] if isinstance(made, Value) else list(made)
+        return [made] if isinstance(made, Value) else made
 
-    def _body(self, call: Call, inputs: list[Value | None], scope: Scope) -> list[Value] | None:
+    def _body(self, call: Call, inputs: list[Value | None], scope: Scope) -> list[Value | None] | None:
         """A call of a function: its body, in a scope of its own."""
         if scope.depth >= _MAX_DEPTH:
             raise Refused("F009", f"functions call one another more than {_MAX_DEPTH} deep")
         body = call.body([None if v is None else v.type for v in inputs])
         inner = Scope(self._opsets(body.opset_import) or scope.opsets, scope.depth + 1)
-        inner.references = {a.name: a for a in body.attribute_proto} | call.attributes
+        inner.references = call.defaults() | {a.name: a for a in body.attribute_proto} | call.attributes
         padded = [*inputs, *[None] * len(body.input)]
         # An input that is left out is none of the body's names: its nodes see an empty one.
         left_out = {name for name, value in zip(body.input, padded, strict=False) if value is None}
         inner.values = {name: value for name, value in zip(body.input, padded, strict=False) if value is not None}
+        before = len(self.findings.report.errors)
         self.translate([_without(node, left_out) for node in body.node], inner)
-        found = [inner.values.get(name) for name in body.output]
-        wanted = found[: len(call.node.output)]
-        return None if any(v is None for v in wanted) else [v for v in wanted if v is not None]
+        # Errors within the body are found; what it says it makes and does not is found by the caller.
+        return None if len(self.findings.report.errors) > before else [inner.values.get(name) for name in body.output]
 
     # Making
 

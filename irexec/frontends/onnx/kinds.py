@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 
 from irexec import types
-from irexec.types import Dimension, ElementType, PartialShape
+from irexec.types import Dimension, ElementType, PartialShape, TensorType
 
 # ONNX's name in enumerations and (lower case) in type constraints → irexec's element type.
 _NAMES: dict[str, ElementType] = {
@@ -37,6 +37,7 @@ _NAMES: dict[str, ElementType] = {
     "INT2": types.I2,
 }
 _BY_NUMBER = {number: _NAMES[name] for name, number in onnx.TensorProto.DataType.items() if name in _NAMES}
+_NUMBERS = {kind: number for number, kind in _BY_NUMBER.items()}
 _CONSTRAINTS = {f"tensor({name.lower()})": kind for name, kind in _NAMES.items()}
 _ONNX_NAMES = {kind: name.lower() for name, kind in _NAMES.items()}
 
@@ -44,6 +45,11 @@ _ONNX_NAMES = {kind: name.lower() for name, kind in _NAMES.items()}
 def element_type(number: int) -> ElementType | None:
     """The element type of a number of ONNX's enumeration; None when it names none."""
     return _BY_NUMBER.get(number)
+
+
+def named(text: str) -> ElementType | None:
+    """The element type of a name in ONNX's enumeration, in any letter case; None when it names none."""
+    return _NAMES.get(text.upper())
 
 
 def constraint_type(text: str) -> ElementType | None:
@@ -62,3 +68,19 @@ def partial_shape(shape: onnx.TensorShapeProto) -> PartialShape:
         Dimension(d.dim_value) if d.WhichOneof("value") == "dim_value" and d.dim_value >= 0 else Dimension(-1)
         for d in shape.dim
     )
+
+
+def type_proto(tensor: TensorType | None) -> onnx.TypeProto:
+    """ONNX's form of a tensor type; an empty one for an input that is left out."""
+    proto = onnx.TypeProto()
+    if tensor is None:
+        return proto
+    proto.tensor_type.elem_type = _NUMBERS.get(tensor.element_type, 0)
+    if tensor.shape.rank is not None:
+        shape = proto.tensor_type.shape
+        shape.SetInParent()
+        for extent in tensor.shape:
+            dim = shape.dim.add()
+            if extent.is_static:
+                dim.dim_value = extent.value
+    return proto

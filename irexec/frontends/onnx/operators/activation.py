@@ -54,7 +54,7 @@ def _elu(op: Op) -> Value:
     return op.make("Elu", op[0], opset=1, alpha=op.float("alpha", 1.0))
 
 
-@translates("Celu", since=(12,))
+@translates("Celu", since=(12, 28))
 def _celu(op: Op) -> Value:
     alpha = op.like(op.float("alpha", 1.0))
     inner = op.make("Elu", op.make("Divide", op[0], alpha, opset=1), opset=1, alpha=1.0)

@@ -5,7 +5,7 @@ Source: ONNX operator pages Cast, CastLike.
 
 from __future__ import annotations
 
-from irexec.frontends.onnx.kinds import element_type
+from irexec.frontends.onnx.kinds import element_type, named
 from irexec.frontends.onnx.op import Op, Refused, translates
 from irexec.graph.model import Value
 from irexec.types import BF16, BOOLEAN, F16, F32, F64, INTEGERS, ElementType
@@ -14,12 +14,29 @@ from irexec.types import BF16, BOOLEAN, F16, F32, F64, INTEGERS, ElementType
 _SAME = INTEGERS | {F16, BF16, F32, F64, BOOLEAN}
 
 
+@translates("BitCast", since=(26,))
+def _bit_cast(op: Op) -> Value:
+    return op.make("BitCast", op[0], opset="onnx26", to=_target(op))
+
+
 @translates("Cast", since=(6, 9, 13, 19, 21, 23, 24, 25, 28))
 def _cast(op: Op) -> Value:
+    return _cast_to(op, _target(op))
+
+
+@translates("Cast", since=(1,))
+def _cast_1(op: Op) -> Value:
+    kind = named(op.text("to"))
+    if kind is None:
+        raise Refused("F004", f"to is {op.text('to')!r}, which names no type", attribute="to")
+    return _cast_to(op, kind)
+
+
+def _target(op: Op) -> ElementType:
     kind = element_type(op.int("to"))
     if kind is None:
         raise Refused("F004", f"to is {op.int('to')}, which names no type", attribute="to")
-    return _cast_to(op, kind)
+    return kind
 
 
 @translates("CastLike", since=(15, 19, 21, 23, 24, 25))

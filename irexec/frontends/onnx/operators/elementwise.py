@@ -68,7 +68,7 @@ def _is_inf(op: Op) -> Value:
     return op.make("IsInf", x, opset=10, detect_negative=negative, detect_positive=positive)
 
 
-_BINARY = {"Add": "Add", "Sub": "Subtract", "Mul": "Multiply"}
+_BINARY = {"Add": "Add", "Sub": "Subtract", "Mul": "Multiply", "Div": "Divide", "Pow": "Power"}
 
 
 @translates("Add", "Sub", "Mul", since=(7, 13, 14))
@@ -83,9 +83,10 @@ def _divide(op: Op) -> Value:
 
 
 @translates("Add", "Sub", "Mul", "Div", since=(1, 6))
+@translates("Pow", since=(1,))
 def _early_binary(op: Op) -> Value:
     options = {"m_pythondiv": False} if op.type == "Div" else {}
-    return op.make(_BINARY.get(op.type, "Divide"), op[0], early_operand(op), opset=1, **options)
+    return op.make(_BINARY[op.type], op[0], early_operand(op), opset=1, **options)
 
 
 def early_operand(op: Op) -> Value:
@@ -99,7 +100,7 @@ def early_operand(op: Op) -> Value:
     return op.make("Unsqueeze", b, [own + i for i in range(after)], opset=1) if after > 0 else b
 
 
-@translates("Mod", since=(10, 13))
+@translates("Mod", since=(10, 13, 28))
 def _mod(op: Op) -> Value:
     # fmod takes the dividend's sign as IR's Mod does; else the divisor's as FloorMod.
     return op.make("Mod" if op.flag("fmod") else "FloorMod", op[0], op[1], opset=1)
@@ -126,7 +127,8 @@ def _wider(base: ElementType, exponent: ElementType) -> ElementType:
     return base if base in FLOATS else ElementType.of(np.result_type(kinds[0].dtype, np.float32))
 
 
-@translates("Max", "Min", "Sum", since=(1, 6, 8, 12, 13))
+@translates("Max", "Min", since=(1, 6, 8, 12, 13))
+@translates("Sum", since=(1, 6, 8, 13))
 def _fold(op: Op) -> Value:
     type = {"Max": "Maximum", "Min": "Minimum", "Sum": "Add"}[op.type]
     if len(op) == 1:
@@ -173,6 +175,12 @@ def _cumulate(op: Op) -> Value:
     if axis.partial_shape.rank != 0:
         axis = op.reshape(axis, [])
     return op.make("CumSum", op[0], axis, opset=3, exclusive=op.flag("exclusive"), reverse=op.flag("reverse"))
+
+
+@translates("CumProd", since=(26,))
+def _cumulative_product(op: Op) -> Value:
+    options = {"exclusive": op.flag("exclusive"), "reverse": op.flag("reverse")}
+    return op.make("CumProd", op[0], op[1], opset="onnx26", **options)
 
 
 @translates("Einsum", since=(12, 28))

@@ -47,7 +47,7 @@ def _bitwise_not(op: Op) -> Value:
     return op.make("BitwiseNot", op[0], opset=13)
 
 
-@translates("BitShift", since=(11,))
+@translates("BitShift", since=(11, 28))
 def _shift(op: Op) -> Value:
     direction = op.text("direction", allowed=("LEFT", "RIGHT")).capitalize()
     return op.make(f"Bitwise{direction}Shift", op[0], op[1], opset=15)

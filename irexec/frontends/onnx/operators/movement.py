@@ -83,12 +83,24 @@ def _pads_of_all_axes(op: Op, pads: Value, axes: Value) -> Value:
 def _padded(op: Op, begins: Value, ends: Value, value: Value | None) -> Value:
     mode = op.text("mode", "constant", allowed=("constant", "reflect", "edge", "wrap"))
     if mode == "wrap":
-        return op.make("Pad", op[0], begins, ends, opset="onnx19")
+        return _wrapped(op, begins, ends)
     if mode != "constant":
         return op.make("Pad", op[0], begins, ends, opset=12, pad_mode=mode)
     if value is None:
         value = op.constant(np.array("", STRING.dtype)) if op.kind() is STRING else op.like(0)
     return op.make("Pad", op[0], begins, ends, value, opset=12, pad_mode="constant")
+
+
+def _wrapped(op: Op, begins: Value, ends: Value) -> Value:
+    """Each axis in turn, as if its elements went on and on."""
+    result = op[0]
+    for axis in range(op.needs_rank()):
+        begin, end = (op.make("Gather", pads, axis, 0, opset=8) for pads in (begins, ends))
+        extent = op.make("Gather", op.shape_of(op[0]), axis, 0, opset=8)
+        first, stop = op.make("Subtract", 0, begin, opset=1), op.make("Add", extent, end, opset=1)
+        places = op.make("Range", first, stop, 1, opset=4, output_type=I64)
+        result = op.make("Gather", result, op.make("FloorMod", places, extent, opset=1), axis, opset=8)
+    return result
 
 
 @translates("Slice", since=(1,))
@@ -150,4 +162,6 @@ def _compress(op: Op) -> Value:
 @translates("ReverseSequence", since=(10, 28))
 def _reverse_sequence(op: Op) -> Value:
     options = {"batch_axis": op.int("batch_axis", 1), "seq_axis": op.int("time_axis", 0)}
-    return op.make("ReverseSequence", op[0], op[1], opset=1, **options)
+    # IR knows no length of 0, which does what 1 does.
+    lengths = op.make("Maximum", op[1], 1, opset=1)
+    return op.make("ReverseSequence", op[0], lengths, opset=1, **options)

@@ -6,7 +6,7 @@ import numpy as np
 
 from irexec.frontends.onnx.op import Op, translates
 from irexec.graph.model import Value
-from irexec.types import BOOLEAN
+from irexec.types import BOOLEAN, FLOATS
 
 
 _IR = {
@@ -51,7 +51,18 @@ def _plain(op: Op) -> Value:
     if x.element_type is BOOLEAN:
         type = "ReduceLogicalOr" if op.type == "ReduceMax" else "ReduceLogicalAnd"
         return op.make(type, x, axes, opset=1, keep_dims=op.flag("keepdims", True))
-    return _reduce(op, op.type, x, axes)
+    reduced = _reduce(op, op.type, x, axes)
+    return _or_infinite(op, reduced) if op.type in ("ReduceMax", "ReduceMin") and x.element_type in FLOATS else reduced
+
+
+def _or_infinite(op: Op, reduced: Value) -> Value:
+    """The greatest or least element of none is infinite in ONNX, and the type's last number in IR."""
+    shape = op[0].partial_shape
+    if shape.rank is not None and shape.size.min > 0:
+        return reduced
+    count = op.make("ReduceProd", op.shape_of(op[0]), [0], opset=1, keep_dims=False)
+    infinite = op.like(-np.inf if op.type == "ReduceMax" else np.inf)
+    return op.make("Select", op.make("Equal", count, 0, opset=1), infinite, reduced, opset=1)
 
 
 @translates("ReduceSumSquare", since=(1, 11, 13, 18))
@@ -61,13 +72,13 @@ def _sum_square(op: Op) -> Value:
     return squares if axes is None else _reduce(op, "ReduceSum", squares, axes)
 
 
-@translates("ReduceLogSum", since=(1, 11, 13, 18))
+@translates("ReduceLogSum", since=(1, 11, 13, 18, 28))
 def _log_sum(op: Op) -> Value:
     axes = axes_of(op)
     return op.make("Log", op[0] if axes is None else _reduce(op, "ReduceSum", op[0], axes), opset=1)
 
 
-@translates("ReduceLogSumExp", since=(1, 11, 13, 18))
+@translates("ReduceLogSumExp", since=(1, 11, 13, 18, 28))
 def _log_sum_exp(op: Op) -> Value:
     axes = axes_of(op)
     if axes is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from irexec.frontends.onnx.op import Op, translates
 from irexec.graph.model import Value
-from irexec.types import C64, C128, STRING
+from irexec.types import C64, C128, I64, STRING
 
 _REDUCTIONS = {"none": "none", "add": "sum", "mul": "prod", "max": "max", "min": "min"}
 
@@ -37,6 +37,28 @@ def _scatter_elements_13(op: Op) -> Value:
 def _scatter_elements(op: Op) -> Value:
     reduction = _REDUCTIONS[op.text("reduction", "none", allowed=tuple(_REDUCTIONS)[: 3 if op.version < 18 else 5])]
     return op.make("ScatterElementsUpdate", op[0], op[1], op[2], op.int("axis", 0), opset=12, reduction=reduction)
+
+
+@translates("TensorScatter", since=(24,))
+def _tensor_scatter(op: Op) -> Value:
+    """Updates written into a cache from a place on that each batch has its own of, along the axis of the sequence."""
+    rank = op.needs_rank()
+    axis = op.int("axis", -2) % rank
+    shape = op.shape_of(op[1])
+    length = op.make("Gather", shape, axis, 0, opset=8)
+    places = op.reshape(op.make("Range", 0, length, 1, opset=4, output_type=I64), _along(axis, rank))
+    if op.get(2) is not None:
+        places = op.make("Add", places, op.reshape(op[2], _along(0, rank)), opset=1)
+    if op.text("mode", "linear", allowed=("linear", "circular")) == "circular":
+        extent = op.make("Gather", op.shape_of(op[0]), axis, 0, opset=8)
+        places = op.make("FloorMod", places, extent, opset=1)
+    places = op.make("Broadcast", places, shape, opset=3)
+    return op.make("ScatterElementsUpdate", op[0], places, op[1], axis, opset=12)
+
+
+def _along(axis: int, rank: int) -> list[int]:
+    """The shape that lays elements along one axis."""
+    return [-1 if i == axis else 1 for i in range(rank)]
 
 
 @translates("ScatterND", since=(11, 13, 16, 18))

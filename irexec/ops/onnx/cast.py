@@ -1,0 +1,168 @@
+"""Cast and BitCast of ONNX: elements in another type, by value or bit by bit.
+
+Source: ONNX operator pages Cast-25, BitCast-26; for the text of numbers ONNX's reference implementation.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.casting import cast
+from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.precision import is_float, widen
+from irexec.types import (
+    BOOLEAN,
+    F4E2M1,
+    F8E4M3,
+    F8E4M3FNUZ,
+    F8E5M2,
+    F8E5M2FNUZ,
+    F8E8M0,
+    FLOATS,
+    FOREIGN,
+    I2,
+    I4,
+    INTEGERS,
+    STRING,
+    U2,
+    U4,
+    ElementType,
+    PartialShape,
+    TensorType,
+)
+
+_FLOAT8 = frozenset({F8E4M3, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ})
+_NUMBERS = FLOATS | INTEGERS | _FLOAT8 | {F8E8M0, F4E2M1, I2, I4, U2, U4, BOOLEAN}
+T1: TypeAlias = Annotated[Array, Elements("T1", _NUMBERS | {STRING})]
+T2: TypeAlias = Annotated[Array, TypeFrom("to")]
+T_BITS: TypeAlias = Annotated[Array, Elements("T1", _NUMBERS | FOREIGN)]
+
+
+@operator("Cast", "onnx25")
+def cast_25(
+    input: T1, /, *, to: ElementType, saturate: bool = True, round_mode: Literal["up", "down", "nearest"] = "up"
+) -> T2:
+    """Each element in the type `to`.
+
+    What goes beyond an 8-bit float is its greatest number, or without `saturate` infinity (f8e5m2) or NaN;
+    `round_mode` is for f8e8m0 alone, whose numbers are powers of two. Integers wrap; real numbers go to integers as in
+    Convert of IR. Strings are read as decimal numbers, INF or NaN in any letter case, and written in the shortest form
+    that reads back. NaN has no f4e2m1: it is -0, as in ONNX's tests. C1: `to` is no complex number. C2: a string is no number.
+    """
+    source = ElementType.of(input.dtype)
+    if source is to:
+        return input
+    if to is STRING:
+        return _written(input)
+    if source is STRING:
+        return cast_25.kernel(_read(input), to=to, saturate=saturate, round_mode=round_mode)  # type: ignore[no-any-return]
+    if source in FOREIGN or source in _FLOAT8:
+        input = input.astype(np.int8 if source is I2 else np.float32)
+    with np.errstate(all="ignore"):
+        if to in _FLOAT8:
+            return _to_float8(input, to, saturate)
+        if to is F4E2M1:
+            return (widen(input) if is_float(input.dtype) else input.astype(np.float32)).astype(to.dtype)
+        if to is F8E8M0:
+            return _to_f8e8m0(input.astype(np.float32), saturate, round_mode)
+        if to is I2:
+            whole = cast(input, ElementType.of(input.dtype), ElementType.by_name["i8"])
+            return (((whole & 3) ^ 2) - np.int8(2)).astype(to.dtype)
+        return cast(input, ElementType.of(input.dtype), to)
+
+
+def _to_float8(x: Array, to: ElementType, saturate: bool) -> Array:
+    x = widen(x) if is_float(x.dtype) else x.astype(np.float64)
+    if saturate:
+        assert to.dtype is not None
+        greatest = float(_greatest(to))
+        x = np.clip(x, -greatest, greatest)
+    return x.astype(to.dtype)
+
+
+def _greatest(kind: ElementType) -> float:
+    import ml_dtypes
+
+    return float(ml_dtypes.finfo(kind.dtype).max)
+
+
+def _to_f8e8m0(x: Array, saturate: bool, round_mode: str) -> Array:
+    """The exponents of f32 numbers, rounded; below them the one number 2**-127. Signs are passed over."""
+    bits = np.ascontiguousarray(x).view(np.uint32)
+    exponent, rest = ((bits >> 23) & 0xFF).astype(np.int32), bits & 0x7FFFFF
+    # A denormal number of f32 lies below the code 1; the code 0 stands at half of its range.
+    lower, half = np.where(exponent == 0, 0x400000, 0), np.where(exponent == 0, 0x600000, 0x400000)
+    up = {"up": rest > lower, "down": np.zeros(rest.shape, bool), "nearest": rest >= half}[round_mode]
+    code = exponent + up
+    outside = (code > 254) | ((exponent == 0) & (rest < lower))
+    code = np.where(outside & (not saturate), 255, np.minimum(code, 254))
+    return np.where(np.isnan(x), 255, code).astype(np.uint8).view(F8E8M0.dtype)
+
+
+def _written(x: Array) -> Array:
+    if is_float(x.dtype) or x.dtype.isbuiltin == 2:
+        values: Any = [str(v) for v in (x.astype(np.float32) if x.dtype.isbuiltin == 2 else x).ravel()]
+        values = [{"nan": "NaN", "inf": "INF", "-inf": "-INF"}.get(v, v) for v in values]
+    else:
+        values = [str(int(v)) for v in x.ravel().tolist()]
+    return np.array(values, STRING.dtype).reshape(x.shape)
+
+
+def _read(texts: Array) -> Array:
+    """Strings as the numbers that they spell: i64 where all are whole, else f64."""
+    items = [str(text).strip() for text in texts.ravel().tolist()]
+    for convert, dtype in ((int, np.int64), (float, np.float64)):
+        try:
+            return np.array([convert(item) for item in items], dtype).reshape(texts.shape)
+        except (ValueError, OverflowError):
+            continue
+    wrong = next(item for item in items if not _is_number(item))
+    require("C2", False, f"{wrong[:40]!r} spells no number", port="input")
+    raise AssertionError
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+@cast_25.shapes
+def _(check: Check, input: TensorType, *, to: ElementType, saturate: bool, round_mode: str) -> PartialShape:
+    check("C1", to in _NUMBERS | {STRING}, f"nothing is cast to {to}", attribute="to", found=str(to))
+    return input.shape
+
+
+@operator("BitCast", "onnx26")
+def bit_cast_26(input: T_BITS, /, *, to: ElementType) -> T2:
+    """The bits of each element, read as the type `to`. C1: both types have as many bits, and `to` is no string."""
+    source = ElementType.of(input.dtype)
+    require("C1", _fits(source, to), f"{source} has {source.bitwidth} bits, {to} has {to.bitwidth}")
+    if to is BOOLEAN:
+        return input.view(np.uint8) != 0
+    bits = np.ascontiguousarray(input).reshape(input.shape)
+    if not to.is_packed:
+        return bits.view(to.dtype)
+    codes = bits.view(np.uint8) & ((1 << to.bitwidth) - 1)
+    if to.is_real:
+        return codes.view(to.dtype)
+    sign = 1 << (to.bitwidth - 1)
+    return ((codes ^ sign).astype(np.int8) - np.int8(sign) if to.is_signed else codes).astype(to.dtype)
+
+
+def _fits(source: ElementType, to: ElementType) -> bool:
+    return source.bitwidth == to.bitwidth and to in _NUMBERS | FOREIGN
+
+
+@bit_cast_26.shapes
+def _(check: Check, input: TensorType, *, to: ElementType) -> PartialShape:
+    source = input.element_type
+    message = f"{source} has {source.bitwidth} bits, {to} has {to.bitwidth}"
+    check("C1", source.is_dynamic or _fits(source, to), message, attribute="to", found=str(to))
+    return input.shape
+
+

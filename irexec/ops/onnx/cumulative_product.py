@@ -1,0 +1,45 @@
+"""CumProd of ONNX: running products along one axis.
+
+Source: ONNX operator page CumProd-26.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.precision import compute_dtype, narrow
+from irexec.ops.rules import axis_in
+from irexec.types import FLOATS, I32, I64, INDICES, U32, U64, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS | {I32, I64, U32, U64})]
+T_AXIS: TypeAlias = Annotated[Array, Elements("T2", INDICES)]
+
+
+@operator("CumProd", "onnx26", tolerance=rounded(8))
+def cum_prod_26(
+    x: T, axis: T_AXIS, /, *, exclusive: bool = False, reverse: bool = False, out: Array | None = None
+) -> T:
+    """Products of the first elements of x along `axis`, each with its own element or (`exclusive`) without.
+
+    From the end when `reverse`. Integers wrap. C1: `axis` is a scalar in [-rank, rank - 1].
+    """
+    fits = axis.size == 1 and -x.ndim <= int(axis.reshape(-1)[0]) < x.ndim
+    require("C1", fits, f"axis {axis.tolist()} is no axis of rank {x.ndim}", port="axis")
+    along = int(axis.reshape(-1)[0]) % x.ndim
+    factors = np.moveaxis(x, along, 0)
+    factors = factors[::-1] if reverse else factors
+    if exclusive:
+        factors = np.concatenate([np.ones_like(factors[:1]), factors[:-1]])
+    with np.errstate(all="ignore"):
+        products = np.cumprod(factors, 0, dtype=compute_dtype(x.dtype))
+    return narrow(np.moveaxis(products[::-1] if reverse else products, 0, along), x.dtype, out)
+
+
+@cum_prod_26.shapes
+def _(check: Check, x: TensorType, axis: TensorType, *, exclusive: bool, reverse: bool) -> PartialShape:
+    if axis.scalar is not None:
+        axis_in(check, "C1", int(axis.scalar), x.rank, port="axis")
+    return x.shape
