@@ -175,7 +175,7 @@ def test_each_kind_of_erratum(old: str, new: str, codes: list[str]) -> None:
 def test_a_type_in_other_letter_case_is_a_repair_and_one_that_no_opset_has_is_not() -> None:
     assert only("p.txt", LAYER.replace('type="MaxPool"', 'type="maxpool"')).errata == []
     text = '<layer ... type="MatrixNonMaxSuppression"/>'
-    assert [e.diagnostic.code for e in only("p.txt", text).errata][:1] == ["Q022"]
+    assert "Q022" in [e.diagnostic.code for e in only("p.txt", text).errata]
 
 
 def test_an_operator_that_only_its_own_page_knows_is_no_erratum() -> None:

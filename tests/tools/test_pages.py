@@ -169,7 +169,8 @@ def test_formulas_and_parts_are_no_examples(text: str) -> None:
 
 
 def test_what_the_sentence_before_says() -> None:
-    text = "Example with `shift` = [-1, 2], *axes* = [0, 1] and mode set to ``fast``:\n\n    data = [1]\n    output = [2]\n"
+    sentence = "Example with `shift` = [-1, 2], *axes* = [0, 1] and mode set to ``fast``:"
+    text = f"{sentence}\n\n    data = [1]\n    output = [2]\n"
     (example,) = page_of("x.md", text).examples
     assert isinstance(example, TextExample)
     assert {a.name: a.value for a in example.said} == {"shift": [-1, 2], "axes": [0, 1], "mode": "fast"}
