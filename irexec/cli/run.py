@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]TYPE",
         help="of a snippet's port: data=f16; without NAME: of the ports that share the first one's type",
     )
-    give.add_argument("--seed", type=int, default=0, metavar="N", help="of random values (default: 0)")
+    give.add_argument("--seed", type=_seed, default=0, metavar="N", help="of random values (default: 0)")
     give.add_argument("--duplicates", action="store_true", help="random indices of a snippet may repeat")
     give.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside FILE, with the same name)")
     give.add_argument("--extension", action="append", default=[], metavar="PY", help="a file that declares operators")
@@ -63,6 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     watch.add_argument("--trace", action="store_true", help="show every layer: type, shape, time, min, max, mean, NaN")
     watch.add_argument("--dump", metavar="DIR", help="write every output of every layer as .npy, and index.json")
     watch.add_argument("--until", metavar="LAYER", help="stop after this layer and show its outputs")
+
+
+def _seed(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError("a seed is not negative")
+    return value
 
 
 def run(args: argparse.Namespace) -> int:
@@ -88,7 +95,7 @@ def _given(args: argparse.Namespace) -> tuple[Given, Report]:
         inputs=read_inputs(args.input, findings),
         precisions=read_precisions(args.precision, findings),
         shapes=read_shapes(args.shape, findings),
-        seed=abs(args.seed),
+        seed=args.seed,
         duplicates=args.duplicates,
     )
     report = Report([*check_readable(args.file), *load_extensions(args.extension), *findings.report])

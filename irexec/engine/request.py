@@ -37,6 +37,7 @@ class Runner:
     def __init__(self, plan: Plan, variables: Variables, listeners: list[Listener]) -> None:
         self.plan, self.variables, self.listeners = plan, variables, listeners
         self._calls: list[tuple[Any, ...]] | None = None
+        self._constants = frozenset(id(array) for array in plan.template if array is not None)
 
     def _bind(self) -> list[tuple[Any, ...]]:
         """One tuple per step, all that its execution needs."""
@@ -76,8 +77,8 @@ class Runner:
             self._run_watched(slots)
         else:
             self._run(slots)
-        held = (*inputs, *self.plan.template, *self.variables.values.values(), *self.variables.pending.values())
-        return _owned([slots[slot] for slot in self.plan.results], held)
+        held = (*inputs, *self.variables.values.values(), *self.variables.pending.values())
+        return _owned([slots[slot] for slot in self.plan.results], held, self._constants)
 
     def _run(self, slots: list[Any]) -> None:
         assert self._calls is not None
@@ -170,12 +171,16 @@ def _fits(shape: tuple[int, ...], expected: tuple[int | tuple[int, float], ...])
     return True
 
 
-def _owned(results: Sequence[Array], held: Sequence[Any]) -> list[Array]:
-    """The results as the caller's own: contiguous, and copied where they are memory that somebody else holds too."""
+def _owned(results: Sequence[Array], held: Sequence[Any], constants: frozenset[int]) -> list[Array]:
+    """The results as the caller's own: contiguous, and copied where they are memory that somebody else holds too.
+
+    `held`: arrays of others; `constants`: the identities of the plan's own.
+    """
     taken = {id(array) for array in held}
     own = []
     for array in results:
-        if array.base is not None or id(array) in taken or not array.flags.c_contiguous:
+        held_too = array.base is not None or id(array) in taken or id(array) in constants
+        if held_too or not array.flags.c_contiguous:
             array = array.copy(order="C")
         taken.add(id(array))
         own.append(array)
