@@ -1,0 +1,184 @@
+"""Whole models beside OpenVINO's CPU plugin (f32, the same number of threads), and beside onnx.reference for a twin.
+
+    python benchmarks/models.py [FOLDER ...] [--rounds 5] [--runs 20] [--threads N]
+
+A FOLDER holds `model.xml` with its inputs (`io.npz`, or `NAME.npy` for each input), or folders that do; without one
+the samples are taken. `model.onnx` beside it is the twin. Each measurement is a process of its own, the sides take
+turns, and medians are printed: until the first result (start, imports, reading, compiling, one inference), one
+inference later on, and the largest resident memory. A ratio below 1 is in favour of irexec.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+MEASURES = {"first": ("first result", "ms", 1e3), "steady": ("inference", "ms", 1e3), "memory": ("memory", "MiB", 1)}
+Infer = Callable[[], Any]
+
+
+# The process that is measured
+
+
+def arrays(folder: Path, names: list[str]) -> list[Any]:
+    """The inputs of a model, in its order. Raises SystemExit where they are not beside it."""
+    import numpy as np
+
+    if (folder / "io.npz").exists():
+        stored = np.load(folder / "io.npz")
+        return [stored[f"in{number}"] for number in range(len(names))]
+    missing = [name for name in names if not (folder / f"{name}.npy").exists()]
+    if missing:
+        raise SystemExit(f"{folder} holds no io.npz and no {missing[0]}.npy")
+    return [np.load(folder / f"{name}.npy") for name in names]
+
+
+def from_the_start(request: Any, given: list[Any]) -> Any:
+    """One inference that remembers nothing of those before, so that each does the same work."""
+    request.reset_state()
+    return request.infer(given)
+
+
+def with_irexec(folder: Path, threads: int) -> Infer:
+    import irexec
+
+    compiled = irexec.compile_model(folder / "model.xml")
+    given = arrays(folder, [port.any_name if port.names else "" for port in compiled.inputs])
+    request = compiled.create_infer_request()
+    return lambda: from_the_start(request, given)
+
+
+def with_openvino(folder: Path, threads: int) -> Infer:
+    import openvino
+
+    settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
+    compiled = openvino.Core().compile_model(folder / "model.xml", "CPU", settings)
+    given = arrays(folder, [port.any_name if port.names else "" for port in compiled.inputs])
+    request = compiled.create_infer_request()
+    return lambda: from_the_start(request, given)
+
+
+def with_onnx(folder: Path, threads: int) -> Infer:
+    import onnx
+    from onnx.reference import ReferenceEvaluator
+
+    model = onnx.load(folder / "model.onnx")
+    names = [port.name for port in model.graph.input]
+    evaluator = ReferenceEvaluator(model)
+    given = dict(zip(names, arrays(folder, names), strict=True))
+    return lambda: evaluator.run(None, given)
+
+
+SIDES: dict[str, Callable[[Path, int], Infer]] = {
+    "irexec": with_irexec,
+    "openvino": with_openvino,
+    "onnx.reference": with_onnx,
+}
+
+
+def measured(side: str, folder: Path, runs: int, threads: int) -> None:
+    """In a process of its own: print a line at the first result, then what followed."""
+    infer = SIDES[side](folder, threads)
+    infer()
+    print("first", flush=True)
+    times = []
+    for _ in range(runs):
+        begin = time.perf_counter()
+        infer()
+        times.append(time.perf_counter() - begin)
+    print(json.dumps({"steady": statistics.median(times) if times else None}), flush=True)
+
+
+# The process that measures. It imports nothing large: its own memory would count as its children's.
+
+
+def measure(side: str, folder: Path, runs: int, threads: int) -> dict[str, float]:
+    """One fresh process. Raises RuntimeError with its last words when it fails."""
+    environment = os.environ | {"IREXEC_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
+    for chosen_for_tests in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
+        environment.pop(chosen_for_tests, None)
+    command = [
+        sys.executable,
+        __file__,
+        "--measured",
+        side,
+        str(folder),
+        "--runs",
+        str(runs),
+        "--threads",
+        str(threads),
+    ]
+    begin = time.perf_counter()
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    )
+    assert process.stdout is not None and process.stderr is not None
+    first_line = process.stdout.readline()
+    first = time.perf_counter() - begin
+    rest, errors = process.stdout.read(), process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode or first_line.strip() != "first":
+        raise RuntimeError((errors.strip().splitlines() or ["no word"])[-1])
+    return {"first": first, "steady": json.loads(rest)["steady"], "memory": usage.ru_maxrss / 1024}
+
+
+def compare(folder: Path, rounds: int, runs: int, threads: int) -> None:
+    """Measure all sides of one model in turns and print its lines."""
+    sides = [side for side in SIDES if side != "onnx.reference" or (folder / "model.onnx").exists()]
+    results: dict[str, list[dict[str, float]]] = {side: [] for side in sides}
+    for _ in range(rounds):
+        for side in list(results):
+            try:
+                results[side].append(measure(side, folder, runs, threads))
+            except RuntimeError as error:
+                print(f"{folder.name:18} {side} failed: {error}")
+                del results[side]
+    weights = (folder / "model.bin").stat().st_size / 2**20 if (folder / "model.bin").exists() else 0.0
+    medians = {
+        side: {measure: statistics.median(taken[measure] for taken in found) for measure in MEASURES}
+        for side, found in results.items()
+    }
+    for side, median in medians.items():
+        line = f"{folder.name:18} {side:15}"
+        for measure_name, (_, unit, scale) in MEASURES.items():
+            line += f" {median[measure_name] * scale:10.1f} {unit}"
+            against = medians.get("irexec")
+            ratio = f"{against[measure_name] / median[measure_name]:6.2f}x" if against and side != "irexec" else ""
+            line += f" {ratio:7}"
+        print(f"{line}  {f'weights {weights:.0f} MiB' if side == 'irexec' else ''}".rstrip(), flush=True)
+
+
+def models(folder: Path) -> list[Path]:
+    """The folder, or those in it, that hold a model."""
+    return [folder] if (folder / "model.xml").exists() else sorted(p.parent for p in folder.glob("*/model.xml"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="models (default: the samples)")
+    parser.add_argument("--rounds", type=int, default=5, help="processes of each side (5)")
+    parser.add_argument("--runs", type=int, default=20, help="inferences in each process after the first (20)")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="threads of both sides")
+    parser.add_argument("--measured", choices=SIDES, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measured:
+        measured(options.measured, options.folders[0], options.runs, options.threads)
+        return
+    print(f"medians of {options.rounds} processes with {options.threads} threads; ratio: irexec's to the other's")
+    print(f"{'model':18} {'':15}" + "".join(f" {title:>14} {'ratio':7}" for title, *_ in MEASURES.values()))
+    for folder in [model for given in options.folders or [SAMPLES] for model in models(given)]:
+        compare(folder, options.rounds, options.runs, options.threads)
+
+
+if __name__ == "__main__":
+    main()
