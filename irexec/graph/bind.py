@@ -97,6 +97,8 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
     where = layer.data_at if layer.data_at >= 0 else layer.at
     for problem in problems:
         if operator.type == "Const" and problem.attribute in own | {"value"}:
+            if problem.code == "D002":
+                values.pop(problem.attribute, None)
             continue  # The weights say what is wrong with a constant.
         if problem.attribute == "variable_id" and findings.said("V001", layer.ref):
             continue

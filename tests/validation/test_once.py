@@ -141,3 +141,12 @@ def test_a_consumer_that_declares_something_else() -> None:
 def test_both_ends_wrong_in_their_own_ways() -> None:
     text = MODEL.replace(Y, Y.replace("FP32", "BOOL")).replace('"1" precision="FP32"', '"1" precision="I64"')
     assert codes(text) == ["P004:error", "E007:error"]
+
+
+def test_a_constant_without_shape_is_reported_once() -> None:
+    constant = """<layer id="0" name="x" type="Const" version="opset1">
+        <data element_type="f32" offset="0" size="24"/>
+        <output><port id="0" precision="FP32"><dim>2</dim><dim>3</dim></port></output>
+    </layer>"""
+    report = irexec.validate(MODEL.replace(X, constant).encode(), weights=bytes(24))
+    assert [(d.code, d.attribute) for d in report.errors] == [("C001", "shape")]
