@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +19,7 @@ from irexec.ir.snippets import Snippet, SnippetLayer, SnippetPort, read_snippet,
 from irexec.ir.weights import Weights
 from irexec.ops import contents
 from irexec.ops.operator import REGISTRY, Breach, Open, Operator
+from irexec.tools.checked import checked_constraints
 from irexec.tools.completing import ExampleInput, Given, complete_inputs, draw_missing, listed_array
 from irexec.tools.documented import Difference, compare, open_result
 from irexec.tools.showing import plural, shown, shown_shape
@@ -321,9 +321,8 @@ def _has(array: Array | None, shape: PartialShape) -> bool:
 
 
 def _constraints(node: Node) -> list[str]:
-    """The numbers of the operator's constraints, as its docstring lists them."""
-    text = node.operator.__doc__ if node.operator is not None else None
-    return list(dict.fromkeys(re.findall(r"^\s*(C\d+)\b", text or "", re.MULTILINE)))
+    """The numbers of the constraints that the operator's code checks."""
+    return checked_constraints(node.operator) if node.operator is not None else []
 
 
 def evaluated_report(snippet: Snippet) -> Report:
