@@ -176,18 +176,26 @@ def _drawn(
     given: Given,
 ) -> Array:
     shape, kind = entry.type.shape.to_shape(), entry.type.element_type
-    drawer = operator.drawers.get(entry.name)
-    array = None
-    if drawer is not None:
-        # Shapes that break the operator's constraints are reported by its shape rule, not here.
-        with contextlib.suppress(Exception):
-            array = drawer(rng, entry.name, types, attributes)
-    if array is None or np.shape(array) != shape:
+    array = draw_for(rng, operator, entry.name, types, attributes)
+    if array is None:
         array = draw(rng, kind, shape)
     elif given.duplicates and array.dtype.kind in "iu" and array.size > 1:
         # As many values of those drawn, at random: in range, and some more than once.
         array = _repeated(rng, array)
     return np.asarray(array, kind.dtype)
+
+
+def draw_for(
+    rng: np.random.Generator, operator: Operator, name: str, types: dict[str, TensorType], attributes: dict[str, Any]
+) -> Array | None:
+    """Random values that a port of the operator takes, by its own drawer; None where it has none."""
+    drawer, array = operator.drawers.get(name), None
+    if drawer is not None:
+        # Shapes that break the operator's constraints are reported by its shape rule, not here.
+        with contextlib.suppress(Exception):
+            array = drawer(rng, name, types, attributes)
+    shape = types[name].shape
+    return array if array is not None and shape.accepts(np.shape(array)) else None
 
 
 def _repeated(rng: np.random.Generator, indices: Array) -> Array:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from irexec.diagnostics import Diagnostic, IRError, Report
 from irexec.diagnostics.findings import Findings
 from irexec.engine import CompiledModel, Listener
 from irexec.graph.model import Model, Value
-from irexec.tools.completing import MAX_DRAWN_BYTES, Given, convert, draw
+from irexec.tools.completing import MAX_DRAWN_BYTES, Given, convert, draw, draw_for
 from irexec.tools.progress import Progress
 from irexec.tools.saving import archive_names
 from irexec.tools.showing import Array, exact_array
@@ -158,7 +158,25 @@ def _supply(entry: ModelInput, value: Any, findings: Findings) -> None:
 
 def _draw(model: Model, inputs: list[ModelInput], types: list[TensorType], given: Given, findings: Findings) -> None:
     missing = [index for index, entry in enumerate(inputs) if entry.array is None]
+    if not missing:
+        return
     shapes = _static_shapes(model, types)
+    known = [
+        t if s is None else TensorType(t.element_type, PartialShape(s)) for t, s in zip(types, shapes, strict=True)
+    ]
+    with _inferred(model, known):
+        _draw_each(model, inputs, types, shapes, given, findings)
+
+
+def _draw_each(
+    model: Model,
+    inputs: list[ModelInput],
+    types: list[TensorType],
+    shapes: list[tuple[int, ...] | None],
+    given: Given,
+    findings: Findings,
+) -> None:
+    missing = [index for index, entry in enumerate(inputs) if entry.array is None]
     rng = np.random.default_rng(given.seed)
     total = 0
     for index in missing:
@@ -172,8 +190,29 @@ def _draw(model: Model, inputs: list[ModelInput], types: list[TensorType], given
         if total > MAX_DRAWN_BYTES:
             findings.add("U006", f"input {entry.name} is too large to be drawn at random", layer=entry.port.node.ref)
             continue
-        entry.array, entry.origin = np.asarray(draw(rng, kind, shape)), f"random (seed {given.seed})"
-        entry.assumed = not types[index].shape.is_static
+        array = _by_consumer(model, entry.port, rng)
+        entry.array = np.asarray(draw(rng, kind, shape) if array is None else array, kind.dtype)
+        entry.origin, entry.assumed = f"random (seed {given.seed})", not types[index].shape.is_static
+        # What is drawn next may depend on it, as indices do on an axis.
+        entry.port.type = TensorType.of(entry.array, kind)
+
+
+def _by_consumer(model: Model, port: Value, rng: np.random.Generator) -> Array | None:
+    """Values that a layer which takes the input as it is draws for it: indices in range, lengths, axes."""
+    for node in model.nodes:
+        for index, value in enumerate(node.inputs):
+            if value is not port or node.operator is None:
+                continue
+            name = node.operator.signature.port_name(index)
+            if name not in node.operator.drawers:
+                continue
+            names = [node.operator.signature.port_name(i) for i in range(len(node.inputs))]
+            types = {n: v.type for n, v in zip(names, node.inputs, strict=True) if v is not None}
+            attributes = {a.name: node.attributes.get(a.name, a.default) for a in node.operator.attributes}
+            array = draw_for(rng, node.operator, name, types, attributes)
+            if array is not None:
+                return array
+    return None
 
 
 def _static_shapes(model: Model, types: list[TensorType]) -> list[tuple[int, ...] | None]:
@@ -200,14 +239,21 @@ def _filled(shape: PartialShape, extent: int) -> tuple[int, ...]:
 
 
 def _fits(model: Model, types: list[TensorType], shapes: list[tuple[int, ...]]) -> bool:
-    """Whether inference finds nothing wrong with these input shapes; the model's own types are put back."""
+    """Whether inference finds nothing wrong with these input shapes."""
+    given = [TensorType(t.element_type, PartialShape(s)) for t, s in zip(types, shapes, strict=True)]
+    with _inferred(model, given) as report:
+        return report.ok
+
+
+@contextmanager
+def _inferred(model: Model, given: list[TensorType]) -> Iterator[Report]:
+    """The model with the types that follow from these inputs; its own are put back at the end."""
     values = [value for node in model.walk() for value in node.outputs]
     kept = [value.type for value in values]
     try:
         findings = Findings()
-        given = [TensorType(t.element_type, PartialShape(s)) for t, s in zip(types, shapes, strict=True)]
         infer_model(model, findings, given)
-        return findings.report.ok
+        yield findings.report
     finally:
         for value, type in zip(values, kept, strict=True):
             value.type = type

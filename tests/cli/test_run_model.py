@@ -192,3 +192,15 @@ def test_the_documented_json_is_what_is_printed(folder: Path, capsys: pytest.Cap
     printed = set().union(*map(keys, results))
     assert printed <= documented
     assert documented - printed == {"null"}
+
+
+def test_random_inputs_are_such_as_the_layers_take(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Indices of a small table: any integer would not do."""
+    net = Net()
+    data, indices = net.parameter("data", "3,2"), net.parameter("indices", "-1", "i64")
+    axis = net.parameter("axis", "", "i64")
+    net.result(net.layer("Gather", [data, indices, axis], "-1,-1", name="pick", version="opset7"))
+    (folder / "gather.xml").write_text(net.text)
+    for seed in range(5):
+        code, result = run_json(capsys, "gather.xml", "--seed", str(seed), "--shape", "indices=4")
+        assert (code, codes(result)) == (0, [])
