@@ -2,8 +2,7 @@
 
 The first letter names the room that finds it: X text, N root and sections, L layers, P ports, D attributes, S shapes,
 C constants, E edges, B bodies, V variables, R rt_info, O operators,
-F files of other formats, Q repairs of printed snippets,
-T documented results, U the command line, W the writer.
+F files of other formats, Q repairs of printed snippets, T documented results, U the command line, W the writer.
 """
 
 from __future__ import annotations
@@ -162,10 +161,10 @@ _TABLE = [
     Code("F001", E, "the package that reads a file's format is not installed"),
     Code("F002", E, "the file holds no ONNX model"),
     Code("F003", E, "an ONNX operator that is not translated"),
-    Code("F004", E, "an ONNX node does not fit its operator's definition", "refuses the file"),
-    Code("F005", E, "the values of an ONNX graph do not connect", "refuses the file"),
+    Code("F004", E, "an ONNX node does not fit its operator's definition"),
+    Code("F005", E, "the values of an ONNX graph do not connect"),
     Code("F006", E, "an ONNX tensor cannot be read", "refuses the file"),
-    Code("F007", E, "external data outside of the model's folder", "reads it, unless a link or .. leads there"),
+    Code("F007", E, "external data outside of the model's folder", "refuses the file"),
     Code("F008", E, "an ONNX value that is no plain tensor"),
     Code("F009", E, "a use of an ONNX operator that is not translated"),
     Code("F010", W, "an opset of ONNX that is newer than the installed package"),

@@ -16,6 +16,7 @@ from irexec.frontends.onnx.calls import Call, call_of
 from irexec.frontends.onnx.kinds import element_type, partial_shape
 from irexec.frontends.onnx.op import Broken, Op, Refused
 from irexec.frontends.onnx.tensors import BadTensor, read_tensor
+from irexec.frontends.onnx.texts import not_text
 from irexec.graph.model import Array, Model, Node, Value
 from irexec.ops import contents
 from irexec.ops.operator import Operator
@@ -42,6 +43,9 @@ def convert_file(path: str | os.PathLike[str], findings: Findings) -> Model | No
         return None
     if not proto.HasField("graph"):
         findings.add("F002", "the file holds no ONNX graph", place=place)
+        return None
+    if (field := not_text(proto)) is not None:
+        findings.add("F002", f"a {field} in the file is not UTF-8", place=place)
         return None
     model = convert(proto, findings, Path(path).parent)
     model.file = os.fspath(path)
@@ -78,6 +82,7 @@ class Converter:
     def model(self) -> Model:
         graph = self.proto.graph
         scope = Scope(self._opsets(self.proto.opset_import))
+        self._check_opset(scope.opsets.get(""))
         self._initializers(graph, scope)
         parameters = [p for i in graph.input if i.name not in scope.values and (p := self._parameter(i, scope))]
         self.translate(graph.node, scope)
@@ -88,6 +93,14 @@ class Converter:
 
     def _opsets(self, imports: Any) -> dict[str, int]:
         return {_domain(entry.domain): entry.version for entry in imports}
+
+    def _check_opset(self, opset: int | None) -> None:
+        newest = onnx.defs.onnx_opset_version()
+        if opset is not None and opset > newest:
+            message = f"the model uses opset {opset}; the installed onnx {onnx.__version__} knows opset {newest}"
+            self.find("F010", message, found=str(opset), allowed=f"at most {newest}", hint="pip install -U onnx")
+        elif opset is not None and opset < 1:
+            self.find("F012", f"there is no opset {opset}", found=str(opset), allowed=f"1 to {newest}")
 
     def find(self, code: str, message: str, **details: Any) -> None:
         """Add a finding about the node that is being translated, or about the file."""

@@ -1,0 +1,18 @@
+"""Texts of an ONNX file: protocol buffers of its kind take bytes for texts that are not UTF-8."""
+
+from __future__ import annotations
+
+from google.protobuf.message import Message
+
+
+def not_text(message: Message) -> str | None:
+    """The name of a field, within the message or deeper, that should be text and is not; None when all is well."""
+    pending = [message]
+    while pending:
+        for field, value in pending.pop().ListFields():
+            if field.type == field.TYPE_MESSAGE:
+                pending.extend(value if field.is_repeated else [value])
+            elif field.type == field.TYPE_STRING:
+                if any(isinstance(text, bytes) for text in (value if field.is_repeated else [value])):
+                    return str(field.name)
+    return None
