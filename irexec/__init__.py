@@ -6,6 +6,7 @@ The public names are imported when first used, so that `import irexec` stays che
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -66,10 +67,18 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_HOMES[name]), name)
     elif (number := name.removeprefix("opset").removeprefix("onnx")) != name and number.isascii() and number.isdigit():
         value = importlib.import_module("irexec.graph.namespace").namespace(name)
+    elif _is_registered(name):
+        return importlib.import_module("irexec.graph.namespace").namespace(name)
     else:
         raise AttributeError(f"module 'irexec' has no attribute {name!r}")
     globals()[name] = value
     return value
+
+
+def _is_registered(opset: str) -> bool:
+    """True for the opset name of a user's own operators."""
+    declared = sys.modules.get("irexec.ops.operator")
+    return declared is not None and any(own == opset for _, own in declared.REGISTRY)
 
 
 def __dir__() -> list[str]:
