@@ -1,8 +1,9 @@
-"""What an ONNX node calls: a translated operator, an operator that ONNX defines by a function, a function of the model."""
+"""What an ONNX node calls: a translated operator, one that ONNX defines by a function, a function of the model."""
 
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,16 +11,15 @@ from typing import Any
 import onnx
 from onnx import defs
 
+from irexec.frontends.onnx import operators
 from irexec.frontends.onnx.kinds import constraint_type, onnx_name, type_proto
 from irexec.frontends.onnx.op import TRANSLATORS, Refused, Translator
 from irexec.types import DYNAMIC, ElementType, TensorType
 
-_FAMILIES = ("elementwise", "logical", "activation", "reduction", "shape", "movement", "scatter_gather", "matrix", "casts")
-
 
 def _load_translators() -> None:
-    for family in _FAMILIES:
-        importlib.import_module(f"irexec.frontends.onnx.operators.{family}")
+    for family in pkgutil.iter_modules(operators.__path__):
+        importlib.import_module(f"{operators.__name__}.{family.name}")
 
 
 @dataclass(slots=True)
@@ -44,9 +44,9 @@ class Call:
         if len(self.node.output) > self.schema.max_output:
             raise Refused("F004", f"{len(self.node.output)} outputs, expected at most {self.schema.max_output}")
         known = self.schema.attributes
-        for name in self.attributes:
-            if name not in known:
-                raise Refused("F004", f"the operator has no attribute {name!r}", attribute=name, allowed=", ".join(known))
+        for name in self.attributes.keys() - known.keys():
+            message = f"the operator has no attribute {name!r}"
+            raise Refused("F004", message, attribute=name, allowed=", ".join(known) or None)
         for name, attribute in known.items():
             if attribute.required and name not in self.attributes:
                 raise Refused("F004", f"the required attribute {name!r} is missing", attribute=name)
@@ -116,7 +116,7 @@ def call_of(
     if domain:
         raise Refused("F003", f"no translation of {shown} (opset {opset})", hint=_HINT)
     try:
-        schema = defs.get_schema(node.op_type, opset, domain)
+        schema: Any = defs.get_schema(node.op_type, opset, domain)
     except (defs.SchemaError, OverflowError, TypeError):
         raise Refused("F003", f"opset {opset} of ONNX has no operator {node.op_type!r}", hint=_near(node)) from None
     translator = TRANSLATORS.get((node.op_type, schema.since_version))
@@ -148,9 +148,7 @@ def _renamed(attribute: onnx.AttributeProto, name: str) -> onnx.AttributeProto:
     return copy
 
 
-def _attributes(
-    node: onnx.NodeProto, references: Mapping[str, onnx.AttributeProto]
-) -> dict[str, onnx.AttributeProto]:
+def _attributes(node: onnx.NodeProto, references: Mapping[str, onnx.AttributeProto]) -> dict[str, onnx.AttributeProto]:
     """The node's attributes, those of the calling node in place of references to them."""
     found: dict[str, onnx.AttributeProto] = {}
     for attribute in node.attribute:

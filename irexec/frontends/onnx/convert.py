@@ -1,4 +1,4 @@
-"""From an ONNX file to a Model: initializers to constants, inputs to Parameters, nodes to what their translators make."""
+"""From an ONNX file to a Model: initializers become constants, nodes what their translators make of them."""
 
 from __future__ import annotations
 
@@ -247,9 +247,7 @@ class Converter:
 
     # Making
 
-    def add(
-        self, operator: Operator, inputs: list[Value | None], attributes: dict[str, Any], name: str
-    ) -> Node:
+    def add(self, operator: Operator, inputs: list[Value | None], attributes: dict[str, Any], name: str) -> Node:
         """A new node with inferred outputs. Raises Refused when the operator does not take it so."""
         values, problems = operator.parse_attributes(attributes)
         if problems:

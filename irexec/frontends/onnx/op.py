@@ -136,22 +136,22 @@ class Op:
             raise Refused("F004", message, attribute=name, found=found, allowed=names.Name(kind))
         return attribute
 
-    def int(self, name: str, default: int = 0) -> int:
+    def integer(self, name: str, default: int = 0) -> int:
         attribute = self._attribute(name, onnx.AttributeProto.INT)
         return default if attribute is None else int(attribute.i)
 
     def flag(self, name: str, default: bool = False) -> bool:
-        return self.int(name, int(default)) != 0
+        return self.integer(name, int(default)) != 0
 
-    def float(self, name: str, default: float = 0.0) -> float:
+    def number(self, name: str, default: float = 0.0) -> float:
         attribute = self._attribute(name, onnx.AttributeProto.FLOAT)
         return default if attribute is None else float(attribute.f)
 
-    def ints(self, name: str) -> list[int] | None:
+    def integers(self, name: str) -> list[int] | None:
         attribute = self._attribute(name, onnx.AttributeProto.INTS)
         return None if attribute is None else list(attribute.ints)
 
-    def floats(self, name: str) -> list[float] | None:
+    def numbers(self, name: str) -> list[float] | None:
         attribute = self._attribute(name, onnx.AttributeProto.FLOATS)
         return None if attribute is None else list(attribute.floats)
 
@@ -221,5 +221,3 @@ class Op:
     def same(self, value: Value) -> Value:
         """The value under another name."""
         return self.make("Identity", value, opset=16)
-
-

@@ -82,7 +82,7 @@ def _from_bytes(data: Array, kind: ElementType, shape: tuple[int, ...]) -> Array
     if kind.is_packed:
         return _unpacked(data, kind)[:count].reshape(shape)
     if kind is BOOLEAN:
-        return (data != 0).reshape(shape)
+        return np.asarray(data != 0).reshape(shape)
     array = data.view(dtype.newbyteorder("<") if dtype.isbuiltin == 1 else dtype).astype(dtype, copy=False)
     return (array if array.flags.aligned else array.copy()).reshape(shape)
 
@@ -93,7 +93,8 @@ def _unpacked(data: Array, kind: ElementType) -> Array:
     parts = (data[:, None] >> np.arange(0, 8, width, dtype=np.uint8)) & ((1 << width) - 1)
     codes = parts.astype(np.uint8).reshape(-1)
     if kind.is_real:
-        return codes.view(kind.dtype)
+        assert kind.dtype is not None
+        return np.asarray(codes.view(kind.dtype))
     if kind.is_signed:
         sign = 1 << (width - 1)
         return ((codes ^ sign).astype(np.int8) - np.int8(sign)).astype(kind.dtype)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from google.protobuf.message import Message
 
 
@@ -12,7 +14,10 @@ def not_text(message: Message) -> str | None:
         for field, value in pending.pop().ListFields():
             if field.type == field.TYPE_MESSAGE:
                 pending.extend(value if field.is_repeated else [value])
-            elif field.type == field.TYPE_STRING:
-                if any(isinstance(text, bytes) for text in (value if field.is_repeated else [value])):
-                    return str(field.name)
+            elif field.type == field.TYPE_STRING and not _is_text(value if field.is_repeated else [value]):
+                return str(field.name)
     return None
+
+
+def _is_text(values: Iterable[object]) -> bool:
+    return not any(isinstance(value, bytes) for value in values)

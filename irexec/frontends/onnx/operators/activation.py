@@ -40,23 +40,23 @@ def _hard_swish(op: Op) -> Value:
 
 @translates("Swish", since=(24,))
 def _swish(op: Op) -> Value:
-    return op.make("Swish", op[0], op.like(op.float("alpha", 1.0)), opset=4)
+    return op.make("Swish", op[0], op.like(op.number("alpha", 1.0)), opset=4)
 
 
 @translates("Gelu", since=(20,))
 def _gelu(op: Op) -> Value:
     mode = {"none": "erf", "tanh": "tanh"}[op.text("approximate", "none", allowed=("none", "tanh"))]
-    return op.make("Gelu", op[0], opset=7, approximation_mode=mode.upper() if mode == "" else mode)
+    return op.make("Gelu", op[0], opset=7, approximation_mode=mode)
 
 
 @translates("Elu", since=(1, 6, 22))
 def _elu(op: Op) -> Value:
-    return op.make("Elu", op[0], opset=1, alpha=op.float("alpha", 1.0))
+    return op.make("Elu", op[0], opset=1, alpha=op.number("alpha", 1.0))
 
 
 @translates("Celu", since=(12, 28))
 def _celu(op: Op) -> Value:
-    alpha = op.like(op.float("alpha", 1.0))
+    alpha = op.like(op.number("alpha", 1.0))
     inner = op.make("Elu", op.make("Divide", op[0], alpha, opset=1), opset=1, alpha=1.0)
     return op.make("Multiply", inner, alpha, opset=1)
 
@@ -65,17 +65,17 @@ def _celu(op: Op) -> Value:
 def _selu(op: Op) -> Value:
     # Version 1 has its own constants, of fewer digits.
     alpha, gamma = (1.6732, 1.0507) if op.version == 1 else (1.67326319217681884765625, 1.05070102214813232421875)
-    return op.make("Selu", op[0], op.like(op.float("alpha", alpha)), op.like(op.float("gamma", gamma)), opset=1)
+    return op.make("Selu", op[0], op.like(op.number("alpha", alpha)), op.like(op.number("gamma", gamma)), opset=1)
 
 
 @translates("HardSigmoid", since=(1, 6, 22))
 def _hard_sigmoid(op: Op) -> Value:
-    return op.make("HardSigmoid", op[0], op.like(op.float("alpha", 0.2)), op.like(op.float("beta", 0.5)), opset=1)
+    return op.make("HardSigmoid", op[0], op.like(op.number("alpha", 0.2)), op.like(op.number("beta", 0.5)), opset=1)
 
 
 @translates("LeakyRelu", since=(1, 6, 16))
 def _leaky_relu(op: Op) -> Value:
-    return op.make("PReLU", op[0], op.like(op.float("alpha", 0.01)), opset=1)
+    return op.make("PReLU", op[0], op.like(op.number("alpha", 0.01)), opset=1)
 
 
 @translates("PRelu", since=(7, 9, 16))
@@ -94,13 +94,13 @@ def _early_prelu(op: Op) -> Value:
 
 @translates("ThresholdedRelu", since=(10, 22))
 def _thresholded_relu(op: Op) -> Value:
-    above = op.make("Greater", op[0], op.like(op.float("alpha", 1.0)), opset=1)
+    above = op.make("Greater", op[0], op.like(op.number("alpha", 1.0)), opset=1)
     return op.make("Select", above, op[0], op.like(0), opset=1)
 
 
 @translates("Shrink", since=(9,))
 def _shrink(op: Op) -> Value:
-    x, bias, bound = op[0], op.like(op.float("bias", 0.0)), op.float("lambd", 0.5)
+    x, bias, bound = op[0], op.like(op.number("bias", 0.0)), op.number("lambd", 0.5)
     below = op.make("Less", x, op.like(-bound), opset=1)
     above = op.make("Greater", x, op.like(bound), opset=1)
     upper = op.make("Select", above, op.make("Subtract", x, bias, opset=1), op.like(0), opset=1)
@@ -113,7 +113,7 @@ _SOFT = {"Softmax": ("SoftMax", 8), "LogSoftmax": ("LogSoftmax", 5)}
 @translates("Softmax", "LogSoftmax", since=(13,))
 def _softmax(op: Op) -> Value:
     type, opset = _SOFT[op.type]
-    return op.make(type, op[0], opset=opset, axis=op.int("axis", -1))
+    return op.make(type, op[0], opset=opset, axis=op.integer("axis", -1))
 
 
 @translates("Softmax", "LogSoftmax", since=(1, 11))
@@ -121,7 +121,7 @@ def _flat_softmax(op: Op) -> Value:
     """Before version 13 all axes from `axis` on are normalised together."""
     type, opset = _SOFT[op.type]
     rank = op.needs_rank()
-    axis = op.int("axis", 1)
+    axis = op.integer("axis", 1)
     if axis % max(rank, 1) == rank - 1:
         return op.make(type, op[0], opset=opset, axis=axis)
     soft = op.make(type, flattened(op, axis, rank), opset=opset, axis=1)
@@ -130,18 +130,19 @@ def _flat_softmax(op: Op) -> Value:
 
 @translates("Hardmax", since=(13,))
 def _hardmax(op: Op) -> Value:
-    return _one_where_greatest(op, op[0], op.int("axis", -1))
+    return _one_where_greatest(op, op[0], op.integer("axis", -1))
 
 
 @translates("Hardmax", since=(1, 11))
 def _flat_hardmax(op: Op) -> Value:
-    hard = _one_where_greatest(op, flattened(op, op.int("axis", 1), op.needs_rank()), 1)
+    hard = _one_where_greatest(op, flattened(op, op.integer("axis", 1), op.needs_rank()), 1)
     return op.reshape(hard, op.shape_of(op[0]))
 
 
 def _one_where_greatest(op: Op, x: Value, axis: int) -> Value:
     """1 at the first greatest element along an axis, 0 elsewhere."""
-    top = op.make_node("TopK", x, 1, opset=11, axis=axis, mode="max", sort="value", stable=True, index_element_type="i64")
+    options = {"mode": "max", "sort": "value", "stable": True, "index_element_type": "i64"}
+    top = op.make_node("TopK", x, 1, opset=11, axis=axis, **options)
     shape = op.shape_of(x)
     zeros = op.make("Broadcast", op.like(0), shape, opset=3)
     ones = op.make("Broadcast", op.like(1), op.shape_of(top.outputs[1]), opset=3)

@@ -33,9 +33,9 @@ def _cast_1(op: Op) -> Value:
 
 
 def _target(op: Op) -> ElementType:
-    kind = element_type(op.int("to"))
+    kind = element_type(op.integer("to"))
     if kind is None:
-        raise Refused("F004", f"to is {op.int('to')}, which names no type", attribute="to")
+        raise Refused("F004", f"to is {op.integer('to')}, which names no type", attribute="to")
     return kind
 
 

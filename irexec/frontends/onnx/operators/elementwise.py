@@ -44,8 +44,8 @@ def _unary(op: Op) -> Value:
     return op.make(type, op[0], opset=opset)
 
 
-for _name, (_, _, _since) in _UNARY.items():
-    translates(_name, since=_since)(_unary)
+for _name, _entry in _UNARY.items():
+    translates(_name, since=_entry[2])(_unary)
 
 
 @translates("Neg", since=(1, 6, 13))
@@ -94,7 +94,7 @@ def early_operand(op: Op) -> Value:
     b = op[1]
     if not op.flag("broadcast"):
         return b
-    axis = op.int("axis", -1)
+    axis = op.integer("axis", -1)
     rank, own = op.needs_rank(0), op.needs_rank(1)
     after = rank - own - axis if axis >= 0 else 0
     return op.make("Unsqueeze", b, [own + i for i in range(after)], opset=1) if after > 0 else b
@@ -160,8 +160,8 @@ def _clip(op: Op) -> Value:
 @translates("Clip", since=(1, 6))
 def _clip_6(op: Op) -> Value:
     greatest = float(np.finfo(np.float32).max)
-    x = op.make("Maximum", op[0], op.like(op.float("min", -greatest)), opset=1)
-    return op.make("Minimum", x, op.like(op.float("max", greatest)), opset=1)
+    x = op.make("Maximum", op[0], op.like(op.number("min", -greatest)), opset=1)
+    return op.make("Minimum", x, op.like(op.number("max", greatest)), opset=1)
 
 
 @translates("Where", since=(9, 16))

@@ -19,7 +19,7 @@ def _matmul(op: Op) -> Value:
 def _gemm(op: Op) -> Value:
     transposed = {"transpose_a": op.flag("transA"), "transpose_b": op.flag("transB")}
     result = op.make("MatMul", op[0], op[1], opset=1, **transposed)
-    alpha, beta = op.float("alpha", 1.0), op.float("beta", 1.0)
+    alpha, beta = op.number("alpha", 1.0), op.number("beta", 1.0)
     if alpha != 1.0:
         result = op.make("Multiply", result, op.like(alpha), opset=1)
     added = op.get(2)
@@ -37,7 +37,8 @@ def _matmul_integer(op: Op) -> Value:
     if a_zero is not None:
         zero = op.convert(a_zero, I32)
         # One zero point per row stands in a column.
-        a = op.make("Subtract", a, op.make("Unsqueeze", zero, [-1], opset=1) if zero.partial_shape.rank == 1 else zero, opset=1)
+        zero = op.make("Unsqueeze", zero, [-1], opset=1) if zero.partial_shape.rank == 1 else zero
+        a = op.make("Subtract", a, zero, opset=1)
     if b_zero is not None:
         b = op.make("Subtract", b, op.convert(b_zero, I32), opset=1)
     return op.make("MatMul", a, b, opset=1)

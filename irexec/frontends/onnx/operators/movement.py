@@ -16,15 +16,15 @@ _LATER = (21, 23, 24, 25)
 
 @translates("Concat", since=(1, 4, 11, 13))
 def _concat(op: Op) -> Value:
-    return op.make("Concat", *[op[i] for i in range(len(op))], opset=1, axis=op.int("axis", 1))
+    return op.make("Concat", *[op[i] for i in range(len(op))], opset=1, axis=op.integer("axis", 1))
 
 
 @translates("Split", since=(1, 2, 11, 13, 18))
 def _split(op: Op) -> list[Value]:
-    axis, data = op.int("axis", 0), op[0]
-    count = op.int("num_outputs", len(op.node.output))
+    axis, data = op.integer("axis", 0), op[0]
+    count = op.integer("num_outputs", len(op.node.output))
     given = op.get(1)
-    lengths = given if given is not None else op.ints("split")
+    lengths = given if given is not None else op.integers("split")
     if lengths is not None:
         return list(op.make_node("VariadicSplit", data, axis, lengths, opset=1).outputs)
     if not 1 <= count <= max(1, len(op.node.output)):
@@ -44,7 +44,7 @@ def _split(op: Op) -> list[Value]:
 
 @translates("Transpose", since=(1, 13, *_LATER))
 def _transpose(op: Op) -> Value:
-    order = op.constant(np.array(op.ints("perm") or [], np.int64))
+    order = op.constant(np.array(op.integers("perm") or [], np.int64))
     return op.make("Transpose", op[0], order, opset=1)
 
 
@@ -55,9 +55,10 @@ def _tile(op: Op) -> Value:
 
 @translates("Pad", since=(1, 2))
 def _pad_2(op: Op) -> Value:
-    pads = op.ints("pads" if op.version == 2 else "paddings") or []
+    pads = op.integers("pads" if op.version == 2 else "paddings") or []
     half = len(pads) // 2
-    return _padded(op, op.constant(np.array(pads[:half])), op.constant(np.array(pads[half:])), op.like(op.float("value")))
+    begins, ends = (op.constant(np.array(part, np.int64)) for part in (pads[:half], pads[half:]))
+    return _padded(op, begins, ends, op.like(op.number("value")))
 
 
 @translates("Pad", since=(11, 13, 18, 19, *_LATER))
@@ -105,10 +106,10 @@ def _wrapped(op: Op, begins: Value, ends: Value) -> Value:
 
 @translates("Slice", since=(1,))
 def _slice_1(op: Op) -> Value:
-    starts, ends = op.ints("starts") or [], op.ints("ends") or []
-    if not len(starts) == len(ends) == len(op.ints("axes") or starts):
+    starts, ends = op.integers("starts") or [], op.integers("ends") or []
+    if not len(starts) == len(ends) == len(op.integers("axes") or starts):
         op.refuse("starts, ends and axes are not as many")
-    return op.make("Slice", op[0], starts, ends, [1] * len(starts), op.ints("axes"), opset=8)
+    return op.make("Slice", op[0], starts, ends, [1] * len(starts), op.integers("axes"), opset=8)
 
 
 @translates("Slice", since=(10, 11, 13))
@@ -122,13 +123,13 @@ def _slice(op: Op) -> Value:
 @translates("DepthToSpace", since=(1, 11, 13, 28))
 def _depth_to_space(op: Op) -> Value:
     mode = {"DCR": "blocks_first", "CRD": "depth_first"}[op.text("mode", "DCR", allowed=("DCR", "CRD"))]
-    return op.make("DepthToSpace", op[0], opset=1, block_size=op.int("blocksize"), mode=mode)
+    return op.make("DepthToSpace", op[0], opset=1, block_size=op.integer("blocksize"), mode=mode)
 
 
 @translates("SpaceToDepth", since=(1, 13, 28))
 def _space_to_depth(op: Op) -> Value:
     mode = {"DCR": "blocks_first", "CRD": "depth_first"}[op.text("mode", "DCR", allowed=("DCR", "CRD"))]
-    return op.make("SpaceToDepth", op[0], opset=1, block_size=op.int("blocksize"), mode=mode)
+    return op.make("SpaceToDepth", op[0], opset=1, block_size=op.integer("blocksize"), mode=mode)
 
 
 @translates("Trilu", since=(14,))
@@ -155,13 +156,13 @@ def _compress(op: Op) -> Value:
     places = op.make("NonZero", op[1], opset=3, output_type="i64")
     places = op.make("Squeeze", places, [0], opset=1)
     if op.has("axis"):
-        return op.make("Gather", op[0], places, op.int("axis"), opset=8)
+        return op.make("Gather", op[0], places, op.integer("axis"), opset=8)
     return op.make("Gather", op.reshape(op[0], [-1]), places, 0, opset=8)
 
 
 @translates("ReverseSequence", since=(10, 28))
 def _reverse_sequence(op: Op) -> Value:
-    options = {"batch_axis": op.int("batch_axis", 1), "seq_axis": op.int("time_axis", 0)}
+    options = {"batch_axis": op.integer("batch_axis", 1), "seq_axis": op.integer("time_axis", 0)}
     # IR knows no length of 0, which does what 1 does.
     lengths = op.make("Maximum", op[1], 1, opset=1)
     return op.make("ReverseSequence", op[0], lengths, opset=1, **options)

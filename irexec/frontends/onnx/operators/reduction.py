@@ -8,7 +8,6 @@ from irexec.frontends.onnx.op import Op, translates
 from irexec.graph.model import Value
 from irexec.types import BOOLEAN, FLOATS
 
-
 _IR = {
     "ReduceL1": ("ReduceL1", 4),
     "ReduceL2": ("ReduceL2", 4),
@@ -23,7 +22,7 @@ _IR = {
 def axes_of(op: Op) -> Value | None:
     """The axes to reduce, from the attribute or the input; None to reduce nothing at all."""
     given = op.get(1)
-    if given is None and (listed := op.ints("axes")) is not None:
+    if given is None and (listed := op.integers("axes")) is not None:
         return op.constant(np.array(listed, np.int64))
     empty = given is None or (given.partial_shape.rank is not None and given.partial_shape == [0])
     if not empty and given is not None:
@@ -94,7 +93,7 @@ def _log_sum_exp(op: Op) -> Value:
 
 @translates("ArgMax", "ArgMin", since=(1, 11, 12, 13))
 def _arg(op: Op) -> Value:
-    axis, x = op.int("axis", 0), op[0]
+    axis, x = op.integer("axis", 0), op[0]
     last = op.flag("select_last_index")
     if last:
         extent = op.make("Gather", op.shape_of(x), axis, 0, opset=8)
@@ -120,12 +119,10 @@ def _top_k_10(op: Op) -> list[Value]:
 
 @translates("TopK", since=(1,))
 def _top_k_1(op: Op) -> list[Value]:
-    return _top(op, op.constant(np.array(op.int("k"), np.int64)), True)
+    return _top(op, op.constant(np.array(op.integer("k"), np.int64)), True)
 
 
 def _top(op: Op, k: Value, largest: bool) -> list[Value]:
     # Equal elements come in the order of their indices, which "stable" with any order gives.
     options = {"mode": "max" if largest else "min", "sort": "value", "stable": True, "index_element_type": "i64"}
-    return list(op.make_node("TopK", op[0], k, opset=11, axis=op.int("axis", -1), **options).outputs)
-
-
+    return list(op.make_node("TopK", op[0], k, opset=11, axis=op.integer("axis", -1), **options).outputs)

@@ -14,36 +14,36 @@ _REDUCTIONS = {"none": "none", "add": "sum", "mul": "prod", "max": "max", "min":
 
 @translates("Gather", since=(1, 11, 13))
 def _gather(op: Op) -> Value:
-    return op.make("Gather", op[0], op[1], op.int("axis", 0), opset=8)
+    return op.make("Gather", op[0], op[1], op.integer("axis", 0), opset=8)
 
 
 @translates("GatherElements", since=(11, 13))
 def _gather_elements(op: Op) -> Value:
-    return op.make("GatherElements", op[0], op[1], opset=6, axis=op.int("axis", 0))
+    return op.make("GatherElements", op[0], op[1], opset=6, axis=op.integer("axis", 0))
 
 
 @translates("GatherND", since=(11, 12, 13))
 def _gather_nd(op: Op) -> Value:
-    return op.make("GatherND", op[0], op[1], opset=8, batch_dims=op.int("batch_dims", 0))
+    return op.make("GatherND", op[0], op[1], opset=8, batch_dims=op.integer("batch_dims", 0))
 
 
 @translates("Scatter", since=(9, 11))
 @translates("ScatterElements", since=(11, 13))
 def _scatter_elements_13(op: Op) -> Value:
-    return op.make("ScatterElementsUpdate", op[0], op[1], op[2], op.int("axis", 0), opset=12)
+    return op.make("ScatterElementsUpdate", op[0], op[1], op[2], op.integer("axis", 0), opset=12)
 
 
 @translates("ScatterElements", since=(16, 18))
 def _scatter_elements(op: Op) -> Value:
     reduction = _REDUCTIONS[op.text("reduction", "none", allowed=tuple(_REDUCTIONS)[: 3 if op.version < 18 else 5])]
-    return op.make("ScatterElementsUpdate", op[0], op[1], op[2], op.int("axis", 0), opset=12, reduction=reduction)
+    return op.make("ScatterElementsUpdate", op[0], op[1], op[2], op.integer("axis", 0), opset=12, reduction=reduction)
 
 
 @translates("TensorScatter", since=(24,))
 def _tensor_scatter(op: Op) -> Value:
     """Updates written into a cache from a place on that each batch has its own of, along the axis of the sequence."""
     rank = op.needs_rank()
-    axis = op.int("axis", -2) % rank
+    axis = op.integer("axis", -2) % rank
     shape = op.shape_of(op[1])
     length = op.make("Gather", shape, axis, 0, opset=8)
     places = op.reshape(op.make("Range", 0, length, 1, opset=4, output_type=I64), _along(axis, rank))

@@ -43,18 +43,18 @@ def _reshape(op: Op) -> Value:
 
 @translates("Reshape", since=(1,))
 def _reshape_1(op: Op) -> Value:
-    return op.reshape(op[0], op.ints("shape") or [], zero_copies=True)
+    return op.reshape(op[0], op.integers("shape") or [], zero_copies=True)
 
 
 @translates("Squeeze", since=(1, 11, 13, *_LATER))
 def _squeeze(op: Op) -> Value:
-    axes = op.ints("axes") if op.version < 13 else op.get(1)
+    axes = op.integers("axes") if op.version < 13 else op.get(1)
     return op.make("Squeeze", op[0], axes, opset=1)
 
 
 @translates("Unsqueeze", since=(1, 11))
 def _unsqueeze_11(op: Op) -> Value:
-    return op.make("Unsqueeze", op[0], op.ints("axes"), opset=1)
+    return op.make("Unsqueeze", op[0], op.integers("axes"), opset=1)
 
 
 @translates("Unsqueeze", since=(13, *_LATER))
@@ -64,7 +64,7 @@ def _unsqueeze(op: Op) -> Value:
 
 @translates("Flatten", since=(1, 9, 11, 13, *_LATER))
 def _flatten(op: Op) -> Value:
-    return flattened(op, op.int("axis", 1), op.needs_rank())
+    return flattened(op, op.integer("axis", 1), op.needs_rank())
 
 
 @translates("Shape", since=(1, 13, 15, 19, *_LATER))
@@ -72,8 +72,8 @@ def _shape(op: Op) -> Value:
     shape = op.shape_of(op[0])
     if not op.has("start") and not op.has("end"):
         return shape
-    stop = op.int("end", np.iinfo(np.int64).max)
-    return op.make("Slice", shape, [op.int("start", 0)], [stop], [1], opset=8)
+    stop = op.integer("end", np.iinfo(np.int64).max)
+    return op.make("Slice", shape, [op.integer("start", 0)], [stop], [1], opset=8)
 
 
 @translates("Size", since=(1, 13, 19, *_LATER))
@@ -97,9 +97,9 @@ def _constant(op: Op) -> Value:
     if (tensor := op.tensor("value") if name == "value" else None) is not None:
         return op.constant(*tensor)
     if name in ("value_int", "value_ints"):
-        return op.constant(np.array(op.int(name) if name == "value_int" else op.ints(name), np.int64))
+        return op.constant(np.array(op.integer(name) if name == "value_int" else op.integers(name), np.int64))
     if name in ("value_float", "value_floats"):
-        return op.constant(np.array(op.float(name) if name == "value_float" else op.floats(name), np.float32))
+        return op.constant(np.array(op.number(name) if name == "value_float" else op.numbers(name), np.float32))
     return op.constant(np.array(op.text(name) if name == "value_string" else op.texts(name), np.dtypes.StringDType()))
 
 
@@ -118,11 +118,11 @@ def _range(op: Op) -> Value:
 
 @translates("EyeLike", since=(9, 22))
 def _eye_like(op: Op) -> Value:
-    kind = element_type(op.int("dtype")) if op.has("dtype") else op.kind()
+    kind = element_type(op.integer("dtype")) if op.has("dtype") else op.kind()
     if kind is None:
-        raise Refused("F004", f"dtype is {op.int('dtype')}, which names no type", attribute="dtype")
+        raise Refused("F004", f"dtype is {op.integer('dtype')}, which names no type", attribute="dtype")
     rows, columns = (op.make("Gather", op.shape_of(op[0]), axis, 0, opset=8) for axis in (0, 1))
-    return op.make("Eye", rows, columns, op.int("k", 0), opset=9, output_type=kind)
+    return op.make("Eye", rows, columns, op.integer("k", 0), opset=9, output_type=kind)
 
 
 @translates("OneHot", since=(9, 11, 28))
@@ -132,7 +132,7 @@ def _one_hot(op: Op) -> Value:
     if depth.partial_shape.rank != 0:
         depth = op.reshape(depth, [])
     off, on = (op.make("Gather", op[2], place, 0, opset=8) for place in (0, 1))
-    options = {"axis": op.int("axis", -1), "negative_indices_mode": "normalize"}
+    options = {"axis": op.integer("axis", -1), "negative_indices_mode": "normalize"}
     return op.make("OneHot", indices, depth, on, off, opset=16, **options)
 
 
@@ -143,5 +143,5 @@ def _non_zero(op: Op) -> Value:
 
 @translates("Unique", since=(11, 28))
 def _unique(op: Op) -> list[Value]:
-    axis = op.int("axis") if op.has("axis") else None
+    axis = op.integer("axis") if op.has("axis") else None
     return list(op.make_node("Unique", op[0], axis, opset=10, sorted=op.flag("sorted", True)).outputs)
