@@ -1,0 +1,106 @@
+"""The README, executed: its commands and its Python in a copy of the samples, its output compared line by line.
+
+In CI, the set-up that it prints is done as well, in a fresh virtual environment.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.transcripts import Block, blocks, commands, differs, run
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+BLOCKS = blocks(README)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a reader has in front of them: the samples, and the files that the README shows."""
+    path = tmp_path_factory.mktemp("readme")
+    shutil.copytree(ROOT / "samples", path / "samples")
+    for block in BLOCKS:
+        if block.file:
+            block.write(path)
+    return path
+
+
+def of(language: str) -> list[Block]:
+    found = [block for block in BLOCKS if block.language == language and not block.file]
+    assert found
+    return found
+
+
+def line(block: Block) -> str:
+    return f"line {block.line}"
+
+
+@pytest.mark.parametrize("block", of("console"), ids=line)
+def test_a_command_prints_what_is_shown(block: Block, folder: Path) -> None:
+    for command, expected in commands(block):
+        result = run(command, folder)
+        assert not (wrong := differs(result.stdout, expected)), f"{wrong}\n{result.stderr}"
+
+
+@pytest.mark.parametrize("block", of("pycon"), ids=line)
+def test_python_prints_what_is_shown(block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    test = doctest.DocTestParser().get_doctest(block.text, {}, "README", str(README), block.line)
+    assert len(test.examples) > 5
+    said: list[str] = []
+    assert not doctest.DocTestRunner(verbose=False).run(test, out=said.append).failed, "".join(said)
+
+
+def test_openvino_reads_the_wrong_file_without_a_word(folder: Path) -> None:
+    openvino = pytest.importorskip("openvino")
+    assert openvino.Core().read_model(folder / "wrong.xml").outputs
+
+
+def test_files_that_it_points_to_are_there() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", README.read_text("utf-8"))
+    assert len(links) > 5
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_table_of_pages_is_the_generated_one() -> None:
+    table = [row for row in (ROOT / "docs" / "seed-pages.md").read_text("utf-8").splitlines() if row.startswith("|")]
+    assert "\n".join(table) in README.read_text("utf-8")
+
+
+def set_up() -> list[str]:
+    """The two commands that do all the set-up: the main job, and the tests."""
+    found = [block.text.strip() for block in of("sh")]
+    assert len(found) == 2
+    return found
+
+
+def test_ci_runs_the_tests_as_the_readme_says() -> None:
+    *_, install, tests = set_up()[1].split(" && ")
+    ci = (ROOT / ".ci" / "run").read_text("utf-8")
+    assert install.removeprefix(".venv/bin/pip install -q ") in ci
+    assert tests.removeprefix(".venv/bin/").removesuffix(" -n auto") in ci
+
+
+@pytest.mark.fresh_venv
+@pytest.mark.skipif(os.environ.get("CI") != "true", reason="makes a virtual environment: in CI only (CI=true)")
+def test_the_main_job_in_a_fresh_environment(tmp_path: Path) -> None:
+    command = set_up()[0]
+    unwanted = shutil.ignore_patterns(".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info")
+    checkout = tmp_path / "irexec"
+    shutil.copytree(ROOT, checkout, ignore=unwanted)
+    # Nothing of the environment that runs the tests is to be found.
+    clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME")}
+    # In a virtual environment `python3` is the one that made it.
+    result = subprocess.run(
+        ["bash", "-c", command], cwd=checkout, env=clean | {"NO_COLOR": "1"}, capture_output=True, text=True
+    )
+    shown = next(iter(commands(of("console")[0])))
+    assert command.endswith(shown[0])
+    assert result.returncode == 1, f"{result.stdout}\n{result.stderr}"
+    assert not (wrong := differs(result.stdout, shown[1])), f"{wrong}\n{result.stderr}"
