@@ -27,6 +27,7 @@ OPERATIONS: dict[str, tuple[int, Any, Any]] = {
     "relu": (1, lambda a: ops.relu(a), lambda a: np.maximum(a, 0)),
     "negative": (1, lambda a: ops.negative(a), np.negative),
     "floor": (1, lambda a: ops.floor(a), np.floor),
+    "convert": (1, lambda a: ops.convert(a, destination_type="f32"), lambda a: a),
     "half": (1, lambda a: ops.multiply(a, ops.constant(np.float32(0.5))), lambda a: a * np.float32(0.5)),
     "square": (
         1,

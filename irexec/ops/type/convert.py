@@ -8,21 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, TypeAlias
 
-import numpy as np
-
+from irexec.ops.axes import into
 from irexec.ops.casting import cast, castable
 from irexec.ops.operator import Array, Check, Elements, NodeTypes, TypeFrom, operator
 from irexec.types import ANY, STRING, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T2: TypeAlias = Annotated[Array, Elements("T2", ANY)]
-
-
-def _into(result: Array, out: Array | None) -> Array:
-    if out is None:
-        return result
-    np.copyto(out, result)
-    return out
 
 
 @operator("Convert", "opset1", view="input", values="elementwise")
@@ -32,11 +24,11 @@ def convert_1(
     """Each element in `destination_type`; casting.py has the rules.
 
     C1: strings convert to strings only. The types u1, u3, u6 and nf4 travel as uint8, which is taken for u8 here:
-    a node that declares one of them is specialised.
+    a node that declares one of them is specialised, as is one that has nothing to convert.
     """
     if input.dtype == object:
         return input
-    return _into(cast(input, ElementType.of(input.dtype), destination_type), out)
+    return into(cast(input, ElementType.of(input.dtype), destination_type), out, input)
 
 
 @convert_1.shapes
@@ -46,7 +38,7 @@ def _(check: Check, input: TensorType, *, destination_type: ElementType) -> Part
 
 @convert_1.specialize
 def _(types: NodeTypes) -> Callable[..., Array] | None:
-    return _for_types(types, 1) if types.inputs[0] and types.inputs[0].element_type.is_carried else None
+    return _for_types(types)
 
 
 @operator("ConvertLike", "opset1", view="data", values="elementwise")
@@ -54,7 +46,7 @@ def convert_like_1(data: T, like: T2, /, *, out: Array | None = None) -> T2:
     """Each element of `data` in the element type of `like`, whose shape and values do not matter. C1 as Convert-1."""
     if data.dtype == object:
         return data
-    return _into(cast(data, ElementType.of(data.dtype), ElementType.of(like.dtype)), out)
+    return into(cast(data, ElementType.of(data.dtype), ElementType.of(like.dtype)), out, data)
 
 
 @convert_like_1.shapes
@@ -64,17 +56,25 @@ def _(check: Check, data: TensorType, like: TensorType) -> PartialShape | Tensor
 
 @convert_like_1.specialize
 def _(types: NodeTypes) -> Callable[..., Array] | None:
-    carried = any(t is not None and t.element_type.is_carried for t in types.inputs)
-    return _for_types(types, 2) if carried else None
+    return _for_types(types)
 
 
-def _for_types(types: NodeTypes, count: int) -> Callable[..., Array] | None:
-    """The conversion from the first input's declared type to the output's."""
-    data = types.inputs[0]
-    if data is None:
+def _for_types(types: NodeTypes) -> Callable[..., Array] | None:
+    """The conversion from the first input's declared type to the output's, where arrays do not tell them or agree."""
+    data, target = types.inputs[0], types.outputs[0].element_type
+    if data is None or data.element_type.is_dynamic or target.is_dynamic:
         return None
-    source, target = data.element_type, types.outputs[0].element_type
-    return lambda *inputs, out=None, **_: _into(cast(inputs[0], source, target), out)
+    source = data.element_type
+    if source is target:
+        return _unchanged
+    if not (source.is_carried or target.is_carried):
+        return None
+    return lambda *inputs, out=None, **_: into(cast(inputs[0], source, target), out, inputs[0])
+
+
+def _unchanged(data: Array, *_: Array) -> Array:
+    """The array itself. Without `out`, since a kernel that takes it makes a result of its own."""
+    return data
 
 
 def _converted(check: Check, data: TensorType, target: ElementType, attribute: str | None) -> PartialShape | TensorType:

@@ -164,11 +164,15 @@ def test_f4e2m1_saturates() -> None:
     np.testing.assert_array_equal(cast(x, F32, F4E2M1).astype(np.float32), [0.5, 2, 4, 6, -6, 6, 6])
 
 
-def test_the_same_type_is_the_same_array() -> None:
-    x = np.ones(3, np.float32)
-    assert convert_1(x, destination_type=F32) is x
-    text = np.array(["a"], np.dtypes.StringDType())
-    assert convert_1(text, destination_type=STRING) is text
+@pytest.mark.parametrize("kind", [F32, STRING, NF4])
+def test_a_node_with_nothing_to_convert_passes_its_input_on(kind: ElementType) -> None:
+    x = np.array([1, 2]).astype(kind.dtype)
+    assert cast(x, kind, kind) is x
+    data = TensorType(kind, PartialShape([2]))
+    for op, inputs in ((convert_1, [x]), (convert_like_1, [x, x])):
+        assert op.specializer is not None
+        specialised = op.specializer(NodeTypes((data,) * len(inputs), (data,), (None,) * len(inputs)))
+        assert specialised is not None and specialised(*inputs) is x
 
 
 def test_c1_strings_convert_to_strings_only() -> None:
