@@ -91,7 +91,7 @@ def namespace(opset: str) -> Namespace:
             raise AttributeError(f"there is no {opset}: opset1 to opset{contents.NEWEST}")
     else:
         contents.find("", opset)
-        if not any(version == opset for _, version in REGISTRY):
+        if not _types(opset, len(REGISTRY)):
             raise AttributeError(f"there is no operator of {opset}")
     return Namespace(opset)
 
