@@ -76,7 +76,7 @@ def _types(opset: str, registered: int) -> dict[str, str]:
     own = [type for type, version in REGISTRY if version == opset]
     if opset in contents.ONNX_OPSETS:
         own += [type for type, version in REGISTRY if version in contents.ONNX_OPSETS and contents.find(type, opset)]
-    if number != opset:
+    if number != opset and number.isdigit():
         own += [type for type in contents.CONTENTS if contents.introduced(type, int(number)) is not None]
     names = {python_name(type): type for type in own}
     return names | {alias: type for alias, type in _ALIASES.items() if type in names.values()}

@@ -25,10 +25,10 @@ FAMILIES = {
     " Softmax Softplus Softsign Swish ThresholdedRelu",
     "logic": "And BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Equal Greater GreaterOrEqual IsInf IsNaN Less"
     " LessOrEqual Not Or Where Xor",
-    "reduction": "ArgMax ArgMin ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd"
-    " ReduceSum ReduceSumSquare TopK",
-    "shape": "BitCast Cast CastLike Constant ConstantOfShape Expand EyeLike Flatten Identity NonZero OneHot Range Reshape"
-    " Shape Size Squeeze Unique Unsqueeze",
+    "reduction": "ArgMax ArgMin ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin"
+    " ReduceProd ReduceSum ReduceSumSquare TopK",
+    "shape": "BitCast Cast CastLike Constant ConstantOfShape Expand EyeLike Flatten Identity NonZero OneHot Range"
+    " Reshape Shape Size Squeeze Unique Unsqueeze",
     "matrix": "Einsum Gemm MatMul MatMulInteger",
 }
 OPERATORS = [(family, type) for family, types in FAMILIES.items() for type in types.split()]
