@@ -1,0 +1,124 @@
+"""The columns of a convolution: for a block of output pixels, the input pixels that lie under each kernel tap."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+from irexec.ops.parallel import scratch
+from irexec.ops.signature import Array
+from irexec.ops.windows import Windows
+
+Range = tuple[int, int]
+
+
+# A row of columns takes as long to begin as so many products of columns that nobody needs.
+WORTH_GAPS = 32
+
+
+class Block:
+    """A rectangle of output pixels, as `pixels` columns.
+
+    Input rows and columns are sorted by their remainder under the stride (phase), so that each tap reads neighbours;
+    rows follow each other so closely that the padding at the end of one is also that at the start of the next. With few
+    `outputs` per group each row of output pixels but the last is followed by a gap, computed for nothing, that makes it
+    as long (`pitch`) as an input row: the pixels under one kernel tap are then one run of memory, copied at once.
+    """
+
+    def __init__(self, windows: Windows, rows: Range, span: Range, outputs: int) -> None:
+        self.windows, self.rows, self.span = windows, rows, span
+        (_, ky, kx), (_, sy, sx), (_, dy, dx) = windows.kernel, windows.strides, windows.dilations
+        self.height, self.width = rows[1] - rows[0], span[1] - span[0]
+        top, left = rows[0] * sy - windows.begins[1], span[0] * sx - windows.begins[2]
+        self.lines = self.height + (ky - 1) * dy // sy
+        longest = self.width + (kx - 1) * dx // sx
+        self.row_phases = {p: _Phase(top + p, sy, self.lines, windows.extents[1]) for p in _phases(ky, dy, sy)}
+        self.column_phases = {p: _Phase(left + p, sx, longest, windows.extents[2]) for p in _phases(kx, dx, sx)}
+        paddings = [min(p.first, longest - p.last) for p in self.column_phases.values()]
+        self.shared = min(*paddings, longest - self.width)
+        self.pitch = longest - self.shared
+        self.gap = self.pitch - self.width if outputs * (self.pitch - self.width) <= WORTH_GAPS else 0
+        self.pixels = (self.height - 1) * (self.width + self.gap) + self.width
+        # The runs of memory that one tap's pixels are.
+        self.runs = (1, self.pixels) if self.width + self.gap == self.pitch else (self.height, self.width)
+
+    def columns(self, image: Array, z: int, dtype: np.dtype[Any], out: Array | None = None) -> Array:
+        """`[channels, taps, pixels]` of `image` `[channels, Z, Y, X]` for the output plane `z`, into `out` if given."""
+        w = self.windows
+        (kz, ky, kx), (_, sy, sx), (_, dy, dx) = w.kernel, w.strides, w.dilations
+        padded = self._padded(image, z, dtype)
+        if out is None:
+            if kz * ky * kx == 1 and self.runs[0] == 1:
+                return padded[:, 0, 0, :, : self.pixels]
+            out = scratch("columns", (len(image), kz * ky * kx, self.pixels), dtype)
+        taps = out.reshape(len(image), kz, ky, kx, *self.runs)
+        channel, plane, row_phase, column_phase, item = padded.strides
+        # Every so many taps the same phase comes again.
+        every_y, every_x = sy // gcd(sy, dy), sx // gcd(sx, dx)
+        for y, x in product(range(min(every_y, ky)), range(min(every_x, kx))):
+            target = taps[:, :, y::every_y, x::every_x]
+            phase = list(self.row_phases).index(y * dy % sy) * row_phase
+            phase += list(self.column_phases).index(x * dx % sx) * column_phase
+            start = phase + (y * dy // sy * self.pitch + x * dx // sx) * item
+            down, right = every_y * dy // sy * self.pitch * item, every_x * dx // sx * item
+            strides = (channel, plane, down, right, self.pitch * item, item)
+            source = np.ndarray(target.shape, dtype, padded, start, strides)
+            np.copyto(target, source)
+        return out
+
+    def _padded(self, image: Array, z: int, dtype: np.dtype[Any]) -> Array:
+        """The input under the block, padded: `[channels, kz, row phase, column phase, lines * pitch + shared]`."""
+        kz, sz, dz = self.windows.kernel[0], self.windows.strides[0], self.windows.dilations[0]
+        sy, sx = self.windows.strides[1:]
+        phases = len(self.row_phases), len(self.column_phases)
+        size = self.lines * self.pitch
+        padded = scratch("padded", (len(image), kz, *phases, size + self.shared), dtype)
+        padded[..., size:] = 0
+        lines = padded[..., :size].reshape(*padded.shape[:-1], self.lines, self.pitch)
+        for tap in range(kz):
+            depth = z * sz - self.windows.begins[0] + tap * dz
+            if not 0 <= depth < self.windows.extents[0]:
+                lines[:, tap] = 0
+                continue
+            for (i, row), (j, column) in product(
+                enumerate(self.row_phases.values()), enumerate(self.column_phases.values())
+            ):
+                target = lines[:, tap, i, j]
+                target[:, : row.first] = 0
+                target[:, row.last :] = 0
+                target = target[:, row.first : row.last]
+                target[..., : column.first] = 0
+                target[..., column.last :] = 0
+                source = image[:, depth, row.start : row.stop : sy, column.start : column.stop : sx]
+                np.copyto(target[..., column.first : column.last], source)
+        return padded
+
+    def multiply(self, matrix: Array, columns: Array, out: Array) -> None:
+        """`matrix` `[G, O, taps]` times the columns `[G, taps, pixels]`, into `out` `[G, O, height, width]`."""
+        if not self.gap and out.strides[2] == self.width * out.itemsize:
+            np.matmul(matrix, columns, out=out.reshape(*out.shape[:2], self.pixels))
+            return
+        rows = scratch("rows", (*out.shape[:3], self.width + self.gap), columns.dtype)
+        np.matmul(matrix, columns, out=rows.reshape(*out.shape[:2], -1)[..., : self.pixels])
+        np.copyto(out, rows[..., : self.width])
+
+
+class _Phase:
+    """Every `stride`-th position from `origin` on, `count` of them, of which [first, last) lie within [0, extent).
+
+    Those are the positions range(start, stop, stride).
+    """
+
+    def __init__(self, origin: int, stride: int, count: int, extent: int) -> None:
+        self.first = min(count, max(0, -(origin // stride)))
+        self.last = max(self.first, min(count, -(-(extent - origin) // stride)))
+        self.start = origin + self.first * stride
+        self.stop = origin + (self.last - 1) * stride + 1
+
+
+def _phases(kernel: int, dilation: int, stride: int) -> list[int]:
+    """The remainders under the stride that the kernel's taps have."""
+    return sorted({tap * dilation % stride for tap in range(kernel)})
