@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -122,6 +123,13 @@ def filled(types: dict[str, TensorType], port: str, values: Any) -> Array:
     wanted = types[port]
     shape = wanted.shape.to_shape()
     return np.broadcast_to(np.asarray(values), shape).astype(wanted.element_type.dtype)
+
+
+def drawn_axes(rng: np.random.Generator, types: dict[str, TensorType], port: str, rank: int) -> Array:
+    """In a drawer: different axes of `rank` dimensions for the port, where there are so many."""
+    shape = types[port].shape.to_shape()
+    count = math.prod(shape)
+    return filled(types, port, rng.permutation(max(rank, count))[:count].reshape(shape))
 
 
 def drawn_below(rng: np.random.Generator, types: dict[str, TensorType], port: str, limit: int) -> Array:

@@ -157,7 +157,7 @@ class Operator:
         *,
         shapes: Rule | None = None,
         inplace: str | tuple[str, ...] = (),
-        view: str | None = None,
+        view: str | tuple[str, ...] = (),
         tolerance: Tolerance = exact,
         values: Literal["kernel", "elementwise"] | None = None,
     ) -> None:
@@ -165,7 +165,7 @@ class Operator:
         self.signature: Signature = read_signature(kernel)
         self.rule = shapes
         self.inplace = (inplace,) if isinstance(inplace, str) else inplace
-        self.view = view
+        self.view = (view,) if isinstance(view, str) else view
         self.tolerance = tolerance
         self.values = values
         self.specializer: Callable[[NodeTypes], Callable[..., Any] | None] | None = None
@@ -175,7 +175,7 @@ class Operator:
         self.__name__ = kernel.__name__
         self.__module__ = kernel.__module__
         names = {i.name for i in self.signature.inputs}
-        for name in (*self.inplace, *([view] if view else [])):
+        for name in (*self.inplace, *self.view):
             if name not in names:
                 raise TypeError(f"{self}: {name!r} is no input")
 
@@ -341,16 +341,16 @@ def operator(
     *,
     shapes: Rule | None = None,
     inplace: str | tuple[str, ...] = (),
-    view: str | None = None,
+    view: str | tuple[str, ...] = (),
     tolerance: Tolerance = exact,
     values: Literal["kernel", "elementwise"] | None = None,
 ) -> Callable[[Callable[..., Any]], Operator]:
     """Make an operator of a kernel and register it under (type, opset).
 
     `shapes`: a shared shape rule (or declare one with `@op.shapes`). `inplace`: inputs whose buffer `out=` may be.
-    `view`: the input whose memory the result may share. `tolerance`: what a comparison may differ by.
-    `values`: how known shape values pass through inference: "kernel" runs the kernel on object arrays of int and
-    Dimension (data movement), "elementwise" likewise for arithmetic.
+    `view`: inputs whose memory a result may share; a callable that takes `out=` shares none, called without it either.
+    `tolerance`: what a comparison may differ by. `values`: how known shape values pass through inference: "kernel" runs
+    the kernel on object arrays of int and Dimension (data movement), "elementwise" likewise for arithmetic.
 
     Raises TypeError, saying what is wrong, when the signature makes no operator.
     """

@@ -69,7 +69,8 @@ def axis_in(check: Check, constraint: str, axis: int, rank: int | None, **where:
     if rank is None:
         return None
     allowed = f"[{-rank}, {rank - 1}]"
-    if not check(constraint, -rank <= axis < rank, f"axis {axis} is outside {allowed}", allowed=allowed, **where):
+    message = f"axis {axis} is outside {allowed}"
+    if not check(constraint, -rank <= axis < rank, message, found=str(axis), allowed=allowed, **where):
         return None
     return axis % rank
 

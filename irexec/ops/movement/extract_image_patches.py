@@ -48,14 +48,14 @@ def extract_image_patches_3(
         wide = np.zeros((batch, depth, *padded), data.dtype)
         wide[:, :, befores[0] : befores[0] + space[0], befores[1] : befores[1] + space[1]] = data
         data = wide
-    if 0 in counts:
-        return into(np.zeros((batch, sizes[0] * sizes[1] * depth, *counts), data.dtype), out)
-    reach = [(size - 1) * rate + 1 for size, rate in zip(sizes, rates, strict=True)]
-    windows = np.lib.stride_tricks.sliding_window_view(data, reach, (2, 3))
-    # [batch, depth, out rows, out cols, row in patch, column in patch]
-    patches = windows[:, :, :: strides[0], :: strides[1], :: rates[0], :: rates[1]][:, :, : counts[0], : counts[1]]
-    result = patches.transpose(0, 4, 5, 1, 2, 3)
-    return into(result.reshape(batch, sizes[0] * sizes[1] * depth, *counts), out, data)
+    patches = np.empty((batch, *sizes, depth, *counts), data.dtype)
+    for place in np.ndindex(*sizes):
+        rows, columns = (
+            slice(at * rate, at * rate + count * stride, stride)
+            for at, rate, count, stride in zip(place, rates, counts, strides, strict=True)
+        )
+        patches[:, *place] = data[:, :, rows, columns]
+    return into(patches.reshape(batch, sizes[0] * sizes[1] * depth, *counts), out)
 
 
 def _fit(extent: int, size: int, stride: int, rate: int, auto_pad: str) -> tuple[int, int, int]:

@@ -60,7 +60,11 @@ def gather_nd_8(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out:
 
 @operator("GatherND", "opset5", values="kernel")
 def gather_nd_5(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out: Array | None = None) -> T:
-    """As GatherND-8, with the batch dimensions of the result flattened into one. Constraints C1 to C5 likewise."""
+    """As GatherND-8, with the batch dimensions of the result flattened into one. Constraints C1 to C5 likewise, but for
+    C3: the batch dimensions are equal.
+    """
+    same = data.shape[:batch_dims] == indices.shape[:batch_dims]
+    require("C3", same, f"the first {batch_dims} of {data.shape} and {indices.shape} differ", port="indices")
     result: Array = gather_nd_8(data, indices, batch_dims=batch_dims)
     if batch_dims > 1:
         result = result.reshape(prod(result.shape[:batch_dims]), *result.shape[batch_dims:])
@@ -111,6 +115,10 @@ def _known_in_range(check: Check, extents: PartialShape, indices: TensorType) ->
 @gather_nd_5.shapes
 def _(check: Check, data: TensorType, indices: TensorType, *, batch_dims: int = 0) -> PartialShape:
     shape: PartialShape = _rule(check, data, indices, batch_dims=batch_dims)
+    if data.rank is not None and indices.rank is not None:
+        for number, (a, b) in enumerate(zip(data.shape[:batch_dims], indices.shape[:batch_dims], strict=False)):
+            message = f"batch dimension {number} is {a} in data, {b} in indices"
+            check("C3", a.compatible(b) or a.broadcast(b) is None, message, port="indices")
     if shape.rank is None or batch_dims < 2:
         return shape
     flat: Dimension = product_of(shape[:batch_dims].dims)

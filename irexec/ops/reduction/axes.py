@@ -4,33 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.ops.axes import axes_of, drawn_axes, integers, known_axes
 from irexec.ops.operator import Array, Check, require
+from irexec.ops.rules import has_rank
 from irexec.types import Dimension, PartialShape, TensorType
 
 
-def normalized(axes: Array, rank: int) -> tuple[int, ...]:
+def reduced_axes(axes: Array, rank: int) -> tuple[int, ...]:
     """The axes counted from the front. Raises ConstraintError C1, C2 or C3 (see reduction.py)."""
-    require("C1", axes.ndim <= 1, f"axes has rank {axes.ndim}, expected a scalar or 1D", port="axes")
-    given = [int(a) for a in axes.reshape(-1)]
+    require("C1", axes.ndim <= 1, f"axes has rank {axes.ndim}, expected 0 or 1", port="axes")
+    given = integers(axes)
     if rank == 0 and all(a in (0, -1) for a in given):
         return ()
-    for axis in given:
-        require("C3", -rank <= axis < rank, f"axis {axis} is outside [{-rank}, {rank - 1}]", port="axes")
-    found = tuple(axis % rank for axis in given)
+    found = tuple(axes_of("C3", axes, rank, "axes"))
     require("C2", len(set(found)) == len(found), f"axes {given} name an axis twice", port="axes")
     return found
 
 
 def reduced_shape(check: Check, data: TensorType, axes: TensorType, *, keep_dims: bool) -> PartialShape:
     """The shape of a reduction; checks C1 to C3 as far as the axes are known."""
-    check(
-        "C1",
-        axes.rank in (None, 0, 1),
-        f"axes has shape {axes.shape}, expected a scalar or 1D",
-        port="axes",
-        found=str(axes.shape),
-        allowed="rank 0 or 1",
-    )
+    has_rank(check, "C1", axes, (0, 1), "axes")
     rank, given = data.rank, axes.ints
     if rank is None:
         return PartialShape.dynamic()
@@ -38,15 +31,12 @@ def reduced_shape(check: Check, data: TensorType, axes: TensorType, *, keep_dims
         return _unknown_axes(data.shape, axes.shape, keep_dims)
     if rank == 0 and all(a in (0, -1) for a in given):
         return data.shape
-    allowed = f"[{-rank}, {rank - 1}]"
-    outside = [a for a in given if not -rank <= a < rank]
-    for a in outside:
-        check("C3", False, f"axis {a} is outside {allowed}", port="axes", found=str(a), allowed=allowed)
-    if outside:
+    found = known_axes(check, "C3", axes, rank, "axes")
+    if found is None:
         return PartialShape.dynamic(rank if keep_dims else None)
-    along = {a % rank for a in given}
-    twice = "name the same axis more than once; a repeated axis is reduced once"
-    check("C2", len(along) == len(given), f"axes {given} {twice}", port="axes", hint="drop the repetition")
+    along = set(found)
+    twice = f"axes {given} name an axis twice"
+    check("C2", len(along) == len(given), twice, port="axes", hint="drop the repetition")
     if keep_dims:
         return PartialShape(1 if i in along else d for i, d in enumerate(data.shape))
     return PartialShape(d for i, d in enumerate(data.shape) if i not in along)
@@ -67,6 +57,4 @@ def draw_axes(
     rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]
 ) -> Array:
     """Unique axes of `data`."""
-    rank, shape = types["data"].rank or 0, types["axes"].shape.to_shape()
-    count = int(np.prod(shape))
-    return rng.permutation(max(rank, count))[:count].reshape(shape).astype(types["axes"].element_type.dtype)
+    return drawn_axes(rng, types, port, types["data"].rank or 0)

@@ -16,7 +16,7 @@ import numpy as np
 from irexec.ops.elementwise import half_away, truncated
 from irexec.ops.operator import Array, Elements, operator, rounded
 from irexec.ops.precision import compute_dtype, is_float, narrow, widen
-from irexec.ops.reduction.axes import draw_axes, normalized, reduced_shape
+from irexec.ops.reduction.axes import draw_axes, reduced_axes, reduced_shape
 from irexec.types import BOOLEAN, INTEGERS, NUMERIC
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
@@ -28,7 +28,7 @@ def _reduce(
     ufunc: Any, data: Array, axes: Array, keep_dims: bool, out: Array | None, dtype: Any = None, **options: Any
 ) -> Array:
     """A ufunc's reduction along the axes that `axes` names; `dtype` is what it accumulates in."""
-    along = normalized(axes, data.ndim)
+    along = reduced_axes(axes, data.ndim)
     with np.errstate(all="ignore"):
         if out is not None and (dtype is None or dtype == out.dtype):
             return np.asarray(ufunc.reduce(data, axis=along, keepdims=keep_dims, out=out, dtype=dtype, **options))
@@ -37,7 +37,7 @@ def _reduce(
 
 def _count(data: Array, axes: Array) -> int:
     """How many elements each result is made of."""
-    return int(np.prod([data.shape[a] for a in normalized(axes, data.ndim)]))
+    return int(np.prod([data.shape[a] for a in reduced_axes(axes, data.ndim)]))
 
 
 @operator("ReduceSum", "opset1", shapes=reduced_shape, tolerance=rounded(16), values="kernel")
@@ -92,7 +92,7 @@ def _limits(dtype: np.dtype[Any]) -> Any:
 
 
 def _filled(data: Array, axes: Array, keep_dims: bool, out: Array | None, value: Any) -> Array:
-    along = normalized(axes, data.ndim)
+    along = reduced_axes(axes, data.ndim)
     kept = [1 if a in along else n for a, n in enumerate(data.shape) if keep_dims or a not in along]
     result = np.empty(kept, data.dtype) if out is None else out
     result[...] = value

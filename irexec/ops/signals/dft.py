@@ -14,8 +14,10 @@ from irexec.ops.operator import Array, Check, Elements, operator, rounded
 from irexec.ops.signals.fourier import (
     check_axes,
     check_pairs,
+    draw_transformed,
     resized,
     sizes_along,
+    sizes_of,
     to_complex,
     to_pairs,
     transformed_axes,
@@ -45,11 +47,10 @@ def idft_7(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
 
 def _transform(function: Callable[..., Array], data: Array, axes: Array, signal_size: Array | None) -> Array:
     numbers = to_complex(data)
-    where = transformed_axes([int(a) for a in axes], numbers.ndim)
+    where = transformed_axes(axes, numbers.ndim)
     if not where:
-        return to_pairs(numbers, data.dtype)
-    sizes = [-1] * len(where) if signal_size is None else [int(s) for s in signal_size]
-    extents = [numbers.shape[a] if s == -1 else s for a, s in zip(where, sizes, strict=True)]
+        return data.copy()
+    extents = sizes_of(signal_size, [numbers.shape[a] for a in where])
     result = function(resized(numbers, where, extents), axes=where)
     return to_pairs(result.astype(numbers.dtype, copy=False), data.dtype)
 
@@ -69,5 +70,6 @@ def _shape(check: Check, data: TensorType, axes: TensorType, signal_size: Tensor
     return PartialShape(dims)
 
 
-dft_7.shapes(_shape)
-idft_7.shapes(_shape)
+for _op in (dft_7, idft_7):
+    _op.shapes(_shape)
+    _op.draw("axes")(draw_transformed)

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.operator import Array, Check, ConstraintError
+from irexec.ops.axes import axes_of, drawn_axes, integers, known_axes
+from irexec.ops.operator import Array, Check, require
 from irexec.ops.precision import narrow, widen
+from irexec.ops.rules import has_rank
 from irexec.types import Dimension, TensorType
 
 
@@ -28,15 +30,31 @@ def to_pairs(data: Array, dtype: np.dtype[Any]) -> Array:
     return narrow(data.view(real).reshape(*data.shape, 2), dtype)
 
 
-def transformed_axes(axes: Sequence[int], rank: int) -> list[int]:
+def transformed_axes(axes: Array, rank: int) -> list[int]:
     """Axes counted from the front of `rank` dimensions, the complex one not among them.
 
     Raises ConstraintError C1 for an axis outside the rank or named twice.
     """
-    if any(not -rank <= a < rank for a in axes) or len({a % rank for a in axes}) != len(axes):
-        message = f"axes {list(axes)} are not different axes in [{-rank}, {rank - 1}]"
-        raise ConstraintError("C1", message, port="axes")
-    return [a % rank for a in axes]
+    found = axes_of("C1", axes, rank, "axes")
+    require("C1", len(set(found)) == len(found), f"axes {integers(axes)} name an axis twice", port="axes")
+    return found
+
+
+def sizes_of(signal_size: Array | None, own: Sequence[int]) -> list[int]:
+    """The extent along each axis: the signal size, or the axis' own for -1 or nothing.
+
+    Raises ConstraintError C3 unless there is a size for each axis, C4 for one that is neither -1 nor positive.
+    """
+    if signal_size is None:
+        return list(own)
+    sizes = integers(signal_size)
+    require("C3", len(sizes) == len(own), f"{len(sizes)} sizes for {len(own)} axes", port="signal_size")
+    require("C4", _are_sizes(sizes), f"signal_size is {sizes}, expected -1 or positive", port="signal_size")
+    return [extent if size == -1 else size for size, extent in zip(sizes, own, strict=True)]
+
+
+def _are_sizes(sizes: Sequence[int]) -> bool:
+    return all(size == -1 or size > 0 for size in sizes)
 
 
 def resized(data: Array, axes: Sequence[int], sizes: Sequence[int]) -> Array:
@@ -51,24 +69,21 @@ def resized(data: Array, axes: Sequence[int], sizes: Sequence[int]) -> Array:
 
 def check_axes(check: Check, axes: TensorType, signal_size: TensorType | None, rank: int | None) -> list[int] | None:
     """Report axes and sizes that do not fit `rank` dimensions; the axes when all is known and right."""
-    check("C2", axes.rank in (None, 1), f"axes has rank {axes.rank}, expected 1", port="axes")
+    has_rank(check, "C2", axes, 1, "axes")
     if signal_size is not None:
         message = f"signal_size has shape {signal_size.shape}, axes {axes.shape}"
         same = signal_size.rank in (None, 1) and axes.shape.compatible(signal_size.shape)
         check("C3", same, message, port="signal_size", found=str(signal_size.shape), allowed=str(axes.shape))
         sizes = signal_size.ints
         if sizes is not None:
-            message = f"signal_size {sizes} has a size that is neither -1 nor positive"
-            check("C4", all(s == -1 or s > 0 for s in sizes), message, port="signal_size")
-        known_axes = axes.ints
-        if known_axes is not None and sizes is not None and len(sizes) != len(known_axes):
+            check("C4", _are_sizes(sizes), f"signal_size is {sizes}, expected -1 or positive", port="signal_size")
+        if not same:
             return None
-    known = axes.ints
-    if known is None or rank is None:
+    found = known_axes(check, "C1", axes, rank, "axes")
+    if found is None:
         return None
-    message = f"axes {known} are not different axes in [{-rank}, {rank - 1}]"
-    fits = all(-rank <= a < rank for a in known) and len({a % rank for a in known}) == len(known)
-    return [a % rank for a in known] if check("C1", fits, message, port="axes") else None
+    different = len(set(found)) == len(found)
+    return found if check("C1", different, f"axes {axes.ints} name an axis twice", port="axes") else None
 
 
 def check_pairs(check: Check, data: TensorType) -> int | None:
@@ -90,3 +105,10 @@ def sizes_along(signal_size: TensorType | None, own: Sequence[Dimension]) -> lis
     if known is None:
         return [Dimension(-1)] * len(own)
     return [extent if size == -1 else Dimension(max(size, 0)) for size, extent in zip(known, own, strict=True)]
+
+
+def draw_transformed(
+    rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]
+) -> Array:
+    """In a drawer: different axes of pairs [..., 2], the last one not among them."""
+    return drawn_axes(rng, types, port, len(types["data"].shape) - 1)

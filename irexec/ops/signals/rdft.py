@@ -9,13 +9,16 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.ops.axes import drawn_axes
 from irexec.ops.operator import Array, Check, Elements, operator, rounded
 from irexec.ops.precision import narrow, widen
 from irexec.ops.signals.fourier import (
     check_axes,
     check_pairs,
+    draw_transformed,
     resized,
     sizes_along,
+    sizes_of,
     to_complex,
     to_pairs,
     transformed_axes,
@@ -35,13 +38,13 @@ def rdft_9(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
     C4: a signal size is -1 (the axis' own) or positive.
     """
     numbers = widen(data)
-    where = transformed_axes([int(a) for a in axes], numbers.ndim)
+    kind = np.result_type(numbers.dtype, np.complex64)
+    where = transformed_axes(axes, numbers.ndim)
     if not where:
-        return to_pairs(numbers.astype(np.result_type(numbers.dtype, np.complex64)), data.dtype)
-    sizes = [-1] * len(where) if signal_size is None else [int(s) for s in signal_size]
-    extents = [numbers.shape[a] if s == -1 else s for a, s in zip(where, sizes, strict=True)]
+        return to_pairs(numbers.astype(kind), data.dtype)
+    extents = sizes_of(signal_size, [numbers.shape[a] for a in where])
     result = np.fft.rfftn(resized(numbers, where, extents), axes=where)
-    return to_pairs(result.astype(np.result_type(numbers.dtype, np.complex64), copy=False), data.dtype)
+    return to_pairs(result.astype(kind, copy=False), data.dtype)
 
 
 @rdft_9.shapes
@@ -66,15 +69,21 @@ def irdft_9(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
     C1 to C4 as in RDFT, with r - 1 in place of r. C5: data has rank 2 or more and last dimension 2.
     """
     numbers = to_complex(data)
-    where = transformed_axes([int(a) for a in axes], numbers.ndim)
+    where = transformed_axes(axes, numbers.ndim)
     if not where:
-        return narrow(numbers.real, data.dtype)
-    sizes = [-1] * len(where) if signal_size is None else [int(s) for s in signal_size]
-    extents = [numbers.shape[a] if s == -1 else s for a, s in zip(where, sizes, strict=True)]
-    if sizes[-1] == -1:
-        extents[-1] = 2 * (numbers.shape[where[-1]] - 1)
-    result = np.fft.irfftn(numbers, s=extents, axes=where)
+        return data[..., 0].copy()
+    own = [numbers.shape[a] for a in where]
+    own[-1] = 2 * (own[-1] - 1)
+    result = np.fft.irfftn(numbers, s=sizes_of(signal_size, own), axes=where)
     return narrow(result, data.dtype)
+
+
+@rdft_9.draw("axes")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array:
+    return drawn_axes(rng, types, port, len(types["data"].shape))
+
+
+irdft_9.draw("axes")(draw_transformed)
 
 
 @irdft_9.shapes

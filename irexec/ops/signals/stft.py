@@ -10,6 +10,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from irexec.ops.axes import filled
 from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
 from irexec.ops.precision import narrow, widen
 from irexec.ops.rules import has_rank
@@ -141,6 +142,19 @@ def _(
         if center and size is not None and size % 2:
             length = length + 1
     return PartialShape([*list(data.shape)[:-3], length])
+
+
+def _draw_frames(
+    rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]
+) -> Array:
+    """Frames as long as the window, or as the bins say, half of each under the next."""
+    bins = types["data"].shape[-3].value if "data" in types else 0
+    size = max(types["window"].shape[0].value, 2 * (bins - 1), 1)
+    return filled(types, port, size if port == "frame_size" else -(-size // 2))
+
+
+stft_15.draw("frame_size", "frame_step")(_draw_frames)
+istft_16.draw("frame_size", "frame_step")(_draw_frames)
 
 
 def _sizes(frame_size: Array, frame_step: Array) -> tuple[int, int]:

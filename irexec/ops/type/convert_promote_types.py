@@ -122,7 +122,7 @@ def _agreed(
     return found.type, None
 
 
-@operator("ConvertPromoteTypes", "opset14")
+@operator("ConvertPromoteTypes", "opset14", view=("input_0", "input_1"))
 def convert_promote_types_14(
     input_0: T1,
     input_1: T2,
