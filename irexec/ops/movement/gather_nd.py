@@ -47,8 +47,9 @@ def gather_nd_8(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out:
     middle, tail = indices.shape[batch_dims:-1], data.shape[batch_dims + length :]
     picks = tuple(np.moveaxis(index, -1, 0))
     if batch_dims == 0:
-        result = data[picks] if length else np.broadcast_to(data, middle + tail).copy()
-        return into(np.asarray(result, data.dtype), out)
+        result = data[picks] if length else np.broadcast_to(data, middle + tail)
+        # A single tuple picks a view.
+        return into(np.asarray(result, data.dtype), out, data)
     # One more index per batch dimension: the position itself, or 0 where data is broadcast along it.
     own = [
         (np.arange(n) * (d > 1)).reshape((-1,) + (1,) * (batch_dims - i - 1 + len(middle)))
