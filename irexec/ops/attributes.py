@@ -15,12 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
-import pydantic
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
-from pydantic_core import PydanticCustomError
-
 from irexec.ir import text
-from irexec.types import FOREIGN, ElementType, PartialShape
+from irexec.types import ElementType, PartialShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +33,24 @@ class ReaderDefault:
     value: Any
 
 
-NonNegative = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The range of a number: `Annotated[float, Within(gt=0)]`. Says what pydantic's Field says, without its import."""
+
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        limits = {"ge": self.ge, "gt": self.gt, "le": self.le}
+        return handler(source) | {name: limit for name, limit in limits.items() if limit is not None}
+
+
+NonNegative = Annotated[int, Within(ge=0)]
+Positive = Annotated[int, Within(ge=1)]
 # 0 is OpenVINO's "not given" for list attributes; pages give each list its own length rule.
-PositiveInts = tuple[Annotated[int, Field(ge=1)], ...]
-NonNegativeInts = tuple[Annotated[int, Field(ge=0)], ...]
+PositiveInts = tuple[Annotated[int, Within(ge=1)], ...]
+NonNegativeInts = tuple[Annotated[int, Within(ge=0)], ...]
 
 
 class Problem(NamedTuple):
@@ -131,28 +140,24 @@ _READERS: dict[Any, Callable[[str], Any]] = {
     ElementType: read_element_type,
     PartialShape: read_shape,
 }
-_JSON_SCHEMAS: dict[Any, dict[str, Any]] = {
-    ElementType: {"type": "string", "enum": sorted(n for n, t in ElementType.by_name.items() if t not in FOREIGN)},
-    PartialShape: {"type": "string", "description": "partial shape, such as 1,3,?,1..10"},
-}
 
 
-def _base(annotation: Any) -> Any:
+def base_type(annotation: Any) -> Any:
     """The annotation without Annotated and without `| None`."""
     while get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     if get_origin(annotation) in (Union, python_types.UnionType):
         members = [a for a in get_args(annotation) if a is not type(None)]
         if len(members) == 1:
-            return _base(members[0])
+            return base_type(members[0])
     return annotation
 
 
-def _reader(annotation: Any) -> Callable[[str], Any]:
+def reader_of(annotation: Any) -> Callable[[str], Any]:
     """The text form of a declared type. Raises TypeError for a type that has none."""
-    base = _base(annotation)
+    base = base_type(annotation)
     if get_origin(base) is tuple:
-        return partial(read_list, _reader(get_args(base)[0]))
+        return partial(read_list, reader_of(get_args(base)[0]))
     if get_origin(base) is Literal:
         return partial(_read_member, get_args(base))
     if base in _READERS:
@@ -170,52 +175,28 @@ def _read_member(members: tuple[str, ...], value: str) -> str:
     raise Unreadable("D005", f"{value!r} is not one of {allowed}", folded.get(value.lower()))
 
 
+# A limit comes first: `ge(1)` holds of 2 because 1 <= 2.
+_LIMITS = {"ge": operator.le, "gt": operator.lt, "le": operator.ge}
+
+
 def _bounds(annotation: Any) -> tuple[Callable[[Any], bool], ...] | None:
-    """The bounds that `Field(ge=...)` and `Field(gt=...)` set in an annotation; None for any other mark of pydantic."""
+    """The bounds that Within, or pydantic's Field, sets in an annotation; None where there is another of its marks."""
     found: tuple[Callable[[Any], bool], ...] = ()
     inner = get_args(annotation) if get_origin(annotation) is not Literal else ()
     if get_origin(annotation) is Annotated:
         inner, marks = inner[:1], inner[1:]
         for mark in [item for m in marks for item in getattr(m, "metadata", [m])]:
-            if (low := getattr(mark, "ge", None)) is not None:
-                found += (partial(operator.le, low),)
-            elif (low := getattr(mark, "gt", None)) is not None:
-                found += (partial(operator.lt, low),)
-            elif not isinstance(mark, (Alias, ReaderDefault)):
+            limits: list[tuple[Any, Any]] = [(holds, getattr(mark, name, None)) for name, holds in _LIMITS.items()]
+            limits = [(holds, limit) for holds, limit in limits if limit is not None]
+            if not limits and not isinstance(mark, (Alias, ReaderDefault)):
                 return None
+            found += tuple(partial(holds, limit) for holds, limit in limits)
     for part in inner:
         if part is not Ellipsis and part is not type(None):
             if (bounds := _bounds(part)) is None:
                 return None
             found += bounds
     return found
-
-
-def _validator(annotation: Any) -> Callable[[Any], Any]:
-    read = _reader(annotation)
-    base = _base(annotation)
-    is_list = get_origin(base) is tuple
-    enum = get_args(base) if get_origin(base) is Literal else ()
-
-    def validate(value: Any) -> Any:
-        if isinstance(value, str) and (base is not str):
-            try:
-                return read(value)
-            except Unreadable as error:
-                raise PydanticCustomError(
-                    "unreadable", "{reason}", {"reason": str(error), "code": error.code, "lenient": error.lenient}
-                ) from None
-        if is_list and not isinstance(value, tuple) and hasattr(value, "__iter__"):
-            return tuple(v.item() if hasattr(v, "item") else v for v in value)
-        if base is ElementType and not isinstance(value, ElementType) and value is not None:
-            return ElementType.of(value)
-        if base is PartialShape and value is not None and not isinstance(value, PartialShape):
-            return PartialShape(value)
-        if enum and value is None and "none" in enum:
-            return "none"
-        return value
-
-    return validate
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,36 +227,17 @@ class Attribute:
     @property
     def members(self) -> tuple[str, ...]:
         """The allowed texts of an enumeration; empty for other types."""
-        base = _base(self.annotation)
+        base = base_type(self.annotation)
         return get_args(base) if get_origin(base) is Literal else ()
 
     @staticmethod
     def declare(name: str, annotation: Any, default: Any) -> Attribute:
         """From a keyword-only parameter. Raises TypeError for a type that has no text form."""
-        read, bounds = _reader(annotation), _bounds(annotation)
+        read, bounds = reader_of(annotation), _bounds(annotation)
         marks = getattr(annotation, "__metadata__", ())
         file_name = next((m.name for m in marks if isinstance(m, Alias)), name)
         reader_default = next((m.value for m in marks if isinstance(m, ReaderDefault)), inspect.Parameter.empty)
         return Attribute(name, file_name, annotation, read, bounds, default, reader_default)
-
-
-def attribute_model(title: str, attributes: tuple[Attribute, ...], doc: str | None) -> type[BaseModel]:
-    """The pydantic model of an operator's `<data>`: unknown attributes forbidden, text forms and values both taken."""
-    fields: dict[str, Any] = {}
-    for a in attributes:
-        extra: list[Any] = [BeforeValidator(_validator(a.annotation))]
-        if (schema := _JSON_SCHEMAS.get(_base(a.annotation))) is not None:
-            extra.append(WithJsonSchema(schema))
-        if _base(a.annotation) is float:
-            extra.append(AfterValidator(float))
-        annotation = a.annotation
-        for mark in extra:
-            annotation = Annotated[annotation, mark]
-        default = ... if a.required else a.default
-        alias = None if a.file_name == a.name else a.file_name
-        fields[a.name] = (annotation, Field(default, alias=alias))
-    config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, populate_by_name=True)
-    return create_model(title, __config__=config, __doc__=doc, **fields)
 
 
 def read_plainly(attributes: tuple[Attribute, ...], given: dict[str, Any]) -> dict[str, Any] | None:
@@ -300,98 +262,6 @@ def read_plainly(attributes: tuple[Attribute, ...], given: dict[str, Any]) -> di
     if any(a.required and a.name not in values for a in attributes):
         return None
     return {a.name: values.get(a.name, a.default) for a in attributes}
-
-
-def parse_attributes(
-    model: type[BaseModel], attributes: tuple[Attribute, ...], given: dict[str, Any]
-) -> tuple[dict[str, Any], list[Problem]]:
-    """Validate `given` (file name → text or value): the values by Python name, and every problem found.
-
-    A text that OpenVINO would still read stands with the value OpenVINO reads; other bad attributes are left out, so
-    that a required one may be missing from the result.
-    """
-    problems: list[Problem] = []
-    given = dict(given)
-    by_file_name = {a.file_name: a for a in attributes} | {a.name: a for a in attributes}
-    for _ in range(3):
-        try:
-            parsed = model.model_validate(given)
-            break
-        except pydantic.ValidationError as error:
-            for finding in error.errors(include_url=False):
-                _note(finding, given, by_file_name, problems)
-    else:
-        parsed = model.model_construct()
-    return {a.name: getattr(parsed, a.name) for a in attributes if hasattr(parsed, a.name)}, problems
-
-
-def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], problems: list[Problem]) -> None:
-    """Turn one pydantic error into a Problem, and mend `given` so that the rest can be validated."""
-    name = str(finding["loc"][0])
-    kind, given_value = finding["type"], given.get(name)
-    attribute = declared.get(name)
-    allowed = ", ".join(attribute.members) if attribute and attribute.members else None
-    if kind == "extra_forbidden":
-        problems.append(Problem("D001", name, f"the operator has no attribute {name!r}", _nearest(name, declared)))
-        given.pop(name, None)
-        return
-    if kind == "missing":
-        problems.append(Problem("D002", name, f"the required attribute {name!r} is missing", allowed=allowed))
-        given[name] = _neutral(attribute)
-        return
-    if kind == "unreadable":
-        context = finding["ctx"]
-        hint = None
-        if context["code"] == "D005" and attribute:
-            hint = _nearest(str(given_value), dict.fromkeys(attribute.members))
-        problems.append(Problem(context["code"], name, f"{name}: {context['reason']}", hint, allowed))
-        lenient = context["lenient"]
-        given[name] = lenient if lenient is not None else _neutral(attribute)
-        return
-    message = f"{name}: {finding['msg'][0].lower()}{finding['msg'][1:]}, not {_shown(given_value)}"
-    negative = kind in ("greater_than", "greater_than_equal") and "-" in _shown(given_value)
-    code = "D007" if negative else "D005"
-    if not any(p.code == code and p.attribute == name for p in problems):
-        problems.append(Problem(code, name, message, allowed=allowed))
-    given[name] = _neutral(attribute)
-
-
-def _neutral(attribute: Attribute | None) -> Any:
-    """A value that passes, so that the other attributes can be judged."""
-    if attribute is None:
-        return None
-    if not attribute.required:
-        return attribute.default
-    base = _base(attribute.annotation)
-    if attribute.members:
-        return attribute.members[0]
-    neutral: dict[Any, Any] = {
-        int: max(1, _least(attribute.annotation)),
-        float: 1.0,
-        bool: False,
-        str: "",
-        PartialShape: PartialShape.dynamic(),
-    }
-    neutral[ElementType] = ElementType.by_name["dynamic"]
-    return () if get_origin(base) is tuple else neutral.get(base)
-
-
-def _least(annotation: Any) -> int:
-    """The least integer that a declared range holds; 0 without a range."""
-    fields = [mark for mark in getattr(annotation, "__metadata__", ()) if hasattr(mark, "metadata")]
-    return max((bound.ge for field in fields for bound in field.metadata if hasattr(bound, "ge")), default=0)
-
-
-def _nearest(name: str, known: dict[str, Any]) -> str | None:
-    import difflib
-
-    folded = {k.lower(): k for k in known}
-    close = difflib.get_close_matches(name.lower(), folded, 1, 0.6)
-    return f"did you mean {folded[close[0]]!r}?" if close else None
-
-
-def _shown(value: Any) -> str:
-    return repr(value) if isinstance(value, str) else str(value)
 
 
 def attribute_text(value: Any) -> str:

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
-from pydantic import BaseModel
 
-from irexec.ops.attributes import Attribute, Problem, attribute_model, parse_attributes, read_plainly
+from irexec.ops.attributes import Attribute, Problem, read_plainly
 from irexec.ops.signature import Array, Elements, Input, Output, Signature, TypeFrom, read_signature
 from irexec.types import ANY, DYNAMIC, ElementType, PartialShape, TensorType, UnknownRank
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 __all__ = [
     "REGISTRY",
@@ -234,12 +236,18 @@ class Operator:
     @cached_property
     def model(self) -> type[BaseModel]:
         """The pydantic model of the operator's attributes; unknown ones are forbidden."""
+        from irexec.ops.attribute_model import attribute_model
+
         return attribute_model(f"{self.type}_{self.opset}", self.attributes, self.__doc__)
 
     def parse_attributes(self, given: dict[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
         """The attributes by Python name, and all that is wrong with them. `given`: file name → text or value."""
         values = read_plainly(self.attributes, given)
-        return (values, []) if values is not None else parse_attributes(self.model, self.attributes, given)
+        if values is not None:
+            return values, []
+        from irexec.ops.attribute_model import parse_attributes
+
+        return parse_attributes(self.model, self.attributes, given)
 
     def infer(
         self, inputs: Sequence[TensorType | None], attributes: dict[str, Any], breaches: list[Breach] | None = None

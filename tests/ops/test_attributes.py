@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
+from irexec.ops.attribute_model import parse_attributes
 from irexec.ops.attributes import (
     Alias,
     NonNegative,
@@ -18,7 +19,6 @@ from irexec.ops.attributes import (
     Problem,
     ReaderDefault,
     attribute_text,
-    parse_attributes,
     read_plainly,
 )
 from irexec.ops.operator import ANY_ELEMENTS, Array, Operator

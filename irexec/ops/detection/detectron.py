@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 import numpy as np
-from pydantic import Field
 
-from irexec.ops.attributes import NonNegative, Positive, PositiveInts, ReaderDefault
+from irexec.ops.attributes import NonNegative, Positive, PositiveInts, ReaderDefault, Within
 from irexec.ops.boxes import suppress
 from irexec.ops.detection.generate_proposals import refine
 from irexec.ops.detection.roi_align import bin_samples, pool, sample
@@ -22,8 +21,8 @@ from irexec.types import FLOATS, I32, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", {I32})]
-Limit = Annotated[float, Field(ge=0)]
-Weights = tuple[Annotated[float, Field(gt=0)], ...]
+Limit = Annotated[float, Within(ge=0)]
+Weights = tuple[Annotated[float, Within(gt=0)], ...]
 # Regions of this size belong to the pyramid level of this number (Feature Pyramid Networks).
 CANONICAL_SIZE, CANONICAL_LEVEL = 224.0, 2
 

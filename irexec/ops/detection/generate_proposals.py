@@ -10,9 +10,8 @@ import math
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
-from pydantic import Field
 
-from irexec.ops.attributes import NonNegative
+from irexec.ops.attributes import NonNegative, Within
 from irexec.ops.boxes import descending, suppress
 from irexec.ops.extents import Extents
 from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, rounded
@@ -20,7 +19,7 @@ from irexec.ops.precision import narrow, widen
 from irexec.types import FLOATS, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-Limit = Annotated[float, Field(ge=0)]
+Limit = Annotated[float, Within(ge=0)]
 # The largest growth of a side, as a logarithm: from 16 to 1000 pixels.
 MAX_LOG = math.log(1000.0 / 16.0)
 
@@ -78,7 +77,7 @@ def generate_proposals_9(
     pre_nms_count: NonNegative,
     post_nms_count: NonNegative,
     normalized: bool = True,
-    nms_eta: Annotated[float, Field(ge=0, le=1)] = 1.0,
+    nms_eta: Annotated[float, Within(ge=0, le=1)] = 1.0,
     roi_num_type: Literal["i32", "i64"] = "i64",
 ) -> tuple[T, T, Annotated[Array, TypeFrom("roi_num_type")]]:
     """rpnrois [n, 4], rpnscores [n] image by image, best first, and rpnroisnum [num_batches].

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
-from pydantic import Field
 
+from irexec.ops.attributes import Within
 from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
 from irexec.types import ANY_DIMENSION, F32, INTEGERS, PartialShape, TensorType
 
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
 T_OUT: TypeAlias = Annotated[Array, Elements("T_OUT", {F32})]
-Positives = tuple[Annotated[float, Field(gt=0)], ...]
-NonNegative = Annotated[float, Field(ge=0)]
+Positives = tuple[Annotated[float, Within(gt=0)], ...]
+NonNegative = Annotated[float, Within(ge=0)]
 
 # One box of a grid point: shift of its centre, half of its sides, whether its far corners are bounded.
 Box = tuple[float, float, float, float, bool]

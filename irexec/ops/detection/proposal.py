@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from pydantic import Field
 
-from irexec.ops.attributes import Positive
+from irexec.ops.attributes import Positive, Within
 from irexec.ops.boxes import descending, suppress
 from irexec.ops.extents import Extents
 from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
@@ -18,7 +17,7 @@ from irexec.ops.precision import narrow, widen
 from irexec.types import FLOATS, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-Above0 = Annotated[float, Field(gt=0)]
+Above0 = Annotated[float, Within(gt=0)]
 Framework = Literal["", "tensorflow"]
 
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
-from pydantic import Field
 
-from irexec.ops.attributes import Positive, ReaderDefault
+from irexec.ops.attributes import Positive, ReaderDefault, Within
 from irexec.ops.detection.roi_pooling import check_batches, draw_rois
 from irexec.ops.extents import Extents
 from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
@@ -18,7 +17,7 @@ from irexec.ops.precision import narrow, widen
 from irexec.types import FLOATS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-PositiveOr0: TypeAlias = Annotated[int, Field(ge=1), ReaderDefault(0)]
+PositiveOr0: TypeAlias = Annotated[int, Within(ge=1), ReaderDefault(0)]
 Mode: TypeAlias = Annotated[Literal["average", "bilinear"], ReaderDefault("")]
 
 
@@ -43,7 +42,7 @@ def psroi_pooling_1(
     *,
     output_dim: Positive,
     group_size: PositiveOr0 = 1,
-    spatial_scale: Annotated[float, Field(gt=0)],
+    spatial_scale: Annotated[float, Within(gt=0)],
     mode: Mode = "average",
     spatial_bins_x: PositiveOr0 = 1,
     spatial_bins_y: PositiveOr0 = 1,
@@ -159,7 +158,7 @@ def deformable_psroi_pooling_1(
     /,
     *,
     output_dim: Positive,
-    spatial_scale: Annotated[float, Field(gt=0)],
+    spatial_scale: Annotated[float, Within(gt=0)],
     group_size: Positive = 1,
     mode: Literal["bilinear_deformable"] = "bilinear_deformable",
     spatial_bins_x: Positive = 1,

@@ -10,9 +10,8 @@ import math
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from pydantic import Field
 
-from irexec.ops.attributes import NonNegative, Positive
+from irexec.ops.attributes import NonNegative, Positive, Within
 from irexec.ops.extents import Extents
 from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
 from irexec.ops.precision import narrow, widen
@@ -22,7 +21,7 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 IND_T: TypeAlias = Annotated[Array, Elements("IND_T", INTEGERS)]
 Pooling = Literal["max", "avg"]
 Aligned = Literal["asymmetric", "half_pixel_for_nn", "half_pixel"]
-Scale = Annotated[float, Field(gt=0)]
+Scale = Annotated[float, Within(gt=0)]
 
 
 def sample(feature: Array, y: Array, x: Array) -> Array:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
-from pydantic import Field
 
-from irexec.ops.attributes import Positive
+from irexec.ops.attributes import Positive, Within
 from irexec.ops.extents import Extents
 from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
 from irexec.ops.precision import narrow, widen
@@ -27,7 +26,7 @@ def roi_pooling_2(
     *,
     pooled_h: Positive,
     pooled_w: Positive,
-    spatial_scale: Annotated[float, Field(gt=0)],
+    spatial_scale: Annotated[float, Within(gt=0)],
     method: Literal["max", "bilinear"] = "max",
     output_size: tuple[int, ...] = (),
     output_roi: tuple[int, ...] = (),

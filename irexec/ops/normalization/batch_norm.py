@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Annotated, TypeAlias
 
 import numpy as np
-from pydantic import Field
 
+from irexec.ops.attributes import Within
 from irexec.ops.normalization.statistics import in_blocks
 from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require, rounded
 from irexec.ops.precision import compute_dtype
@@ -20,7 +20,7 @@ from irexec.ops.rules import has_rank
 from irexec.types import FLOATS, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-Epsilon: TypeAlias = Annotated[float, Field(ge=0)]
+Epsilon: TypeAlias = Annotated[float, Within(ge=0)]
 
 
 @operator("BatchNormInference", "opset5", inplace="data", tolerance=rounded(64))

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, TypeAlias
 
 import numpy as np
-from pydantic import Field
 
-from irexec.ops.attributes import ReaderDefault
+from irexec.ops.attributes import ReaderDefault, Within
 from irexec.ops.elementwise import BLOCK, AutoBroadcast, BroadcastAxis, aligned, for_blocks
 from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, rounded
 from irexec.ops.precision import compute_dtype
@@ -33,7 +32,7 @@ def fake_quantize_1(
     output_high: T_F,
     /,
     *,
-    levels: Annotated[int, Field(ge=2), ReaderDefault(0)],
+    levels: Annotated[int, Within(ge=2), ReaderDefault(0)],
     auto_broadcast: AutoBroadcast = "numpy",
     auto_broadcast_axis: BroadcastAxis = 0,
     out: Array | None = None,

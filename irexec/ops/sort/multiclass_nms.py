@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 import numpy as np
-from pydantic import Field
 
+from irexec.ops.attributes import Within
 from irexec.ops.boxes import descending, suppress
 from irexec.ops.extents import Extents
 from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
@@ -29,7 +29,7 @@ from irexec.types import FLOATS, INDICES, PartialShape, TensorType
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_ROISNUM: TypeAlias = Annotated[Array, Elements("T_ROISNUM", INDICES)]
 T_IND: TypeAlias = Annotated[Array, TypeFrom("output_type")]
-Eta = Annotated[float, Field(ge=0, le=1)]
+Eta = Annotated[float, Within(ge=0, le=1)]
 
 
 def _image(
