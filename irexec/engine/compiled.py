@@ -15,6 +15,7 @@ from irexec.engine.plan import Plan, make_plan
 from irexec.engine.request import Listener, Runner
 from irexec.engine.state import Variables, VariableState
 from irexec.graph.model import Model, Value, _port
+from irexec.ops.parallel import single_threaded_blas
 from irexec.types import BOOLEAN, DYNAMIC, ElementType, PartialShape, TensorType
 from irexec.validation.infer import infer_model
 
@@ -172,7 +173,8 @@ class InferRequest:
                 self._runners.popitem(last=False)
         before = dict(self._variables.values)
         try:
-            with np.errstate(all="ignore"):
+            # BLAS's threads wait for more work by spinning, on the cores that the kernels' own threads need.
+            with np.errstate(all="ignore"), single_threaded_blas():
                 results = runner.run(arrays)
             self._variables.commit()
         except BaseException:
