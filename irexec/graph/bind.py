@@ -95,6 +95,7 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
         hint = f"did you mean {attribute.file_name!r}?"
         problems.append(Problem("D001", name, f"the operator has no attribute {name!r}", hint))
     where = layer.data_at if layer.data_at >= 0 else layer.at
+    differing = {a.file_name: f"takes {_text(a.reader_default)}" for a in operator.attributes if a.differs}
     for problem in problems:
         if operator.type == "Const" and problem.attribute in own | {"value"}:
             if problem.code == "D002":
@@ -103,6 +104,9 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
         if problem.attribute == "variable_id" and findings.said("V001", layer.ref):
             continue
         at = At(where, problem.attribute if problem.attribute in layer.data else None)
+        missing: dict[str, Any] = {}
+        if problem.code == "D002" and problem.attribute in differing:
+            missing["openvino"] = differing[problem.attribute]
         findings.add(
             problem.code,
             problem.message,
@@ -112,13 +116,13 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
             hint=problem.hint,
             allowed=problem.allowed,
             found=layer.data.get(problem.attribute),
+            **missing,
         )
     for attribute in operator.attributes:
-        if attribute.file_name in layer.data or not attribute.differs:
-            continue
-        message = f"{attribute.file_name} is left out: the page's default is {_text(attribute.default)}"
-        openvino = f"takes {_text(attribute.reader_default)}"
-        findings.add("D011", message, at=At(where), layer=layer.ref, attribute=attribute.file_name, openvino=openvino)
+        name = attribute.file_name
+        if name in differing and name not in layer.data and not attribute.required:
+            message = f"{name} is left out: the page's default is {_text(attribute.default)}"
+            findings.add("D011", message, at=At(where), layer=layer.ref, attribute=name, openvino=differing[name])
     for attribute in operator.attributes:
         shape = values.get(attribute.name)
         if isinstance(shape, PartialShape) and attribute.file_name in layer.data and shape.rank is not None:
@@ -144,4 +148,6 @@ def _check_shape(name: str, shape: PartialShape, kinds: list[ElementType], layer
 
 
 def _text(value: Any) -> str:
+    if value == ():
+        return "an empty list"
     return str(value) if not isinstance(value, (str, ElementType)) else repr(str(value))

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import Within
+from irexec.ops.attributes import ReaderDefault, Within
 from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
 from irexec.types import ANY_DIMENSION, F32, INTEGERS, PartialShape, TensorType
 
@@ -262,8 +262,8 @@ def prior_box_clustered_1(
     image_size: T_INT | None = None,
     /,
     *,
-    width: Positives = (1.0,),
-    height: Positives = (1.0,),
+    width: Annotated[Positives, ReaderDefault(())] = (1.0,),
+    height: Annotated[Positives, ReaderDefault(())] = (1.0,),
     clip: bool = True,
     step: NonNegative = 0.0,
     step_w: NonNegative = 0.0,

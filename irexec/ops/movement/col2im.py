@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import Alias, NonNegativeInts, PositiveInts
+from irexec.ops.attributes import Alias, NonNegativeInts, PositiveInts, ReaderDefault
 from irexec.ops.axes import filled, has_length, integers
 from irexec.ops.operator import Array, Check, Elements, operator, require
 from irexec.ops.precision import narrow, widen
@@ -32,7 +32,7 @@ def col2im_15(
     *,
     size: Annotated[NonNegativeInts, Alias("output_size")] = (),
     kernel: Annotated[NonNegativeInts, Alias("kernel_size")] = (),
-    dilations: PositiveInts = (1, 1),
+    dilations: Annotated[PositiveInts, ReaderDefault(())] = (1, 1),
     pads_begin: NonNegativeInts = (0, 0),
     pads_end: NonNegativeInts = (0, 0),
     stride: PositiveInts = (1, 1),

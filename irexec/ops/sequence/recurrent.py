@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.ops.attributes import ReaderDefault
 from irexec.ops.extents import Extents
-from irexec.ops.matrix.product import multiply
 from irexec.ops.operator import Array, Check, Elements, require
 from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
 
@@ -16,6 +16,8 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T1: TypeAlias = Annotated[Array, Elements("T1", FLOATS)]
 T2: TypeAlias = Annotated[Array, Elements("T2", INTEGERS)]
 Activation = Literal["relu", "sigmoid", "tanh"]
+# A sequence's, where OpenVINO has no default of its own, and then fails.
+SequenceActivations: TypeAlias = Annotated[tuple[Activation, ...], ReaderDefault(())]
 Direction = Literal["forward", "reverse", "bidirectional"]
 
 InPlace = Callable[[Array], object]
@@ -113,8 +115,7 @@ def run_sequence(
         for d in range(w.shape[0]):
             reverse = direction == "reverse" or d == 1
             ordered = _reversed(x, lengths) if reverse else x
-            projected = np.empty((steps * batch, w.shape[1]), x.dtype)
-            multiply(np.swapaxes(ordered, 0, 1).reshape(steps * batch, -1), w[d].T, projected)
+            projected = np.matmul(np.swapaxes(ordered, 0, 1).reshape(steps * batch, -1), w[d].T)
             projected += projected_bias(b[d])
             columns = np.ascontiguousarray(np.swapaxes(projected.reshape(steps, batch, -1), 1, 2))
             now = [transposed(s[:, d]) for s in states]
