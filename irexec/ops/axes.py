@@ -18,6 +18,11 @@ def integers(array: Array) -> list[int]:
     return [int(v) for v in np.asarray(array).ravel().tolist()]
 
 
+def integer(array: Array) -> int:
+    """The one element as a Python integer."""
+    return integers(array)[0]
+
+
 def into(result: Array, out: Array | None, source: Array | None = None) -> Array:
     """The result, copied into `out` when it is given. Where it may be a view of `source`, it is copied in any case."""
     if out is not None:

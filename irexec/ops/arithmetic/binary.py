@@ -10,6 +10,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.ops.axes import into
 from irexec.ops.elementwise import AutoBroadcast, BroadcastAxis, aligned, arithmetic_pair, broadcast_pair, wide_pair
 from irexec.ops.operator import Array, Elements, operator, rounded
 from irexec.ops.precision import is_float
@@ -198,9 +199,4 @@ def _integer_power(a: Array, b: Array, out: Array | None = None) -> Array:
     odd = (b & 1).astype(bool)
     below = np.where(a == 1, 1, np.where(a == -1, np.where(odd, -1, 1), 0)).astype(a.dtype)
     result = np.where(b < 0, below, np.power(a, np.maximum(b, 0)))
-    return result if out is None else _into(out, result)
-
-
-def _into(out: Array, result: Array) -> Array:
-    np.copyto(out, result)
-    return out
+    return into(result, out)

@@ -78,9 +78,9 @@ def bitwise_left_shift_15(
 ) -> T_INT:
     """a << b, modulo two to the power of the bits in T.
 
-    The page leaves negative shifts and those as long as the type open: here they give 0, as if bits were pushed out.
+    The page leaves negative shifts and those as long as the type open: here they push all bits out and give 0.
     """
-    return _shift(np.left_shift, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return broadcast_pair(np.left_shift, a, b, auto_broadcast, auto_broadcast_axis, out)
 
 
 @operator("BitwiseRightShift", "opset15", shapes=broadcast)
@@ -95,14 +95,10 @@ def bitwise_right_shift_15(
 ) -> T_INT:
     """a >> b; the sign is kept.
 
-    The page leaves negative shifts and those as long as the type open: here they give 0, or -1 for negative a.
+    The page leaves negative shifts and those as long as the type open: they push all bits out and give 0, or -1 for
+    negative a.
     """
-    return _shift(np.right_shift, a, b, auto_broadcast, auto_broadcast_axis, out)
-
-
-def _shift(function: Any, a: Array, b: Array, mode: str, axis: int, out: Array | None) -> Array:
-    """NumPy's shifts, which push all bits out for counts that the type does not have."""
-    return broadcast_pair(function, a, b, mode, axis, out)
+    return broadcast_pair(np.right_shift, a, b, auto_broadcast, auto_broadcast_axis, out)
 
 
 def _shift_count(rng: np.random.Generator, port: str, types: dict[str, Any], attributes: dict[str, Any]) -> Array:

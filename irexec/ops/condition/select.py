@@ -9,6 +9,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.ops.axes import into
 from irexec.ops.elementwise import AutoBroadcast, BroadcastAxis, aligned
 from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator
 from irexec.ops.rules import broadcast_shapes
@@ -42,10 +43,7 @@ def select_1(
     except ValueError:
         shapes = f"{list(cond.shape)}, {list(then.shape)} and {list(else_.shape)}"
         raise ConstraintError("broadcast", f"shapes {shapes} do not broadcast", port="cond") from None
-    if out is None:
-        return result
-    np.copyto(out, result)
-    return out
+    return into(result, out)
 
 
 _MANY = 1 << 12  # elements from which on whole bit patterns are faster than a choice for each

@@ -10,28 +10,16 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.attributes import Positive, ReaderDefault, Within
-from irexec.ops.detection.roi_pooling import check_batches, draw_rois
+from irexec.ops.detection.roi_pooling import batches_of, check_batches, draw_rois
+from irexec.ops.elementwise import half_away
 from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.operator import Array, Check, Elements, operator, rounded
 from irexec.ops.precision import narrow, widen
 from irexec.types import FLOATS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 PositiveOr0: TypeAlias = Annotated[int, Within(ge=1), ReaderDefault(0)]
 Mode: TypeAlias = Annotated[Literal["average", "bilinear"], ReaderDefault("")]
-
-
-def _round(x: Array) -> Array:
-    """Half away from zero."""
-    result: Array = np.copysign(np.floor(np.abs(x) + x.dtype.type(0.5)), x)
-    return result
-
-
-def _batches(rois: Array, count: int) -> Array:
-    batches = rois[:, 0].astype(np.int64)
-    fits = bool(np.all((batches >= 0) & (batches < count)))
-    require("C4", fits, f"rois name batches {batches.tolist()}, allowed is 0..{count - 1}", port="rois")
-    return batches
 
 
 @operator("PSROIPooling", "opset1", tolerance=rounded(64))
@@ -57,7 +45,7 @@ def psroi_pooling_1(
     """
     features, boxes = widen(feature_maps), widen(rois)
     result = np.empty((len(boxes), output_dim, group_size, group_size), features.dtype)
-    for index, (batch, box) in enumerate(zip(_batches(boxes, len(features)), boxes[:, 1:], strict=True)):
+    for index, (batch, box) in enumerate(zip(batches_of("C4", boxes, len(features)), boxes[:, 1:], strict=True)):
         if mode == "average":
             result[index] = _average(features[batch], box, output_dim, group_size, spatial_scale)
         else:
@@ -69,7 +57,7 @@ def psroi_pooling_1(
 def _average(feature: Array, box: Array, output_dim: int, size: int, spatial_scale: float) -> Array:
     """The mean of each bin, in the channel that belongs to it."""
     scale = box.dtype.type(spatial_scale)
-    first, last = _round(box[:2]) * scale, (_round(box[2:]) + 1) * scale
+    first, last = half_away(box[:2]) * scale, (half_away(box[2:]) + 1) * scale
     step = (last - first) / size
     extents = np.array(feature.shape[:0:-1])
     number = np.arange(size).astype(box.dtype)[:, None]
@@ -176,8 +164,8 @@ def deformable_psroi_pooling_1(
     features, boxes = widen(feature_maps), widen(rois)
     height, width = features.shape[2:]
     kind = boxes.dtype.type
-    first = _round(boxes[:, 1:3]) * kind(spatial_scale) - kind(0.5)
-    last = (_round(boxes[:, 3:]) + 1) * kind(spatial_scale) - kind(0.5)
+    first = half_away(boxes[:, 1:3]) * kind(spatial_scale) - kind(0.5)
+    last = (half_away(boxes[:, 3:]) + 1) * kind(spatial_scale) - kind(0.5)
     region = np.maximum(last - first, kind(0.1))
     step = region / kind(group_size)
     # Left top corners of the bins: [rois, output_dim, bins y, bins x].
@@ -198,7 +186,7 @@ def deformable_psroi_pooling_1(
     x, y = np.broadcast_arrays(x, y)
     inside = (y >= -0.5) & (y <= height - 0.5) & (x >= -0.5) & (x <= width - 0.5)
     values = _own_channels(
-        features, _batches(boxes, len(features)), np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)
+        features, batches_of("C4", boxes, len(features)), np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)
     )
     count = inside.sum(axis=(4, 5))
     total = np.where(inside, values, 0).sum(axis=(4, 5), dtype=values.dtype)

@@ -10,8 +10,9 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.attributes import Positive, Within
+from irexec.ops.elementwise import half_away
 from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
 from irexec.ops.precision import narrow, widen
 from irexec.types import FLOATS, PartialShape, TensorType
 
@@ -39,14 +40,11 @@ def roi_pooling_2(
     C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 5]. C3: batches are in [0, N - 1].
     """
     features, boxes = widen(feature_maps), widen(rois)
-    batches = boxes[:, 0].astype(np.int64)
-    fits = bool(np.all((batches >= 0) & (batches < len(features))))
-    require("C3", fits, f"rois name batches {batches.tolist()}, allowed is 0..{len(features) - 1}", port="rois")
+    batches = batches_of("C3", boxes, len(features))
     result = np.empty((len(boxes), features.shape[1], pooled_h, pooled_w), features.dtype)
     for index, (batch, box) in enumerate(zip(batches, boxes[:, 1:], strict=True)):
         if method == "max":
-            corners = box * box.dtype.type(spatial_scale)
-            corners = np.copysign(np.floor(np.abs(corners) + 0.5), corners).astype(np.int64)
+            corners = half_away(box * box.dtype.type(spatial_scale)).astype(np.int64)
             result[index] = _max(features[batch], corners, pooled_h, pooled_w)
         else:
             result[index] = _bilinear(features[batch], box, pooled_h, pooled_w)
@@ -110,12 +108,21 @@ def _(
     return extents.shape("NUM_ROIS", "C", pooled_h, pooled_w)
 
 
+def batches_of(constraint: str, rois: Array, count: int) -> Array:
+    """The batch [boxes] of each box (batch, x1, y1, x2, y2). Raises ConstraintError for one outside [0, count - 1]."""
+    named = rois[:, 0].astype(np.int64)
+    fits = bool(np.all((named >= 0) & (named < count)))
+    require(constraint, fits, f"rois name batches {named.tolist()}, allowed is 0..{count - 1}", port="rois")
+    return named
+
+
 def check_batches(check: Check, constraint: str, rois: TensorType, batches: int | None) -> None:
-    """A breach when known boxes (batch, x1, y1, x2, y2) name batches that are not there."""
+    """A breach when known boxes name batches that are not there."""
     if rois.value is not None and rois.value.ndim == 2 and batches is not None:
-        named = rois.value[:, 0].astype(np.int64)
-        fits = bool(np.all((named >= 0) & (named < batches)))
-        check(constraint, fits, f"rois name batches {named.tolist()}, allowed is 0..{batches - 1}", port="rois")
+        try:
+            batches_of(constraint, rois.value, batches)
+        except ConstraintError as error:
+            check(constraint, False, error.message, port="rois")
 
 
 @roi_pooling_2.draw("rois")

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.attributes import NonNegativeInts
+from irexec.ops.axes import integers
+from irexec.ops.elementwise import half_away
 from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, Taps, resample, taps_of
 from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
 from irexec.ops.precision import is_float, narrow, widen
@@ -56,7 +58,7 @@ def interpolate_11(
     axes. C4: they are not negative. C5: sizes are integers, scales floating-point. C6: the pillow modes take two axes.
     C7: an axis that is resized to more than nothing has elements.
     """
-    chosen = list(range(image.ndim)) if axes is None else [int(a) for a in axes.ravel()]
+    chosen = list(range(image.ndim)) if axes is None else integers(axes)
     _require_axes(chosen, image.ndim, len(scales_or_sizes))
     begin, end = _pads(pads_begin, image.ndim), _pads(pads_end, image.ndim)
     padded = np.pad(image, list(zip(begin, end, strict=True))) if any(begin) or any(end) else image
@@ -106,7 +108,7 @@ def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Taps]]) -> Arra
         if not _is_identity(taps, image.shape[axis]):
             result = resample(result, axis, taps)
             if integral and mode in PILLOW:
-                result = _half_away(result)
+                result = half_away(result)
     if not integral:
         return narrow(result.copy() if result is image else result, image.dtype)
     result = np.rint(result)
@@ -115,10 +117,6 @@ def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Taps]]) -> Arra
     with np.errstate(invalid="ignore"):
         cast = inside.astype(image.dtype)
     return np.where(inside >= limits.max, np.asarray(limits.max, image.dtype), cast)
-
-
-def _half_away(x: Array) -> Array:
-    return np.copysign(np.floor(np.abs(x) + 0.5), x)
 
 
 def _is_identity(taps: Taps, extent: int) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from irexec.ops.axes import filled, integers
 from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
+from irexec.ops.rules import has_rank
 from irexec.types import ANY, INTEGERS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -22,17 +23,13 @@ T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
 def transpose_1(arg: T, input_order: T_AXIS, /) -> T:
     """`arg` with its dimensions in the order that `input_order` (1D, shape [rank] or [0]) gives; [0] reverses them.
 
-    Raises ConstraintError C1 when `input_order` is not a permutation of the axes.
+    Raises ConstraintError C1 when `input_order` is not a permutation of the axes. Shape rule: C2 it is 1D.
     """
     if input_order.size == 0:
         return arg.transpose()
     order = integers(input_order)
-    require(
-        "C1",
-        sorted(order) == list(range(arg.ndim)),
-        f"{order} is no permutation of {arg.ndim} axes",
-        port="input_order",
-    )
+    fits = sorted(order) == list(range(arg.ndim))
+    require("C1", fits, f"{order} is no permutation of {arg.ndim} axes", port="input_order")
     return arg.transpose(order)
 
 
@@ -48,9 +45,7 @@ def _(node: NodeTypes) -> Callable[..., Any] | None:
 
 @transpose_1.shapes
 def _(check: Check, arg: TensorType, input_order: TensorType) -> PartialShape:
-    check(
-        "C2", input_order.rank in (None, 1), f"input_order has rank {input_order.rank}, expected 1", port="input_order"
-    )
+    has_rank(check, "C2", input_order, 1, "input_order")
     order, rank = input_order.ints, arg.rank
     if order is None and rank is not None and input_order.rank == 1:
         length = input_order.shape[0]
