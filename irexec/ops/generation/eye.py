@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import filled, first_known, integers, length_of, one_element
+from irexec.ops.axes import filled, first_known, integer, integers, length_of, one_element
 from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
 from irexec.ops.rules import dimension_of, has_rank
 from irexec.types import ANY_DIMENSION, INDICES, Dimension, ElementType, PartialShape, TensorType
@@ -34,7 +34,7 @@ def eye_9(
     Raises ConstraintError C2 for a negative extent. Shape rule: C1 num_rows, num_columns and diagonal_index have one
     element, C3 batch_shape is 1D, C4 output_type is numeric.
     """
-    rows, columns, diagonal = (integers(port)[0] for port in (num_rows, num_columns, diagonal_index))
+    rows, columns, diagonal = (integer(port) for port in (num_rows, num_columns, diagonal_index))
     batch = [] if batch_shape is None else integers(batch_shape)
     require("C2", min(rows, columns, *batch) >= 0, f"{[*batch, rows, columns]} has a negative extent", port="num_rows")
     diagonal = min(max(diagonal, -rows), columns)

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.attributes import NonNegative
+from irexec.ops.axes import first_known, integer, one_element
 from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, random, require
 from irexec.ops.rules import dimension_of, has_rank
 from irexec.types import FLOATS, INDICES, ElementType, PartialShape, TensorType
@@ -39,7 +40,7 @@ def multinomial_13(
     C1: probs is [batch_size, class_size]. C2: num_samples is a scalar or has one element, not negative. C3: without
     replacement there are at least num_samples classes. C4: probabilities are finite, not negative, and not all zero.
     """
-    count = int(num_samples.reshape(-1)[0])
+    count = integer(num_samples)
     batch, classes = probs.shape
     require("C2", count >= 0, f"num_samples is {count}", port="num_samples")
     require("C3", with_replacement or count <= classes, f"{count} different samples of {classes} classes", port="probs")
@@ -103,11 +104,9 @@ def _(
     check: Check, probs: TensorType, num_samples: TensorType, *, with_replacement: bool, **attributes: object
 ) -> PartialShape:
     has_rank(check, "C1", probs, 2, "probs")
-    one = num_samples.rank in (None, 0) or (num_samples.rank == 1 and num_samples.shape[0].compatible(1))
-    check("C2", one, f"num_samples has shape {num_samples.shape}, expected a scalar or one element", port="num_samples")
+    one_element(check, "C2", num_samples, "num_samples")
     batch, classes = probs.shape if probs.rank == 2 else PartialShape.dynamic(2)
-    known = num_samples.known
-    count = known[0] if known is not None and len(known) == 1 else None
+    count = first_known(num_samples)
     if isinstance(count, int):
         if not check("C2", count >= 0, f"num_samples is {count}", port="num_samples"):
             return PartialShape([batch, dimension_of(None)])

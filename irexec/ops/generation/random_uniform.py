@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from irexec.ops.attributes import NonNegative
+from irexec.ops.axes import integers, one_element
 from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, random, require
 from irexec.ops.rules import has_rank
 from irexec.types import BF16, F16, F32, F64, I32, I64, INDICES, ElementType, PartialShape, TensorType
@@ -70,7 +71,7 @@ def random_uniform_8(
     C1: shape is 1D. C2: minval and maxval are scalars or have one element. C3: they are of the output's type.
     C4: minval is below maxval. C5: the shape has no negative extent.
     """
-    extents = [int(d) for d in shape]
+    extents = integers(shape)
     require("C5", all(d >= 0 for d in extents), f"shape is {extents}", port="shape")
     low, high = minval.reshape(-1)[0], maxval.reshape(-1)[0]
     require("C4", bool(low < high), f"minval is {low}, maxval {high}", port="minval")
@@ -122,8 +123,7 @@ def _(
     has_rank(check, "C1", shape, 1, "shape")
     wanted = ElementType.by_name[output_type]
     for name, tensor in (("minval", minval), ("maxval", maxval)):
-        one = tensor.rank in (None, 0) or (tensor.rank == 1 and tensor.shape[0].compatible(1))
-        check("C2", one, f"{name} has shape {tensor.shape}, expected a scalar or one element", port=name)
+        one_element(check, "C2", tensor, name)
         right = tensor.element_type.is_dynamic or tensor.element_type is wanted
         check("C3", right, f"{name} is {tensor.element_type}, but output_type is {wanted}", port=name)
     low, high = minval.scalar, maxval.scalar

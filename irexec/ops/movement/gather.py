@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axis_of, drawn_below, filled, integers, into, known_axis, one_element, unreported
+from irexec.ops.axes import axis_of, drawn_below, filled, integer, into, known_axis, one_element, unreported
 from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
 from irexec.types import ANY, INTEGERS, PartialShape, TensorType
 
@@ -69,7 +69,7 @@ def gather_8(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, o
 
 def _where(rank: int, index_rank: int, axis: Array, batch_dims: int) -> tuple[int, int]:
     """`axis` and `batch_dims` counted from the front."""
-    at = axis_of("C2", integers(axis)[0], rank, "axis")
+    at = axis_of("C2", integer(axis), rank, "axis")
     batch = batch_dims + index_rank if batch_dims < 0 else batch_dims
     require("C4", 0 <= batch <= min(rank, index_rank), f"batch_dims {batch_dims} is outside the ranks")
     require("C5", batch <= at, f"batch_dims {batch} is greater than axis {at}")

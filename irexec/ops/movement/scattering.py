@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.axes import axis_of
+from irexec.ops.axes import axis_of, integer
 from irexec.ops.operator import Array, Check, ConstraintError, Open, require
 from irexec.types import PartialShape, TensorType
 
@@ -45,7 +45,7 @@ def _address(array: Array) -> int:
 def one_axis(constraint: str, axis: Array, rank: int) -> int:
     """The axis that a scalar or one-element input holds, counted from the front. Raises ConstraintError."""
     require(constraint, axis.size == 1 and axis.ndim <= 1, f"axis has shape {list(axis.shape)}", port="axis")
-    return axis_of(constraint, int(axis.reshape(-1)[0]), rank, "axis")
+    return axis_of(constraint, integer(axis), rank, "axis")
 
 
 def flat_rows(constraint: str, indices: Array, dims: Sequence[int], *, negative: bool) -> Array:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.attributes import Positive
-from irexec.ops.axes import axis_of, filled, integers, is_settled, known_axis, length_of, one_element, sum_of
+from irexec.ops.axes import axis_of, filled, integer, integers, is_settled, known_axis, length_of, one_element, sum_of
 from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules import has_rank
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
@@ -29,7 +29,7 @@ def split_1(data: T, axis: T_AXIS, /, *, num_splits: Positive) -> list[T]:
     Raises ConstraintError C1 when `num_splits` does not divide the axis, C3 for an axis outside [-rank, rank - 1].
     Shape rule: C2 `axis` is a scalar (one element will do).
     """
-    at = axis_of("C3", integers(axis)[0], data.ndim, "axis")
+    at = axis_of("C3", integer(axis), data.ndim, "axis")
     length, rest = divmod(data.shape[at], num_splits)
     require("C1", rest == 0, f"dimension {at} is {data.shape[at]}, no multiple of num_splits {num_splits}", port="data")
     return _pieces(data, at, [length] * num_splits)
@@ -42,7 +42,7 @@ def variadic_split_1(data: T, axis: T_AXIS, split_lengths: T_LENGTHS, /) -> list
     Raises ConstraintError C1 when the lengths do not sum to the dimension, C2 for an axis outside [-rank, rank - 1],
     C4 for a second -1 or another negative length. Shape rule: C3 split_lengths is 1D, C5 axis is one element.
     """
-    at = axis_of("C2", integers(axis)[0], data.ndim, "axis")
+    at = axis_of("C2", integer(axis), data.ndim, "axis")
     lengths, extent = integers(split_lengths), data.shape[at]
     require("C4", _sound(lengths), f"lengths {lengths} have more than one -1, or less than it", port="split_lengths")
     if -1 in lengths:

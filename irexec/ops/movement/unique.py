@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axis_of, filled, integers, known_axis, one_element, product_of
+from irexec.ops.axes import axis_of, filled, integer, known_axis, one_element, product_of
 from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator
 from irexec.ops.precision import widen
 from irexec.types import ANY, ANY_DIMENSION, INDICES, Dimension, ElementType, PartialShape, TensorType
@@ -43,7 +43,7 @@ def unique_10(
         rows, shape = data.reshape(-1, 1), (-1,)
         at = 0
     else:
-        at = axis_of("C1", integers(axis)[0], data.ndim, "axis")
+        at = axis_of("C1", integer(axis), data.ndim, "axis")
         moved = np.moveaxis(data, at, 0)
         rows, shape = moved.reshape(moved.shape[0], prod(moved.shape[1:])), moved.shape[1:]
     keys = _ranks(rows)

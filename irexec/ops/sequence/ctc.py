@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.ops.axes import integer
 from irexec.ops.operator import Array, Check, require
 from irexec.types import Dimension, TensorType
 
@@ -20,7 +21,7 @@ def blank_of(constraint: str, blank_index: Array | None, classes: int) -> int:
     """In a kernel: the blank class, by default the last one. Raises ConstraintError for no class at all."""
     if blank_index is None:
         return classes - 1
-    blank = int(blank_index.reshape(-1)[0])
+    blank = integer(blank_index)
     message = f"blank_index is {blank}, expected 0 to {classes - 1}"
     require(constraint, 0 <= blank < classes, message, port="blank_index")
     return blank

@@ -162,7 +162,7 @@ def lstm_cell_1(
         gates += widen(b)
     forget, input_, candidate, output = np.split(gates, 4, axis=1)
     before = widen(initial_cell_state)
-    peephole_f, peephole_i, peephole_o = np.split(widen(p) if p is not None else np.zeros(3 * hidden_size), 3)
+    peephole_f, peephole_i, peephole_o = np.split(np.zeros(3 * hidden_size, gates.dtype) if p is None else widen(p), 3)
     with np.errstate(over="ignore"):
         for gate, function, addend in (
             (forget, f, peephole_f * before),

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axis_of, drawn_below, filled, first_known, integers
+from irexec.ops.axes import axis_of, drawn_below, filled, first_known, integer
 from irexec.ops.operator import Array, Check, Elements, operator, require
 from irexec.ops.rules import axis_in, dimension_of, has_rank
 from irexec.types import ANY, INTEGERS, PartialShape, TensorType
@@ -38,7 +38,7 @@ def one_hot_16(
     Raises ConstraintError C1 for an axis outside [-rank - 1, rank], C2 for a depth below 1.
     Shape rule: C3 depth, C4 on_value and off_value are scalars.
     """
-    count = integers(depth)[0]
+    count = integer(depth)
     require("C2", count >= 1, f"depth is {count}, expected 1 or more", port="depth")
     at = axis_of("C1", axis, indices.ndim + 1)
     result = np.full((*indices.shape[:at], count, *indices.shape[at:]), off_value.reshape(()), on_value.dtype)

@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from irexec.ops.axes import filled
+from irexec.ops.axes import filled, integer, one_element
 from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
 from irexec.ops.precision import narrow, widen
 from irexec.ops.rules import has_rank
@@ -102,7 +102,7 @@ def istft_16(
     if center:
         signal = signal[..., size // 2 : full - size // 2 if signal_length is None else None]
     if signal_length is not None:
-        wanted = int(signal_length.reshape(-1)[0])
+        wanted = integer(signal_length)
         signal = signal[..., :wanted]
         missing = wanted - signal.shape[-1]
         signal = np.pad(signal, [(0, 0)] * (signal.ndim - 1) + [(0, missing)])
@@ -124,8 +124,7 @@ def _(
     ranked = has_rank(check, "C1", data, (3, 4), "data")
     size, step = _check_frames(check, window, frame_size, frame_step)
     if signal_length is not None:
-        one = signal_length.rank in (None, 0) or signal_length.shape.compatible(PartialShape([1]))
-        check("C5", one, f"signal_length has shape {signal_length.shape}, expected one number", port="signal_length")
+        one_element(check, "C5", signal_length, "signal_length")
     if data.rank is None or not ranked:
         return PartialShape.dynamic()
     message = f"the last dimension of data is {data.shape[-1]}, expected 2"
@@ -158,7 +157,7 @@ istft_16.draw("frame_size", "frame_step")(_draw_frames)
 
 
 def _sizes(frame_size: Array, frame_step: Array) -> tuple[int, int]:
-    size, step = int(frame_size.reshape(-1)[0]), int(frame_step.reshape(-1)[0])
+    size, step = integer(frame_size), integer(frame_step)
     require("C3", size > 0, f"frame_size is {size}, expected a positive number", port="frame_size")
     require("C4", step > 0, f"frame_step is {step}, expected a positive number", port="frame_step")
     return size, step

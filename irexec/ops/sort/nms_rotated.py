@@ -10,6 +10,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.ops.axes import integer, one_element
 from irexec.ops.boxes import descending
 from irexec.ops.extents import Extents
 from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator
@@ -105,7 +106,7 @@ def nms_rotated_13(
     C1: boxes is [num_batches, num_boxes, 5]. C2: scores is [num_batches, num_classes, num_boxes]. C3: the other inputs
     are scalars or have one element.
     """
-    limit = int(max_output_boxes_per_class.reshape(-1)[0])
+    limit = integer(max_output_boxes_per_class)
     most, lowest = iou_threshold.reshape(-1)[0].astype(np.float64), score_threshold.reshape(-1)[0]
     exact = boxes.astype(np.float64)
     found: list[tuple[int, int, int]] = []
@@ -151,8 +152,7 @@ def _(
         ("iou_threshold", iou_threshold),
         ("score_threshold", score_threshold),
     ):
-        one = tensor.rank in (None, 0) or (tensor.rank == 1 and tensor.shape[0].compatible(1))
-        check("C3", one, f"{name} has shape {tensor.shape}, expected a scalar or one element", port=name)
+        one_element(check, "C3", tensor, name)
     limit, each = max_output_boxes_per_class.scalar, extents["num_boxes"].max
     if limit is not None:
         each = max(int(limit), 0) if each is None else min(each, max(int(limit), 0))

@@ -11,10 +11,12 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.ops.axes import one_element
 from irexec.ops.boxes import overlaps, suppress
 from irexec.ops.extents import Extents
 from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator
 from irexec.ops.precision import widen
+from irexec.ops.rules import has_rank
 from irexec.types import F32, FLOATS, INTEGERS, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -97,19 +99,18 @@ def _soft(
     return np.array(kept, np.intp), np.array(values, scores.dtype)
 
 
-def _check_inputs(check: Check, *inputs: TensorType | None, one_element: bool) -> Extents:
-    """C1: boxes. C2: scores. C3: each further input is a scalar (`one_element`: or a 1D tensor of one element)."""
+def _check_inputs(check: Check, *inputs: TensorType | None, vectors: bool) -> Extents:
+    """C1: boxes. C2: scores. C3: each further input is a scalar (`vectors`: or a 1D tensor of one element)."""
     boxes, scores, *others = inputs
     extents = Extents(check)
     extents.match("C1", "boxes", boxes, "num_batches", "num_boxes", 4)
     extents.match("C2", "scores", scores, "num_batches", "num_classes", "num_boxes")
     names = ("max_output_boxes_per_class", "iou_threshold", "score_threshold", "soft_nms_sigma")
     for name, tensor in zip(names, others, strict=False):
-        if tensor is None or tensor.rank is None or tensor.rank == 0:
-            continue
-        vector = one_element and tensor.rank == 1 and tensor.shape[0].compatible(1)
-        allowed = "a scalar or one element" if one_element else "a scalar"
-        check("C3", vector, f"{name} has shape {tensor.shape}, expected {allowed}", port=name, allowed=allowed)
+        if tensor is not None and vectors:
+            one_element(check, "C3", tensor, name)
+        elif tensor is not None:
+            has_rank(check, "C3", tensor, 0, name)
     return extents
 
 
@@ -190,7 +191,7 @@ def _shapes_5(
     **attributes: object,
 ) -> tuple[PartialShape, TensorType, PartialShape]:
     thresholds = (iou_threshold, score_threshold, sigma)
-    extents = _check_inputs(check, boxes, scores, max_boxes, *thresholds, one_element=True)
+    extents = _check_inputs(check, boxes, scores, max_boxes, *thresholds, vectors=True)
     each = _most(extents["num_boxes"], max_boxes)
     most = each * extents["num_batches"] * extents["num_classes"]
     shape = PartialShape([Dimension(0, most.max), 3])
@@ -263,7 +264,7 @@ def non_max_suppression_4(
 
 @non_max_suppression_4.shapes
 def _(check: Check, *inputs: TensorType | None, **attributes: object) -> PartialShape:
-    extents = _check_inputs(check, *inputs, one_element=False)
+    extents = _check_inputs(check, *inputs, vectors=False)
     each = _most(extents["num_boxes"], inputs[2])
     return PartialShape([each * extents["num_batches"] * extents["num_classes"], 3])
 
@@ -293,7 +294,7 @@ def non_max_suppression_3(
 
 @non_max_suppression_3.shapes
 def _shapes_3(check: Check, *inputs: TensorType | None, **attributes: object) -> PartialShape:
-    extents = _check_inputs(check, *inputs, one_element=False)
+    extents = _check_inputs(check, *inputs, vectors=False)
     boxes, classes, given = extents["num_boxes"], extents["num_classes"], inputs[2]
     limit = 0 if given is None else given.scalar
     if limit is None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axis_of, filled, first_known, integers
+from irexec.ops.axes import axis_of, filled, first_known, integer
 from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
 from irexec.ops.precision import is_float, widen
 from irexec.ops.rules import axis_in, has_rank
@@ -43,7 +43,7 @@ def top_k_11(
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C3 for k outside [0, data.shape[axis]].
     Shape rule: C2 k is a scalar, C3 a constant k is in [1, data.shape[axis]].
     """
-    at, count = axis_of("C1", axis, data.ndim), integers(k)[0]
+    at, count = axis_of("C1", axis, data.ndim), integer(k)
     extent = data.shape[at]
     require("C3", 0 <= count <= extent, f"k is {count}, outside [1, {extent}]", port="k")
     rows = np.moveaxis(data, at, -1)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from irexec.ops.axes import drawn_below, filled, first_known
+from irexec.ops.axes import drawn_below, filled, first_known, integer
 from irexec.ops.operator import Array, Check, Elements, operator, require
 from irexec.ops.precision import is_float
 from irexec.ops.rules import dimension_of, has_rank
@@ -44,7 +44,7 @@ def segment_max_16(
     if num_segments is None:
         count = int(segment_ids[-1]) + 1 if len(segment_ids) else 0
     else:
-        count = int(num_segments.reshape(-1)[0])
+        count = integer(num_segments)
         require("C3", count >= 0, f"num_segments is {count}", port="num_segments")
     result = np.full((count, *data.shape[1:]), 0 if fill_mode.lower() == "zero" else _lowest(data.dtype), data.dtype)
     kept = int(np.searchsorted(segment_ids, count))
