@@ -22,10 +22,10 @@ import numpy as np
 
 from irexec.ops.signature import Array
 
-# So much work is worth a second thread: waking it takes some 40 µs, in which one core does so many multiply-adds, or
-# passes over so many bytes a few times.
-WORTH_PRODUCTS = 1 << 22
-WORTH_BYTES = 1 << 18
+# So much work is worth a second thread: waking it, and what the two then take from each other, costs some 100 µs. In
+# three times that, one core does so many multiply-adds, or passes over so many bytes a few times.
+WORTH_PRODUCTS = 1 << 24
+WORTH_BYTES = 1 << 20
 # Scratch arrays beyond this are not kept.
 MAX_KEPT_BYTES = 1 << 26
 
@@ -57,6 +57,29 @@ def set_num_threads(count: int | None) -> None:
         old.close()
 
 
+class _Share:
+    """One worker's share of some work, which raises nothing. Who takes the claim decides whether it is done at all."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.work: Callable[[], None] | None = work
+        self.claim, self.done = threading.Lock(), threading.Lock()
+        self.done.acquire()
+
+    def serve(self) -> None:
+        """In a worker: do the share, unless it was withdrawn."""
+        if self.claim.acquire(blocking=False):
+            assert self.work is not None
+            self.work()
+            self.done.release()
+
+    def finish(self) -> None:
+        """In the caller, which found nothing left to do: wait for a worker that has begun, withdraw what has not."""
+        if self.claim.acquire(blocking=False):
+            self.work = None
+        else:
+            self.done.acquire()
+
+
 class _Pool:
     """The workers beside the calling thread.
 
@@ -68,7 +91,7 @@ class _Pool:
     SMALL = 8
 
     def __init__(self, workers: int) -> None:
-        self.jobs: SimpleQueue[tuple[Callable[[], None], threading.Lock] | None] = SimpleQueue()
+        self.jobs: SimpleQueue[_Share | None] = SimpleQueue()
         cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
         self.cores = cores if len(cores) > 1 and workers <= self.SMALL else None
         self.members: list[int] = []
@@ -78,24 +101,22 @@ class _Pool:
 
     def _serve(self) -> None:
         self.members.append(threading.get_native_id())
-        while (job := self.jobs.get()) is not None:
+        while (share := self.jobs.get()) is not None:
             if self.cores is not None:
                 _allow(0, self.cores)
-            job[0]()
-            job[1].release()
+            share.serve()
             # Nothing of the work may live on while this thread waits.
-            del job
+            del share
 
-    def submit(self, work: Callable[[], None], count: int) -> list[threading.Lock]:
-        """Hand out `count` shares of the caller's work, which raises nothing; each lock is free when one is done."""
+    def submit(self, work: Callable[[], None], count: int) -> list[_Share]:
+        """Hand out `count` shares of the caller's work."""
         cpu = None if self.cores is None else _current_cpu()
         if self.cores is not None and cpu is not None:
             for member in self.members[:count]:
                 _allow(member, self.cores - {cpu})
-        shares = [threading.Lock() for _ in range(count)]
-        for done in shares:
-            done.acquire()
-            self.jobs.put((work, done))
+        shares = [_Share(work) for _ in range(count)]
+        for share in shares:
+            self.jobs.put(share)
         return shares
 
     def close(self) -> None:
@@ -176,8 +197,8 @@ def parallel_for(count: int, function: Callable[[int], object]) -> None:
         pool = _get_pool()
         shares = pool.submit(work, workers - 1)
         work()
-        for done in shares:
-            done.acquire()
+        for share in shares:
+            share.finish()
     if failures:
         raise failures[0]
 
