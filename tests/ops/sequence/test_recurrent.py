@@ -182,34 +182,64 @@ def breaches(type: str, shapes: list[str], lengths: Any = None, **attributes: An
     return {b.constraint for b in infer(op_of(type), types, **attributes)[1]}
 
 
-RNN = ["2,3", "2,4", "4,3", "4,4", "4"]
-SEQUENCE = ["2,5,3", "2,1,4", "2", "1,4,3", "1,4,4", "1,4"]
+def cell_shapes(kind: str) -> list[str]:
+    gates = GATES[kind] * 4
+    return ["2,3", *["2,4"] * STATES[kind], f"{gates},3", f"{gates},4", f"{gates}"]
+
+
+def sequence_shapes(kind: str) -> list[str]:
+    gates = GATES[kind] * 4
+    return ["2,5,3", *["2,1,4"] * STATES[kind], "2", f"1,{gates},3", f"1,{gates},4", f"1,{gates}"]
 
 
 def test_c1_number_of_activations() -> None:
-    assert breaches("RNNCell", RNN, hidden_size=4, activations=["tanh", "tanh"]) == {"C1"}
+    assert breaches("RNNCell", cell_shapes("RNN"), hidden_size=4, activations=["tanh", "tanh"]) == {"C1"}
 
 
 def test_c2_clip_is_not_negative() -> None:
-    assert breaches("RNNCell", RNN, hidden_size=4, clip=-1.0) == {"C2"}
+    assert breaches("RNNCell", cell_shapes("RNN"), hidden_size=4, clip=-1.0) == {"C2"}
 
 
-@pytest.mark.parametrize("port", range(5))
-def test_c3_to_c7_shapes_of_a_cell(port: int) -> None:
-    assert breaches("RNNCell", RNN, hidden_size=4) == set()
-    shapes = [*RNN[:port], "2,3,4", *RNN[port + 1 :]]
-    assert breaches("RNNCell", shapes, hidden_size=4) == {f"C{port + 3}"}
+@pytest.mark.parametrize("kind", GATES)
+def test_c3_to_c8_shapes_of_a_cell(kind: str) -> None:
+    """C3 is X, and so on in the order of the ports."""
+    shapes = cell_shapes(kind)
+    assert breaches(f"{kind}Cell", shapes, hidden_size=4) == set()
+    for port in range(len(shapes)):
+        wrong = [*shapes[:port], "2,3,4", *shapes[port + 1 :]]
+        assert breaches(f"{kind}Cell", wrong, hidden_size=4) == {f"C{port + 3}"}
 
 
-@pytest.mark.parametrize(("port", "constraint"), [(0, 3), (2, 4), (1, 5), (3, 6), (4, 7), (5, 8)])
-def test_c3_to_c8_shapes_of_a_sequence(port: int, constraint: int) -> None:
-    assert breaches("RNNSequence", SEQUENCE, hidden_size=4, direction="reverse") == set()
-    shapes = [*SEQUENCE[:port], "7,7,7,7", *SEQUENCE[port + 1 :]]
-    assert breaches("RNNSequence", shapes, hidden_size=4, direction="reverse") == {f"C{constraint}"}
+@pytest.mark.parametrize("kind", GATES)
+def test_c3_to_c9_shapes_of_a_sequence(kind: str) -> None:
+    """C3 is X, C4 sequence_lengths, then the others in the order of the ports."""
+    shapes = sequence_shapes(kind)
+    lengths = 1 + STATES[kind]
+    assert breaches(f"{kind}Sequence", shapes, hidden_size=4, direction="reverse") == set()
+    ports = [0, lengths, *[p for p in range(len(shapes)) if p not in (0, lengths)]]
+    for number, port in enumerate(ports, 3):
+        wrong = [*shapes[:port], "7,7,7,7", *shapes[port + 1 :]]
+        assert breaches(f"{kind}Sequence", wrong, hidden_size=4, direction="reverse") == {f"C{number}"}
+
+
+def test_gru_c7_c8_a_fourth_bias_with_linear_before_reset() -> None:
+    cell, sequence = cell_shapes("GRU"), sequence_shapes("GRU")
+    assert breaches("GRUCell", cell, hidden_size=4, linear_before_reset=True) == {"C7"}
+    assert breaches("GRUCell", [*cell[:-1], "16"], hidden_size=4, linear_before_reset=True) == set()
+    attributes: dict[str, Any] = {"hidden_size": 4, "direction": "forward", "linear_before_reset": True}
+    assert breaches("GRUSequence", sequence, **attributes) == {"C8"}
+    assert breaches("GRUSequence", [*sequence[:-1], "1,16"], **attributes) == set()
+
+
+def test_lstm_c9_peepholes() -> None:
+    op = find("LSTMCell", "opset1")
+    assert op is not None
+    types = [tensor(F32, s) for s in [*cell_shapes("LSTM"), "16"]]
+    assert [b.constraint for b in infer(op, types, hidden_size=4)[1]] == ["C9"]
 
 
 def test_c4_lengths_beyond_the_sequence() -> None:
-    assert breaches("RNNSequence", SEQUENCE, [2, 6], hidden_size=4, direction="forward") == {"C4"}
+    assert breaches("RNNSequence", sequence_shapes("RNN"), [2, 6], hidden_size=4, direction="forward") == {"C4"}
     arrays = sequence_arrays(np.random.default_rng(0), "RNN", 2, 3, 2, 2, 1, [1, 4], 1)
     with pytest.raises(ConstraintError, match=r"outside 0\.\.3"):
         op_of("RNNSequence")(*arrays, hidden_size=2, direction="forward")
