@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.ops.axes import drawn_below, integer
 from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
 from irexec.ops.precision import narrow, widen
 from irexec.ops.rules import has_rank, same_shape
@@ -142,7 +143,7 @@ def embedding_segments_sum_3(
     C5: per_sample_weights has the shape of indices. C7: num_segments is a scalar, not negative.
     """
     _require_weights(indices, per_sample_weights, "sum")
-    count = int(num_segments.reshape(-1)[0])
+    count = integer(num_segments)
     require("C7", count >= 0, f"num_segments is {count}", port="num_segments")
     inside = segment_ids.size == 0 or (segment_ids[0] >= 0 and segment_ids[-1] < count)
     ascending = bool((np.diff(segment_ids) >= 0).all())
@@ -167,9 +168,13 @@ def _(
     _check_indices(check, emb_table, indices)
     _check_default(check, emb_table, default_index)
     _check_weights(check, indices, per_sample_weights, "sum")
-    count = num_segments.scalar
+    count, known = num_segments.scalar, segment_ids.ints
     if count is not None:
         check("C7", count >= 0, f"num_segments is {count}", port="num_segments")
+    if known:
+        fits = known == sorted(known) and known[0] >= 0 and (count is None or known[-1] < count)
+        segments = "the" if count is None else count
+        check("C2", fits, f"segment_ids {known} do not ascend within {segments} segments", port="segment_ids")
     return _output(Dimension(count) if count is not None and count >= 0 else Dimension(-1), emb_table)
 
 
@@ -204,7 +209,7 @@ def _bags(
         else:
             result[filled] /= divisor.astype(wide.dtype)
     if default_index is not None:
-        index = int(default_index.reshape(-1)[0])
+        index = integer(default_index)
         message = f"default_index is {index}, expected -1 to {rows - 1}"
         require("C4", -1 <= index < rows, message, port="default_index")
         if index >= 0:
@@ -261,8 +266,7 @@ def _output(bags: Dimension, table: TensorType) -> PartialShape:
 def _draw_indices(
     rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]
 ) -> Array:
-    rows = types["emb_table"].shape[0].value
-    return rng.integers(0, max(rows, 1), types[port].shape.to_shape())
+    return drawn_below(rng, types, port, types["emb_table"].shape[0].value)
 
 
 def _draw_ascending(
@@ -270,7 +274,7 @@ def _draw_ascending(
 ) -> Array:
     segments = types["num_segments"].scalar if "num_segments" in types else None
     most = types["indices"].shape[0].value if port == "offsets" else (segments or 1) - 1
-    return np.sort(rng.integers(0, most + 1, types[port].shape.to_shape()))
+    return np.sort(drawn_below(rng, types, port, most + 1))
 
 
 for _op in (

@@ -97,6 +97,22 @@ def test_no_bag_and_no_index() -> None:
     assert run(embedding_segments_sum_3, TABLE, none, none, _scalar(2))[0].tolist() == [[0, 0], [0, 0]]
 
 
+def test_c1_rank_of_indices() -> None:
+    table = tensor(F32, "5,2")
+    assert [b.constraint for b in infer(embedding_bag_packed_15, [table, tensor(I64, "4"), None])[1]] == ["C1"]
+    types = [table, tensor(I64, "2,2"), tensor(I64, "2"), None, None]
+    assert [b.constraint for b in infer(embedding_bag_offsets_15, types)[1]] == ["C1"]
+
+
+@pytest.mark.parametrize("ids", [[0, 1, 0, 2], [-1, 0, 0, 0], [0, 0, 1, 3]])
+def test_c2_segments_ascend_within_their_number(ids: list[int]) -> None:
+    table, indices, count = tensor(F32, "5,2"), tensor(I64, "4"), tensor(I64, "", 3)
+    types = [table, indices, tensor(I64, "4", ids), count, None, None]
+    assert [b.constraint for b in infer(embedding_segments_sum_3, types)[1]] == ["C2"]
+    with pytest.raises(ConstraintError, match="do not ascend within 3"):
+        embedding_segments_sum_3(TABLE, INDICES, np.array(ids), _scalar(3))
+
+
 @pytest.mark.parametrize("offsets", [[1, 0], [-1, 0], [0, 5]])
 def test_c2_offsets_ascend_within_the_indices(offsets: list[int]) -> None:
     types = [tensor(F32, "5,2"), tensor(I64, "4"), tensor(I64, "2", offsets), None, None]
@@ -122,5 +138,7 @@ def test_c4_c5_c6_default_and_weights() -> None:
 
 
 def test_c7_number_of_segments() -> None:
+    types = [tensor(F32, "5,2"), tensor(I64, "4"), tensor(I64, "4"), tensor(I64, "", -1), None, None]
+    assert [b.constraint for b in infer(embedding_segments_sum_3, types)[1]] == ["C7"]
     with pytest.raises(ConstraintError, match="num_segments is -1"):
         embedding_segments_sum_3(TABLE, INDICES, np.zeros(4, np.int64), _scalar(-1))
