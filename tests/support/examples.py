@@ -152,8 +152,10 @@ def _drawn(
         array = rng.integers(1, 4, shape) if draw is None else draw(rng, name, types, attributes)
         if array is None or array.shape != shape:
             return None
-        assert wanted.element_type.dtype is not None
-        types[name] = TensorType(wanted.element_type, wanted.shape, array.astype(wanted.element_type.dtype))
+        if draw is None:
+            array = array.astype(wanted.element_type.dtype)
+        assert array.dtype == wanted.element_type.dtype
+        types[name] = TensorType(wanted.element_type, wanted.shape, array)
     if _breaches(op, list(types.values()), attributes):
         return None
     arrays = [t.value for t in types.values() if t.value is not None]

@@ -10,7 +10,8 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator
+from irexec.ops.axes import filled
+from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require
 from irexec.ops.rules import has_rank, same_shape
 from irexec.types import I32, INDICES, STRING, U8, Dimension, PartialShape, TensorType
 
@@ -44,6 +45,12 @@ def string_tensor_pack_15(begins: T_IDX, ends: T_IDX, symbols: Symbols, /) -> Te
     C1: begins and ends have one shape. C2: symbols has rank 1. C3: 0 <= begin <= end <= number of symbols.
     C4: what lies there is UTF-8.
     """
+    require("C1", begins.shape == ends.shape, f"begins has shape {begins.shape}, ends {ends.shape}", port="ends")
+    return np.array(_texts(begins, ends, symbols), STRING.dtype).reshape(begins.shape)
+
+
+def _texts(begins: Array, ends: Array, symbols: Array) -> list[str]:
+    """The strings, in order. Raises ConstraintError C3 or C4."""
     raw = symbols.tobytes()
     texts = []
     for begin, end in zip(begins.ravel().tolist(), ends.ravel().tolist(), strict=True):
@@ -55,16 +62,23 @@ def string_tensor_pack_15(begins: T_IDX, ends: T_IDX, symbols: Symbols, /) -> Te
         except UnicodeDecodeError as error:
             message = f"the symbols from {begin} to {end} are not UTF-8: {error.reason}"
             raise ConstraintError("C4", message, port="symbols") from error
-    return np.array(texts, STRING.dtype).reshape(begins.shape)
+    return texts
 
 
 @string_tensor_pack_15.shapes
 def _(check: Check, begins: TensorType, ends: TensorType, symbols: TensorType) -> PartialShape:
     has_rank(check, "C2", symbols, 1, "symbols")
-    return same_shape(check, "C1", begins.shape, ends.shape, "ends")
+    shape = same_shape(check, "C1", begins.shape, ends.shape, "ends")
+    first, last, raw = begins.value, ends.value, symbols.value
+    if first is not None and last is not None and raw is not None and first.shape == last.shape:
+        try:
+            _texts(first, last, raw)
+        except ConstraintError as error:
+            check(error.constraint, False, error.message, port=error.port)
+    return shape
 
 
 @string_tensor_pack_15.draw("begins", "ends")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array:
     # Every string may be empty at the start: the one choice that fits any number of symbols.
-    return np.zeros(types[port].shape.to_shape(), np.int64)
+    return filled(types, port, 0)
