@@ -9,7 +9,7 @@ from irexec.diagnostics import IRError, Report
 from irexec.diagnostics.findings import At, Findings, Mode
 from irexec.graph.build import build
 from irexec.graph.model import Model
-from irexec.ir.reader import read
+from irexec.ir.reader import no_collection, read
 from irexec.ir.source import Source
 from irexec.ir.weights import Weights
 from irexec.validation import infer_model
@@ -95,6 +95,7 @@ def _source(model: PathLike | bytes) -> Source:
     return Source.from_bytes(model) if isinstance(model, bytes) else Source.from_path(model)
 
 
+@no_collection()
 def _read(
     source: Source, model: PathLike | bytes, weights: PathLike | bytes | None, mode: Mode
 ) -> tuple[Model | None, Report]:

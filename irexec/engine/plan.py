@@ -14,6 +14,7 @@ from irexec.diagnostics import IRError
 from irexec.engine.errors import failure
 from irexec.engine.memory import MemoryPlan, plan_memory
 from irexec.graph.model import Model, Node, Value
+from irexec.ir.reader import no_collection
 from irexec.ops.operator import NodeTypes, Operator
 from irexec.types import PartialShape, TensorType, UnknownRank
 from irexec.validation.propagate import as_list
@@ -56,6 +57,7 @@ class Plan:
     subplans: dict[int, list[Plan]] = field(default_factory=dict)
 
 
+@no_collection()
 def make_plan(model: Model) -> Plan:
     """Compile a model whose types are inferred. Raises IRError when a constant subgraph breaks a constraint."""
     return _Planner(model).plan()

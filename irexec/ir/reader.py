@@ -36,7 +36,7 @@ def read(source: Source, findings: Findings) -> Document | None:
     source.report(findings)
     if source.root is None or not _is_net(source.root, findings):
         return None
-    with _no_collection():
+    with no_collection():
         document = Document(_Reader(findings).net(source.root), source)
         _stray_text(source.root, findings)
         check_document(document, findings)
@@ -57,8 +57,8 @@ def read_layers(source: Source, findings: Findings) -> list[Layer]:
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
-    """Reading makes very many objects and no garbage; looking for cycles in between would double its time."""
+def no_collection() -> Iterator[None]:
+    """No search for cycles meanwhile: reading makes very many objects and no garbage, and would take twice as long."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -37,6 +37,8 @@ def whole(text: str | None, *, signed: bool = False) -> Reading[int]:
     """An id, a version, an offset, an edge's end: OpenVINO's `stoll` (blanks and `+` in front, nothing behind)."""
     if text is None:
         return Reading(None, None)
+    if (number := _digits(text)) is not None:
+        return Reading(number, number)
     strict = _plain(text, INT64_MIN if signed else 0)
     if strict is not None:
         return Reading(strict, strict)
@@ -46,6 +48,8 @@ def whole(text: str | None, *, signed: bool = False) -> Reading[int]:
 
 def dim(text: str | None) -> Reading[int]:
     """The text of a `<dim>`: -1 or an extent. OpenVINO takes any text that starts with one."""
+    if text is not None and (number := _digits(text)) is not None:
+        return Reading(number, number)
     stripped = (text or "").strip(_BLANKS)
     strict = _plain(stripped, -1)
     match = _STOLL.match(text or "")
@@ -55,6 +59,8 @@ def dim(text: str | None) -> Reading[int]:
 
 def int64(text: str) -> Reading[int]:
     """An integer attribute: blanks around it are free; OpenVINO ignores whatever follows the number."""
+    if (number := _digits(text)) is not None:
+        return Reading(number, number)
     stripped = text.strip(_BLANKS)
     match = _PREFIX.match(stripped)
     return Reading(_plain(stripped, INT64_MIN), None if match is None else _within(match[0], INT64_MIN))
@@ -124,6 +130,11 @@ def listed(values: Iterable[object], length: int = 12) -> str:
     """The values between commas for a message; of many, the first few."""
     first = [str(value) for value in islice(values, length + 1)]
     return ", ".join(first if len(first) <= length else [*first[:length], "..."])
+
+
+def _digits(text: str) -> int | None:
+    """The number, where the text is a few digits and nothing else, as nearly every text is: the quick way."""
+    return int(text) if len(text) < 19 and text.isascii() and text.isdigit() else None
 
 
 def _plain(text: str, minimum: int) -> int | None:
