@@ -52,6 +52,18 @@ class Findings:
         """
         self._explained[code, self.place(at)] = agrees
 
+    def trial(self) -> Findings:
+        """Findings of the same file that stand apart, until `take` makes them one's own or they are forgotten."""
+        return Findings(self._locate, file=self.file, mode=self.mode)
+
+    def take(self, trial: Findings) -> None:
+        """Add the findings of a trial, those left out that were made at the same place before."""
+        known = {(finding.code, finding.place) for finding in self.report if finding.place.line is not None}
+        for finding in trial.report:
+            if (finding.code, finding.place) not in known:
+                self.report.add(finding)
+        self._explained |= trial._explained
+
     def settle(self) -> None:
         """Take back the findings whose cause another finding names."""
         if self._explained:

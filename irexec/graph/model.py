@@ -117,12 +117,16 @@ class BodyOutput:
 
 @dataclass(slots=True)
 class Body:
-    """A nested model with the maps that connect it. `condition`: the Result that says whether a Loop goes on."""
+    """A nested model with the maps that connect it. `condition`: the Result that says whether a Loop goes on.
+
+    `sound`: what the model's Parameters declare was seen to suit it.
+    """
 
     model: Model
     inputs: list[BodyInput] = field(default_factory=list)
     outputs: list[BodyOutput] = field(default_factory=list)
     condition: int | None = None
+    sound: bool = False
 
 
 class Node:

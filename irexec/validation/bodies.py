@@ -5,11 +5,12 @@ Source: operation pages If-8, Loop-5, TensorIterator-1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node
-from irexec.types import BOOLEAN, DYNAMIC, Dimension, PartialShape, TensorType, UnknownRank
+from irexec.types import BOOLEAN, DYNAMIC, INDICES, Dimension, ElementType, PartialShape, TensorType, UnknownRank
 
 InferModel = Callable[[Model, Findings, list[TensorType] | None], None]
 Inputs = Sequence[TensorType | None]
@@ -18,20 +19,19 @@ Inputs = Sequence[TensorType | None]
 def infer_if(node: Node, inputs: Inputs, findings: Findings, infer: InferModel) -> list[TensorType]:
     """Both branches are inferred; an output is the union of what they make, or the branch that a known cond takes."""
     condition = inputs[0]
-    if condition is not None and condition.element_type not in (BOOLEAN, DYNAMIC):
-        message = f"cond is {condition.element_type}, not boolean"
-        findings.add("O002", message, at=At(_at(node)), layer=node.ref, port="cond")
+    _check_single(node, "cond", condition, {BOOLEAN}, findings)
     branches = []
     for body in node.bodies:
-        infer(body.model, findings, _parameters(body, inputs, None))
+        if _is_sound(body, findings, infer):
+            infer(body.model, findings, _parameters(body, inputs, None))
         branches.append({o.external: body.model.results[o.result].outputs[0].type for o in body.outputs})
     known = condition.scalar if condition is not None else None
     if known is not None:
         return _as_list(branches[0 if known else 1], node)
+    # Where a body is wrong, what it makes says nothing.
+    said = findings if all(body.sound for body in node.bodies) else findings.trial()
     merged = {
-        port: _union(branches[0][port], branches[1][port], node, findings)
-        for port in branches[0]
-        if port in branches[1]
+        port: _union(branches[0][port], branches[1][port], node, said) for port in branches[0] if port in branches[1]
     }
     return _as_list(merged, node)
 
@@ -47,12 +47,20 @@ def infer_tensor_iterator(node: Node, inputs: Inputs, findings: Findings, infer:
 def infer_loop(node: Node, inputs: Inputs, findings: Findings, infer: InferModel) -> list[TensorType]:
     """One iteration is inferred; the number of iterations is at most a known trip count."""
     body = node.bodies[0]
+    _check_single(node, "trip_count", inputs[0] if inputs else None, INDICES, findings)
+    _check_single(node, "execution_condition", inputs[1] if len(inputs) > 1 else None, {BOOLEAN}, findings)
+    for entry in body.inputs:
+        _check_slice(node, entry, inputs, findings)
     trips = inputs[0].scalar if inputs and inputs[0] is not None else None
     ends_early = body.condition is None or body.model.results[body.condition].inputs[0] is None
     count = Dimension(0, None if trips is None or trips < 0 else trips)
     if trips is not None and trips >= 0 and not ends_early and _always_true(body, inputs):
         count = Dimension(trips)
-    return _infer_body(node, body, inputs, count, findings, infer)
+    outputs = _infer_body(node, body, inputs, count, findings, infer)
+    if body.condition is not None:
+        type = body.model.results[body.condition].outputs[0].type
+        _check_single(node, "the condition that the body makes", type, {BOOLEAN}, findings)
+    return outputs
 
 
 def _always_true(body: Body, inputs: Inputs) -> bool:
@@ -64,13 +72,49 @@ def _always_true(body: Body, inputs: Inputs) -> bool:
     return bool(initial) and constant is not None and constant.size == 1 and bool(constant.reshape(-1)[0])
 
 
+def _widened(before: PartialShape, after: PartialShape, grows: bool) -> PartialShape:
+    """A shape that holds both; with `grows`, what differs may be anything: it would go on differing."""
+    union = before.union(after)
+    if not grows or union.rank is None:
+        return union
+    return PartialShape(u if u == b else Dimension(-1) for u, b in zip(union, before, strict=True))
+
+
+def _check_single(
+    node: Node, name: str, tensor: TensorType | None, kinds: Collection[ElementType], findings: Findings
+) -> None:
+    """Report a count or condition that is not of one of these types, or neither a scalar nor one element."""
+    if tensor is None:
+        return
+    details: dict[str, Any] = {"at": At(_at(node)), "layer": node.ref, "port": name}
+    if tensor.element_type not in (*kinds, DYNAMIC):
+        allowed = " or ".join(sorted(str(kind) for kind in kinds))
+        findings.add("O002", f"{name} is {tensor.element_type}, expected {allowed}", **details)
+    if not any(tensor.shape.compatible(PartialShape(shape)) for shape in ((), (1,))):
+        findings.add("O001", f"{name} has shape {tensor.shape}, expected a scalar or one element", **details)
+
+
+def _is_sound(body: Body, findings: Findings, infer: InferModel) -> bool:
+    """Infer a body by what its own Parameters declare, as its reader does; False, with findings, when it breaks then.
+
+    Types from outside take the place of the declared ones, and might hide what is wrong.
+    """
+    if not body.sound:
+        trial = findings.trial()
+        infer(body.model, trial, _declared(body))
+        body.sound = not any(finding.code.startswith("O") for finding in trial.report.errors)
+        if not body.sound:
+            findings.take(trial)
+    return body.sound
+
+
 def _infer_body(
     node: Node, body: Body, inputs: Inputs, count: Dimension, findings: Findings, infer: InferModel
 ) -> list[TensorType]:
     parameters = _parameters(body, inputs, count)
     # What comes back from an iteration may be less known than what went in: widen until both agree.
-    for _ in range(8):
-        trial = Findings(mode=findings.mode)
+    for attempt in range(8 if _is_sound(body, findings, infer) else 0):
+        trial = findings.trial()
         infer(body.model, trial, parameters)
         widened = list(parameters)
         for entry in body.inputs:
@@ -78,13 +122,14 @@ def _infer_body(
                 returned = body.model.results[entry.back].outputs[0].type
                 widened[entry.parameter] = TensorType(
                     parameters[entry.parameter].element_type,
-                    parameters[entry.parameter].shape.union(returned.shape),
+                    _widened(parameters[entry.parameter].shape, returned.shape, attempt > 1),
                 )
         same = all(a.shape == b.shape for a, b in zip(parameters, widened, strict=True))
         parameters = widened
         if same:
             break
-    infer(body.model, findings, parameters)
+    if body.sound:
+        findings.take(trial)
     outer: dict[int | None, TensorType] = {}
     for output in body.outputs:
         type = body.model.results[output.result].outputs[0].type.without_value()
@@ -92,14 +137,20 @@ def _infer_body(
     return _as_list(outer, node)
 
 
-def _parameters(body: Body, inputs: Inputs, count: Dimension | None) -> list[TensorType]:
-    """What the body's Parameters carry: outer types, sliced where the map says so."""
+def _declared(body: Body) -> list[TensorType]:
+    """What the body's Parameters say of themselves."""
     types = [(p.outputs[0].declared if p.outputs else None) or TensorType() for p in body.model.parameters]
     for index, parameter in enumerate(body.model.parameters):
         declared = parameter.attributes.get("element_type"), parameter.attributes.get("shape")
         types[index] = TensorType(
             declared[0] or DYNAMIC, declared[1] if declared[1] is not None else types[index].shape
         )
+    return types
+
+
+def _parameters(body: Body, inputs: Inputs, count: Dimension | None) -> list[TensorType]:
+    """What the body's Parameters carry: outer types, sliced where the map says so."""
+    types = _declared(body)
     for entry in body.inputs:
         if entry.external is None or entry.external >= len(inputs) or inputs[entry.external] is None:
             continue

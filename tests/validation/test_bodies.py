@@ -147,3 +147,82 @@ def test_branches_of_different_types_are_a_finding(tmp_path: Path) -> None:
     other = other[:start] + other[start:].replace(">", '><data destination_type="f16"/>', 1)
     report = irexec.validate(other.encode(), weights=(tmp_path / "m.bin").read_bytes(), mode="openvino")
     assert "B010" in [d.code for d in report.errors]
+
+
+def texts(model: Any, folder: Path) -> tuple[str, bytes]:
+    ov.serialize(model, folder / "m.xml")
+    return (folder / "m.xml").read_text(), (folder / "m.bin").read_bytes()
+
+
+def errors(text: str, weights: bytes, passes: bool = False) -> list[str]:
+    """Codes of the errors, and that OpenVINO refuses the file as well, unless it `passes`."""
+    if not passes:
+        with pytest.raises(RuntimeError):
+            ov.Core().read_model(text.encode(), ov.Tensor(np.frombuffer(weights or b"0", np.uint8)))
+    return [d.code for d in irexec.validate(text.encode(), weights=weights, mode="openvino").errors]
+
+
+def test_a_body_that_is_wrong_by_its_own_parameters(tmp_path: Path) -> None:
+    """What comes from outside would suit it."""
+    text, weights = texts(branch(lambda x: o.add(x, o.constant(np.float32(1))), unchanged, "4,3", None), tmp_path)
+    inner = text.index("<then_body>")
+    for old, new in (('element_type="f32"', 'element_type="f16"'), ('shape="4,3"', 'shape="4,?,?,3"')):
+        changed = text[:inner] + text[inner:].replace(old, new, 1)
+        if "f16" in new:
+            assert errors(changed, weights) == ["O003"]
+        else:
+            assert irexec.validate(changed.encode(), weights=weights, mode="openvino").ok
+
+
+@pytest.mark.parametrize("shape", ["2", "1,1"])
+def test_a_condition_is_one_value(shape: str, tmp_path: Path) -> None:
+    """OpenVINO looks at the rank."""
+    text, weights = texts(branch(unchanged, unchanged, "4,3", None), tmp_path)
+    changed = text.replace('shape="" element_type="boolean"', f'shape="{shape}" element_type="boolean"')
+    assert errors(changed, weights, shape == "2") == ["O001"]
+    text, weights = texts(loop(None, None, "1,3"), tmp_path)
+    for kind in ("boolean", "i64"):
+        changed = text.replace(f'shape="" element_type="{kind}"', f'shape="{shape}" element_type="{kind}"', 1)
+        assert changed != text
+        assert "O001" in errors(changed, weights, shape == "2")
+
+
+def test_what_a_loop_counts_with(tmp_path: Path) -> None:
+    text, weights = texts(loop(None, None, "1,3"), tmp_path)
+    report = irexec.validate(
+        text.replace('shape="" element_type="i64"', 'shape="" element_type="f32"', 1).encode(), weights=weights
+    )
+    assert "O002" in [d.code for d in report.errors]
+
+
+def nested(depth: int, innermost: str) -> str:
+    """TensorIterators within one another."""
+    data = f'<data shape="{"?" if depth % 2 else 2},?" element_type="f32"/>'
+    inner = (
+        innermost
+        if depth == 0
+        else (
+            '<layer id="5" name="t" type="TensorIterator" version="opset1"><port_map>'
+            '<input external_port_id="0" internal_layer_id="0"/><output external_port_id="1" internal_layer_id="1"/>'
+            '</port_map><back_edges><edge from-layer="1" to-layer="0"/></back_edges><input><port id="0"/></input>'
+            f'<output><port id="1" precision="FP32"/></output><body>{nested(depth - 1, innermost)}</body></layer>'
+        )
+    )
+    return (
+        f'<layers><layer id="0" name="p" type="Parameter" version="opset1">{data}'
+        f'<output><port id="0" precision="FP32"/></output></layer>{inner}'
+        '<layer id="1" name="r" type="Result" version="opset1"><input><port id="0"/></input></layer></layers>'
+        '<edges><edge from-layer="0" from-port="0" to-layer="5" to-port="0"/>'
+        '<edge from-layer="5" from-port="1" to-layer="1" to-port="0"/></edges>'
+    )
+
+
+@pytest.mark.parametrize(("axis", "codes"), [(1, []), (9, ["O001"])])
+def test_bodies_within_bodies_take_no_more_than_their_number(axis: int, codes: list[str]) -> None:
+    """Each body is inferred a few times, not twice as often as the one around it."""
+    softmax = (
+        f'<layer id="5" name="s" type="SoftMax" version="opset8"><data axis="{axis}"/><input><port id="0"/></input>'
+        '<output><port id="1" precision="FP32"/></output></layer>'
+    )
+    text = f'<net name="m" version="11">{nested(40, softmax)}</net>'
+    assert [d.code for d in irexec.validate(text.encode()).errors] == codes

@@ -34,12 +34,12 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_NUMERIC: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
 
-@operator("Clamp", "opset1", shapes=same_as(), inplace="x")
+@operator("Clamp", "opset1", inplace="x")
 def clamp_1(x: T_NUMERIC, /, *, min: float, max: float, out: Array | None = None) -> T_NUMERIC:
     """Each element, no lower than `min` and no higher than `max`; nan stays nan.
 
-    For integers `min` is rounded up and `max` down, and both are brought into the type's range. Where min > max,
-    which OpenVINO refuses, max wins, as in the page's formula.
+    For integers `min` is rounded up and `max` down, and both are brought into the type's range.
+    Shape rule: C1 min is not above max (from OpenVINO; in the page's formula max would win).
     """
     if is_float(x.dtype):
         low, high = x.dtype.type(min), x.dtype.type(max)
@@ -53,6 +53,12 @@ def clamp_1(x: T_NUMERIC, /, *, min: float, max: float, out: Array | None = None
     else:
         np.minimum(np.maximum(x, low, out=result), high, out=result)
     return result
+
+
+@clamp_1.shapes
+def _(check: Check, x: TensorType, *, min: float, max: float) -> PartialShape:
+    check("C1", min <= max, f"min {min} is above max {max}", attribute="min", found=str(min), allowed=f"at most {max}")
+    return x.shape
 
 
 def _bounded(value: float, towards: Any, bounds: np.iinfo[Any]) -> int:

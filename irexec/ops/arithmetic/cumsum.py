@@ -12,10 +12,10 @@ import numpy as np
 from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
 from irexec.ops.precision import compute_dtype, narrow
 from irexec.ops.rules import axis_in
-from irexec.types import INTEGERS, NUMERIC, PartialShape, TensorType
+from irexec.types import INDICES, NUMERIC, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
-T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
+T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INDICES)]
 
 
 @operator("CumSum", "opset3", tolerance=rounded(8))

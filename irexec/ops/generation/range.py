@@ -36,7 +36,7 @@ def range_1(start: T, stop: T, step: T, /) -> T:
 def range_4(start: T1, stop: T2, step: T3, /, *, output_type: ElementType) -> Annotated[Array, TypeFrom("output_type")]:
     """As Range-1 in `output_type`, to which the inputs are cast towards zero before anything is computed.
 
-    Constraints likewise.
+    Constraints likewise. Shape rule: C3 output_type is numeric.
     """
     return _range(start, stop, step, output_type)
 
@@ -110,6 +110,9 @@ def _(check: Check, start: TensorType, stop: TensorType, step: TensorType) -> An
 
 @range_4.shapes
 def _(check: Check, start: TensorType, stop: TensorType, step: TensorType, *, output_type: ElementType) -> Any:
+    message = f"output_type is {output_type}, expected a numeric type"
+    if not check("C3", output_type in NUMERIC, message, attribute="output_type", found=str(output_type)):
+        return PartialShape.dynamic(1)
     return _rule(check, start, stop, step, output_type)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.attributes import ReaderDefault
-from irexec.ops.axes import axes_of, filled, has_length, integers, known_axes, length_of
+from irexec.ops.axes import filled, has_length, integers, length_of
 from irexec.ops.operator import Array, Check, Elements, operator, require
 from irexec.ops.rules import has_rank
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
@@ -37,7 +37,7 @@ def broadcast_3(
     Raises ConstraintError C1 when a dimension is neither 1 nor the target's (for "bidirectional": nor is that 1),
     C2 unless axes_mapping has one value per dimension of `data`, C4 when these are not strictly ascending axes of the
     target, C5 for a negative extent. Shape rule: C3 target_shape and axes_mapping are 1D, C6 "explicit" needs
-    axes_mapping.
+    axes_mapping. C7: the other modes do not take it.
     """
     target = tuple(integers(target_shape))
     require(
@@ -45,7 +45,9 @@ def broadcast_3(
     )
     if mode == "explicit":
         require("C6", axes_mapping is not None, "mode 'explicit' needs axes_mapping", port="axes_mapping")
-        axes = [] if axes_mapping is None else axes_of("C4", axes_mapping, len(target), "axes_mapping")
+        axes = [] if axes_mapping is None else integers(axes_mapping)
+        inside = all(0 <= axis < len(target) for axis in axes)
+        require("C4", inside, f"axes_mapping {axes} is outside [0, {len(target) - 1}]", port="axes_mapping")
         require("C2", len(axes) == data.ndim, f"{len(axes)} axes for rank {data.ndim}", port="axes_mapping")
         require("C4", axes == sorted(set(axes)), f"axes_mapping {axes} is not ascending", port="axes_mapping")
         placed = [1] * len(target)
@@ -71,14 +73,23 @@ def broadcast_1(
     *,
     mode: Annotated[Literal["numpy", "explicit", "none"], ReaderDefault("none")] = "numpy",
 ) -> T:
-    """As Broadcast-3, without the mode "bidirectional". Constraints likewise."""
+    """As Broadcast-3, without the mode "bidirectional". Constraints likewise, but for C7: it takes axes_mapping."""
     view: Array = broadcast_3(data, target_shape, axes_mapping, mode="explicit" if mode == "none" else mode)
     return view
 
 
-@broadcast_1.shapes
 @broadcast_3.shapes
 def _(
+    check: Check, data: TensorType, target_shape: TensorType, axes_mapping: TensorType | None = None, *, mode: str
+) -> PartialShape:
+    message = f"mode {mode!r} does not take axes_mapping"
+    check("C7", axes_mapping is None or mode == "explicit", message, port="axes_mapping")
+    shape: PartialShape = _rule(check, data, target_shape, axes_mapping, mode=mode)
+    return shape
+
+
+@broadcast_1.shapes
+def _rule(
     check: Check, data: TensorType, target_shape: TensorType, axes_mapping: TensorType | None = None, *, mode: str
 ) -> PartialShape:
     has_rank(check, "C3", target_shape, 1, "target_shape")
@@ -112,8 +123,12 @@ def _replicates(extent: Dimension, target: Dimension) -> bool:
 
 def _explicit(check: Check, data: TensorType, target: PartialShape, axes_mapping: TensorType) -> None:
     has_length(check, "C2" if axes_mapping.rank in (None, 1) else "C3", axes_mapping, data.rank, "axes_mapping")
-    axes = known_axes(check, "C4", axes_mapping, target.rank, "axes_mapping")
-    if axes is None:
+    axes, rank = axes_mapping.ints, target.rank
+    if axes is None or rank is None:
+        return
+    outside = [axis for axis in axes if not 0 <= axis < rank]
+    message = f"axes_mapping {axes} holds {outside[:1]}, outside [0, {rank - 1}]"
+    if not check("C4", not outside, message, port="axes_mapping", allowed=f"[0, {rank - 1}]"):
         return
     check("C4", axes == sorted(set(axes)), f"axes_mapping {axes} is not ascending", port="axes_mapping")
     if data.rank == len(axes):

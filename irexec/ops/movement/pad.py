@@ -136,6 +136,8 @@ def _rule(
             message = f"{pad_mode} pads {(before, after)} of dimension {axis}, which has {extent} elements"
             port = "pads_begin" if fixed[0] > limit else "pads_end"
             check("C1", _mirrored(min(fixed), max(fixed), limit), message, port=port, allowed=f"at most {limit}")
+        empty = pad_mode == "edge" and extent.max == 0 and any(p > 0 for p in fixed)
+        check("C5", not empty, f"dimension {axis} is empty and has no edges", port="data")
         if is_unknown(before) or is_unknown(after):
             dims.append(ANY_DIMENSION)  # It may be negative, and crop.
             continue

@@ -19,7 +19,7 @@ from irexec.ops.pooling.rule import pooled_shape, windows_over
 from irexec.ops.pooling.slide import covered, slide
 from irexec.ops.precision import compute_dtype, is_float, narrow
 from irexec.ops.products import summing_buffer
-from irexec.ops.windows import AutoPad, Rounding, Windows
+from irexec.ops.windows import AutoPad, Rounding, Windows, dilated
 from irexec.types import NUMERIC, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
@@ -44,7 +44,8 @@ def avg_pool_16(
     """The mean of each window of `data` `[N, C, *X]`; with `exclude_pad` over the pixels of the data alone.
 
     C1: data has rank 3, 4 or 5. C2: kernel, strides, dilations and pads have one value per spatial axis. C3: the
-    kernel, dilated, fits into the padded data.
+    kernel, dilated, fits into the padded data. C4: with `exclude_pad`, no window lies in the padding alone: the kernel,
+    dilated, covers more than each padding (from OpenVINO; the page says nothing).
     """
     lists = (kernel, strides, dilations, pads_begin, pads_end)
     windows = windows_over(data.shape[2:], *lists, auto_pad, rounding_type)
@@ -154,4 +155,10 @@ def _(
     rounding_type: str,
     auto_pad: str,
 ) -> PartialShape:
+    if exclude_pad and auto_pad == "explicit":
+        for name, pads in (("pads_begin", pads_begin), ("pads_end", pads_end)):
+            for axis, (k, d, pad) in enumerate(zip(kernel, dilations or (1,) * len(kernel), pads, strict=False)):
+                message = f"the kernel covers {dilated(k, d)} pixels of spatial axis {axis}, whose {name} is {pad}"
+                allowed = f"at most {dilated(k, d) - 1}"
+                check("C4", pad < dilated(k, d), message, attribute=name, found=str(pad), allowed=allowed)
     return pooled_shape(check, data, kernel, strides, dilations, pads_begin, pads_end, auto_pad, rounding_type)

@@ -24,13 +24,14 @@ def pooled_shape(
     """C1: data has rank 3, 4 or 5. C2: each list has one value per spatial axis. C3: the kernel fits."""
     if not has_rank(check, "C1", data, (3, 4, 5), "data"):
         return PartialShape.dynamic()
-    if data.rank is None:
-        return PartialShape.dynamic(len(kernel) + 2)
-    spatial = data.rank - 2
+    spatial = len(kernel) if data.rank is None else data.rank - 2
     fits = check_windows(check, "C2", spatial, strides, dilations, pads_begin, pads_end)
+    fits &= check("C2", len(strides) > 0, f"strides has 0 values for {spatial} spatial axes", attribute="strides")
     message = f"kernel has {len(kernel)} values for {spatial} spatial axes"
     if not check("C2", len(kernel) == spatial, message, attribute="kernel", allowed=str(spatial)) or not fits:
-        return PartialShape.dynamic(data.rank)
+        return PartialShape.dynamic(spatial + 2)
+    if data.rank is None:
+        return PartialShape.dynamic(spatial + 2)
     lists = (kernel, strides, dilations, pads_begin, pads_end)
     return PartialShape([*data.shape[:2], *output_dims(check, "C3", data.shape.dims[2:], *lists, auto_pad, rounding)])
 

@@ -37,7 +37,7 @@ def embedding_bag_offsets_15(
     An empty bag holds row `default_index`, or zeros for -1 or nothing.
     C1: indices has rank 1. C2: offsets has rank 1, begins at 0 or later, ascends and stays within indices. C3: an index
     is in [0, rows - 1]. C4: default_index is a scalar in [-1, rows - 1]. C5: per_sample_weights has the shape of
-    indices. C6: weights go with reduction sum only.
+    indices. C6: weights go with reduction sum only. C8: emb_table is no scalar.
     """
     _require_weights(indices, per_sample_weights, reduction)
     borders = np.append(offsets, len(indices)).astype(np.int64)
@@ -95,7 +95,7 @@ def embedding_bag_packed_15(
     """Bag b reduces the rows `indices[b]` of `emb_table` [rows, ...]: [batch, ...] for indices [batch, per bag].
 
     C1: indices has rank 2. C3: an index is in [0, rows - 1]. C5: per_sample_weights has the shape of indices.
-    C6: weights go with reduction sum only.
+    C6: weights go with reduction sum only. C8: emb_table is no scalar.
     """
     _require_weights(indices, per_sample_weights, reduction)
     batch, size = indices.shape
@@ -141,6 +141,7 @@ def embedding_segments_sum_3(
     An empty segment holds row `default_index`, or zeros. C1: indices has rank 1. C2: segment_ids has its shape, ascends
     and is in [0, num_segments - 1]. C3: an index is in [0, rows - 1]. C4: default_index is a scalar in [-1, rows - 1].
     C5: per_sample_weights has the shape of indices. C7: num_segments is a scalar, not negative.
+    C8: emb_table is no scalar.
     """
     _require_weights(indices, per_sample_weights, "sum")
     count = integer(num_segments)
@@ -188,6 +189,7 @@ def _bags(
     mean: bool,
 ) -> Array:
     """Row b of the result sums (or averages) the table's rows at the indices whose bag is b; `bags` ascends."""
+    require("C8", table.ndim > 0, "emb_table is a scalar", port="emb_table")
     rows = len(table)
     _require_inside(indices, rows)
     wide = widen(table)
@@ -235,6 +237,7 @@ def _require_weights(indices: Array, weights: Array | None, reduction: str) -> N
 
 
 def _check_indices(check: Check, table: TensorType, indices: TensorType) -> None:
+    check("C8", table.rank != 0, "emb_table is a scalar, expected rank 1 or more", port="emb_table")
     known, rows = indices.ints, table.shape[0].max if table.rank else None
     if known and rows is not None:
         wrong = [i for i in known if not 0 <= i < rows]

@@ -131,6 +131,12 @@ def test_gelu_takes_the_spelling_openvino_writes() -> None:
         np.testing.assert_array_equal(upper, run(get("Gelu", 7), x, approximation_mode=mode)[0])
 
 
+def test_c1_the_limits_of_clamp_are_in_order() -> None:
+    breaches = infer(get("Clamp", 1), [tensor(F32, "2")], min=2, max=1.5)[1]
+    assert [(b.constraint, b.attribute) for b in breaches] == [("C1", "min")]
+    assert not infer(get("Clamp", 1), [tensor(F32, "2")], min=2, max=2)[1]
+
+
 def test_clamp_of_integers_rounds_its_limits_inwards() -> None:
     x = np.array([-5, 1, 2, 4, 5], np.int16)
     np.testing.assert_array_equal(run(get("Clamp", 1), x, min=1.3, max=4.7)[0], [2, 2, 2, 4, 4])

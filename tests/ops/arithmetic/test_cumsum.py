@@ -8,7 +8,7 @@ from support.oracle import infer, openvino, run, tensor
 
 from irexec.ops.arithmetic.cumsum import cumsum_3
 from irexec.ops.operator import ConstraintError
-from irexec.types import F32, I64
+from irexec.types import F32, I64, U8
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,10 @@ def test_c1_a_scalar_has_no_axis() -> None:
     assert [b.constraint for b in breaches] == ["C1"]
     with pytest.raises(ConstraintError):
         cumsum_3(np.float32(1) * np.ones(()), None)
+
+
+def test_axis_is_i32_or_i64() -> None:
+    assert [b.code for b in infer(cumsum_3, [tensor(F32, "2,3"), tensor(U8, "")])[1]] == ["O002"]
 
 
 def test_c2_axis_is_a_scalar() -> None:

@@ -37,6 +37,11 @@ def test_range_page_examples(start: float, stop: float, step: float, kind: str, 
     assert (result.tolist(), result.dtype) == (expected, TYPE[kind])
 
 
+@pytest.mark.parametrize("kind", ["boolean", "string"])
+def test_c3_range_of_numbers_only(kind: str) -> None:
+    assert "C3" in broken(range_4, scalar(0), scalar(3), scalar(1), output_type=kind)
+
+
 @pytest.mark.parametrize("kind", TYPES)
 def test_range_of_every_type(kind: str) -> None:
     (result,) = run(range_1, of(kind, 1), of(kind, 9), of(kind, 2))

@@ -134,6 +134,7 @@ def test_nd_constraints() -> None:
     refuses(nd_8, "C4", table, scalar(0))
     refuses(nd_8, "C5", table, np.array([[2]]))
     refuses(nd_5, "C5", table, np.array([[0, -4]]))
+    refuses(nd_5, "C3", table[:1], np.zeros((2, 1), int), batch_dims=1)
 
 
 def test_tree_agrees_with_openvino() -> None:

@@ -69,6 +69,16 @@ def test_broadcast_page_shapes(op: object) -> None:
     assert dims(op, tensor(F32, "?,1"), tensor(I64, "3")) == "[?,?,?]"
 
 
+def test_c4_c7_of_axes_mapping() -> None:
+    row, mode = np.zeros(3), {"mode": "explicit"}
+    for op in (broadcast_1, broadcast_3):
+        refuses(op, "C4", row, ints(3, 2), ints(-2), **mode)
+        refuses(op, "C4", row, ints(3, 2), ints(2), **mode)
+    assert broken(broadcast_3, row, ints(2, 3), ints(1)) == {"C7"}
+    assert broken(broadcast_3, row, ints(2, 3), ints(1), mode="bidirectional") == {"C7"}
+    assert not broken(broadcast_1, row, ints(2, 3), ints(1))
+
+
 def test_broadcast_modes() -> None:
     assert (
         dims(broadcast_3, tensor(F32, "16,1,5"), tensor(I64, "4", [1, 1, 50, 1]), mode="bidirectional") == "[1,16,50,5]"

@@ -49,10 +49,21 @@ def breach(shape: str, version: int, **changes: Any) -> list[str | None]:
 def test_c1_c2_c3(version: int) -> None:
     assert breach("3,4", version) == ["C1"]
     assert breach("1,3,4,4", version, strides=(2,)) == ["C2"]
+    assert breach("1,3,4,4", version, strides=()) == ["C2"]
+    assert breach("...", version, strides=(1,)) == ["C2"]
     assert breach("1,3,1,4", version) == ["C3"]
     with pytest.raises(ConstraintError) as error:
         op(version)(np.zeros((1, 1, 1, 4), np.float32), **op(version).parse_attributes(PLAIN)[0])
     assert error.value.constraint == "C3"
+
+
+@pytest.mark.parametrize("version", [1, 14, 16])
+def test_c4_no_window_lies_in_the_padding_alone(version: int) -> None:
+    assert breach("1,3,4,4", version, pads_begin=(0, 2)) == ["C4"]
+    assert breach("1,3,4,4", version, pads_end=(2, 0), auto_pad="valid") == []
+    assert breach("1,3,4,4", version, pads_end=(2, 0), **{"exclude-pad": False}) == []
+    if version == 16:
+        assert breach("1,3,4,4", version, pads_end=(2, 0), dilations=(2, 1)) == []
 
 
 def test_only_later_versions_know_ceil_torch_and_dilations() -> None:

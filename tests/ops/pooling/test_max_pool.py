@@ -105,6 +105,7 @@ def test_c1_rank(version: int) -> None:
 def test_c2_one_value_per_spatial_axis(version: int) -> None:
     assert breach("1,3,4,4", version, kernel=(2, 2, 2)) == ["C2"]
     assert breach("1,3,4,4", version, pads_end=(1,)) == ["C2"]
+    assert breach("1,3,4,4", version, strides=()) == ["C2"]
 
 
 @pytest.mark.parametrize("version", [1, 8, 14])

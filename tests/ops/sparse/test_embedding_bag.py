@@ -104,6 +104,16 @@ def test_c1_rank_of_indices() -> None:
     assert [b.constraint for b in infer(embedding_bag_offsets_15, types)[1]] == ["C1"]
 
 
+def test_c8_the_table_is_no_scalar() -> None:
+    scalar, ids = tensor(F32, ""), tensor(I64, "4")
+    assert [b.constraint for b in infer(embedding_bag_packed_15, [scalar, tensor(I64, "2,2"), None])[1]] == ["C8"]
+    assert [b.constraint for b in infer(embedding_bag_offsets_15, [scalar, ids, ids, None, None])[1]] == ["C8"]
+    types = [scalar, ids, ids, tensor(I64, ""), None, None]
+    assert [b.constraint for b in infer(embedding_segments_sum_3, types)[1]] == ["C8"]
+    with pytest.raises(ConstraintError, match="scalar"):
+        embedding_bag_packed_15(np.float32(1).reshape(()), np.zeros((1, 1), np.int64))
+
+
 @pytest.mark.parametrize("ids", [[0, 1, 0, 2], [-1, 0, 0, 0], [0, 0, 1, 3]])
 def test_c2_segments_ascend_within_their_number(ids: list[int]) -> None:
     table, indices, count = tensor(F32, "5,2"), tensor(I64, "4"), tensor(I64, "", 3)
