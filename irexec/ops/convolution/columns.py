@@ -76,24 +76,19 @@ class Block:
         phases = len(self.row_phases), len(self.column_phases)
         size = self.lines * self.pitch
         padded = scratch("padded", (len(image), kz, *phases, size + self.shared), dtype)
-        padded[..., size:] = 0
+        # One pass over all of it, rather than one for each edge: a call costs more than the memory.
+        padded[...] = 0
         lines = padded[..., :size].reshape(*padded.shape[:-1], self.lines, self.pitch)
         for tap in range(kz):
             depth = z * sz - self.windows.begins[0] + tap * dz
             if not 0 <= depth < self.windows.extents[0]:
-                lines[:, tap] = 0
                 continue
+            plane = image[:, depth]
             for (i, row), (j, column) in product(
                 enumerate(self.row_phases.values()), enumerate(self.column_phases.values())
             ):
-                target = lines[:, tap, i, j]
-                target[:, : row.first] = 0
-                target[:, row.last :] = 0
-                target = target[:, row.first : row.last]
-                target[..., : column.first] = 0
-                target[..., column.last :] = 0
-                source = image[:, depth, row.start : row.stop : sy, column.start : column.stop : sx]
-                np.copyto(target[..., column.first : column.last], source)
+                target = lines[:, tap, i, j, row.first : row.last, column.first : column.last]
+                np.copyto(target, plane[:, row.start : row.stop : sy, column.start : column.stop : sx])
         return padded
 
     def multiply(self, matrix: Array, columns: Array, out: Array) -> None:
