@@ -22,6 +22,8 @@ from irexec.types import BOOLEAN, DYNAMIC, STRING, ElementType
 _MAX_RANK = 64
 # Looking for NaN reads what would otherwise stay on disk until it is needed; masks and limits are small.
 _MAX_SEARCHED = 1 << 20
+# Fewer bytes are not worth the call that lets them go.
+_MIN_LET_GO = 1 << 16
 
 
 class _Use(NamedTuple):
@@ -39,6 +41,7 @@ class Weights:
     def __init__(self, data: bytes | memoryview | None = None, *, file: str | None = None) -> None:
         self.file = file
         self._data = None if data is None else np.frombuffer(data, np.uint8)
+        self._mapping: mmap.mmap | None = None
         self._uses: list[_Use] = []
         self._unaligned = 0
         # A constant that could not be read may be the one that uses what seems unused.
@@ -66,8 +69,10 @@ class Weights:
         with path.open("rb") as stream:
             # An empty file cannot be mapped.
             empty = os.fstat(stream.fileno()).st_size == 0
-            data = b"" if empty else memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
-        return cls(data, file=str(path))
+            mapping = None if empty else mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        weights = cls(b"" if mapping is None else memoryview(mapping), file=str(path))
+        weights._mapping = mapping
+        return weights
 
     @property
     def size(self) -> int:
@@ -204,12 +209,19 @@ class Weights:
             if offset % element_type.dtype.itemsize:
                 self._unaligned += 1
                 raw = raw.copy()
+                self._let_go(offset, raw.size)
             array = raw.view(element_type.dtype).reshape(shape)
             if element_type.is_real and array.size <= _MAX_SEARCHED and not np.isfinite(array).all():
                 count = array.size - np.count_nonzero(np.isfinite(array))
                 add("C011", f"{count} of the constant's {array.size} values are NaN or infinity", attribute="offset")
         array.flags.writeable = False
         return array
+
+    def _let_go(self, offset: int, size: int) -> None:
+        """Do not keep the pages of a range that was copied: were they read again, they would come from the file again."""
+        if self._mapping is not None and size >= _MIN_LET_GO and hasattr(mmap, "MADV_DONTNEED"):
+            start = offset // mmap.PAGESIZE * mmap.PAGESIZE
+            self._mapping.madvise(mmap.MADV_DONTNEED, start, offset + size - start)
 
     def check_usage(self, findings: Findings) -> None:
         """Report constants that share part of their bytes, and bytes that none of those read so far has used.
