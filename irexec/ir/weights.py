@@ -218,7 +218,7 @@ class Weights:
         return array
 
     def _let_go(self, offset: int, size: int) -> None:
-        """Do not keep the pages of a range that was copied: were they read again, they would come from the file again."""
+        """Do not keep the pages of a range that was copied: if they are read again, they come from the file again."""
         if self._mapping is not None and size >= _MIN_LET_GO and hasattr(mmap, "MADV_DONTNEED"):
             start = offset // mmap.PAGESIZE * mmap.PAGESIZE
             self._mapping.madvise(mmap.MADV_DONTNEED, start, offset + size - start)

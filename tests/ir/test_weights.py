@@ -176,6 +176,20 @@ def test_unused_bytes_are_not_known_after_an_error() -> None:
     assert [found.code for found in findings.report] == ["C001"]
 
 
+def test_large_unaligned_constants_leave_their_neighbours_as_they_are(tmp_path) -> None:
+    values = np.arange(1 << 16, dtype=np.float32)
+    path = tmp_path / "m.bin"
+    path.write_bytes(b"\7" + values.tobytes() + values[::-1].tobytes())
+    weights = Weights.find(None, path)
+    first = constant(weights, U8, (1,), 0, 1)[0]
+    shape, size = values.shape, values.nbytes
+    np.testing.assert_array_equal(constant(weights, F32, shape, 1, size)[0], values)
+    np.testing.assert_array_equal(constant(weights, F32, shape, 1 + size, size)[0], values[::-1])
+    # Pages that were let go come back from the file.
+    assert first.tolist() == [7]
+    np.testing.assert_array_equal(constant(weights, F32, shape, 1, size)[0], values)
+
+
 NUMBERS = st.one_of(st.integers(-2, 70), st.sampled_from([2**31, 2**62, 2**63 - 1]))
 
 

@@ -149,3 +149,26 @@ def test_the_environment_gives_the_number_of_threads(monkeypatch: pytest.MonkeyP
     parallel.set_num_threads(None)
     monkeypatch.setenv("IREXEC_NUM_THREADS", "all")
     assert parallel.num_threads() >= 1
+
+
+def test_a_worker_that_comes_late_is_not_waited_for() -> None:
+    parallel.set_num_threads(2)
+    pool = parallel._get_pool()
+    gate, begun = threading.Lock(), threading.Event()
+    gate.acquire()
+
+    def occupy() -> None:
+        begun.set()
+        gate.acquire()
+
+    (occupied,) = pool.submit(occupy, 1)
+    assert begun.wait(10)
+    done: list[int] = []
+    try:
+        # The only worker is busy: the caller does all of the work, and returns.
+        parallel.parallel_for(4, done.append)
+        assert done == [0, 1, 2, 3]
+    finally:
+        gate.release()
+    occupied.finish()
+    test_every_item_runs_once(5)
