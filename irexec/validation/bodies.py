@@ -126,7 +126,8 @@ def _infer_body(
                 )
         same = all(a.shape == b.shape for a, b in zip(parameters, widened, strict=True))
         parameters = widened
-        if same:
+        # What is wrong in the first iteration must not be lost because its types are no longer known.
+        if same or trial.report.errors:
             break
     if body.sound:
         findings.take(trial)

@@ -70,9 +70,22 @@ def _infer_operator(node: Node, inputs: list[TensorType | None], findings: Findi
             types = propagate(operator, inputs, attributes, types)
         except ConstraintError as error:
             report_constraint(node, error, findings)
-    if len(types) < len(node.outputs) and not operator.outputs[0].variadic:
-        types += [TensorType()] * (len(node.outputs) - len(types))
-    node.set_outputs(types)
+    node.set_outputs(_for_each_output(node, types, findings))
+
+
+def _for_each_output(node: Node, types: list[TensorType], findings: Findings) -> list[TensorType]:
+    """A type for each output port; more ports than a variadic operator makes outputs are a finding."""
+    variadic = node.operator is not None and bool(node.operator.outputs) and node.operator.outputs[0].variadic
+    absent = len(node.outputs) - len(types)
+    if not variadic:
+        return types + [TensorType()] * absent
+    if [type.rank for type in types] == [None]:  # Nothing is known, not even how many there are.
+        return types * len(node.outputs)
+    wrong = any(finding.layer == node.ref for finding in findings.report.errors)
+    if node.layer is not None and len(node.layer.outputs) > len(types) and not wrong:
+        message = f"{node.operator} has {len(node.layer.outputs)} output ports, makes {len(types)}"
+        findings.add("P007", message, at=At(node.layer.outputs[len(types)].at), layer=node.ref)
+    return types
 
 
 def _too_many(node: Node) -> bool:

@@ -174,6 +174,14 @@ def test_a_body_that_is_wrong_by_its_own_parameters(tmp_path: Path) -> None:
             assert irexec.validate(changed.encode(), weights=weights, mode="openvino").ok
 
 
+def test_what_is_wrong_in_the_first_iteration_only(tmp_path: Path) -> None:
+    text, weights = texts(iterator("2,5,3"), tmp_path)
+    assert irexec.validate(text.encode(), weights=weights).ok
+    narrower = text.replace('shape="1, 1, 1"', 'shape="1, 1, 2"', 1).replace('size="4"', 'size="8"', 1)
+    assert narrower != text
+    assert "O001" in errors(narrower, np.zeros(2, np.float32).tobytes() + weights)
+
+
 @pytest.mark.parametrize("shape", ["2", "1,1"])
 def test_a_condition_is_one_value(shape: str, tmp_path: Path) -> None:
     """OpenVINO looks at the rank."""

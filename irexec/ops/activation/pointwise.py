@@ -27,7 +27,7 @@ from irexec.ops.activation.formulas import (
 from irexec.ops.elementwise import blockwise, result_like, through_floats, wide_pair
 from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
 from irexec.ops.precision import is_float, narrow
-from irexec.ops.rules import same_as
+from irexec.ops.rules import has_rank, same_as
 from irexec.types import FLOATS, NUMERIC, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -110,7 +110,7 @@ def hswish_4(x: T, /, *, out: Array | None = None) -> T:
 def hard_sigmoid_1(x: T, alpha: T, beta: T, /, *, out: Array | None = None) -> T:
     """max(0, min(1, alpha · x + beta)).
 
-    C1: alpha is a scalar. C2: beta is a scalar. One element of rank 1 is taken too.
+    C1: alpha is a scalar. C2: beta is a scalar.
     """
     a, b = _scalar("C1", "alpha", alpha), _scalar("C2", "beta", beta)
 
@@ -124,8 +124,8 @@ def hard_sigmoid_1(x: T, alpha: T, beta: T, /, *, out: Array | None = None) -> T
 
 @hard_sigmoid_1.shapes
 def _(check: Check, x: TensorType, alpha: TensorType, beta: TensorType) -> PartialShape:
-    _one_element(check, "C1", alpha, "alpha")
-    _one_element(check, "C2", beta, "beta")
+    has_rank(check, "C1", alpha, 0, "alpha")
+    has_rank(check, "C2", beta, 0, "beta")
     return x.shape
 
 
@@ -244,7 +244,7 @@ def softsign_9(data: T, /, *, out: Array | None = None) -> T:
 def swish_4(data: T, beta: T | None = None, /, *, out: Array | None = None) -> T:
     """data · sigmoid(beta · data); beta is 1 when left out.
 
-    C1: beta is a scalar (one element of rank 1 is taken too). C2: beta is not negative (OpenVINO takes any, so only
+    C1: beta is a scalar. C2: beta is not negative (OpenVINO takes any, so only
     a known value is refused).
     """
     factor = 1.0 if beta is None else _scalar("C1", "beta", beta)
@@ -254,7 +254,7 @@ def swish_4(data: T, beta: T | None = None, /, *, out: Array | None = None) -> T
 @swish_4.shapes
 def _(check: Check, data: TensorType, beta: TensorType | None) -> PartialShape:
     if beta is not None:
-        _one_element(check, "C1", beta, "beta")
+        has_rank(check, "C1", beta, 0, "beta")
         value = beta.scalar
         check("C2", value is None or not value < 0, f"beta is {value}", port="beta", allowed="0 or more")
     return data.shape

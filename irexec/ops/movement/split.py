@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import Positive
+from irexec.ops.attributes import Within
 from irexec.ops.axes import axis_of, filled, integer, integers, is_settled, known_axis, length_of, one_element, sum_of
 from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules import has_rank
@@ -21,9 +21,12 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
 T_LENGTHS: TypeAlias = Annotated[Array, Elements("T_LENGTHS", INTEGERS)]
 
+# A number of pieces that nobody can have meant must not cost memory.
+Pieces: TypeAlias = Annotated[int, Within(ge=1, le=1 << 16)]
+
 
 @operator("Split", "opset1", view="data", values="kernel")
-def split_1(data: T, axis: T_AXIS, /, *, num_splits: Positive) -> list[T]:
+def split_1(data: T, axis: T_AXIS, /, *, num_splits: Pieces) -> list[T]:
     """`data` in `num_splits` pieces of the same length along `axis`, a scalar.
 
     Raises ConstraintError C1 when `num_splits` does not divide the axis, C3 for an axis outside [-rank, rank - 1].

@@ -6,10 +6,11 @@ for the order `sort_result` with a value `class`; files have `sort_result_type` 
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from irexec.ops.attributes import Within
 from irexec.ops.extents import Extents
 from irexec.ops.operator import Array, Check
 from irexec.ops.precision import narrow
@@ -17,6 +18,7 @@ from irexec.types import Dimension, ElementType, PartialShape, TensorType
 
 SortType: TypeAlias = Literal["none", "score", "classid", "class"]
 IndexType: TypeAlias = Literal["i64", "i32"]
+Most: TypeAlias = Annotated[int, Within(ge=-1)]  # how many boxes to keep, -1 for all
 
 
 class Found(NamedTuple):

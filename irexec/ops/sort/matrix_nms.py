@@ -12,7 +12,7 @@ import numpy as np
 from irexec.ops.boxes import descending
 from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, rounded
 from irexec.ops.precision import widen
-from irexec.ops.sort.class_detections import Found, IndexType, SortType, chosen_order, outputs, shared_shapes
+from irexec.ops.sort.class_detections import Found, IndexType, Most, SortType, chosen_order, outputs, shared_shapes
 from irexec.types import FLOATS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -30,8 +30,8 @@ def matrix_nms_8(
     sort_result_across_batch: bool = False,
     output_type: IndexType = "i64",
     score_threshold: float = 0.0,
-    nms_top_k: int = -1,
-    keep_top_k: int = -1,
+    nms_top_k: Most = -1,
+    keep_top_k: Most = -1,
     background_class: int = -1,
     normalized: bool = True,
     decay_function: Literal["gaussian", "linear"] = "linear",

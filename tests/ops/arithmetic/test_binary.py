@@ -146,6 +146,13 @@ def test_pdpd_agrees_with_openvino(a: tuple[int, ...], b: tuple[int, ...]) -> No
     np.testing.assert_allclose(run(binary("Add"), *arrays, auto_broadcast="pdpd")[0], expected)
 
 
+def test_pdpd_starts_at_an_axis_of_a() -> None:
+    types = [tensor(F32, "2,3,4"), tensor(F32, "1")]
+    attributes = {"auto_broadcast": "pdpd", "auto_broadcast.auto_broadcast_axis": 3}
+    assert [b.constraint for b in infer(binary("Add"), types, **attributes)[1]] == ["broadcast"]
+    assert not infer(binary("Add"), [tensor(F32, ""), tensor(F32, "")], auto_broadcast="pdpd")[1]
+
+
 def test_pdpd_along_an_axis() -> None:
     a, b = np.zeros((2, 3, 4, 5), np.float32), np.arange(12, dtype=np.float32).reshape(3, 4)
     found = run(binary("Add"), a, b, auto_broadcast="pdpd", auto_broadcast_axis=1)[0]

@@ -33,6 +33,11 @@ def test_split_page_shapes() -> None:
     assert [str(p.shape) for p in parts] == ["[4,12]", "[2,12]"]
 
 
+def test_pieces_without_number_cost_no_memory() -> None:
+    _, problems = split.parse_attributes({"num_splits": "1000000007"})
+    assert [(p.code, p.attribute) for p in problems] == [("D005", "num_splits")]
+
+
 def test_split_dynamic_shapes() -> None:
     parts, _ = infer(split, [tensor(F32, "?,5..9"), tensor(I64, "", 1)], num_splits=2)
     assert [str(p.shape) for p in parts] == ["[?,3..4]"] * 2

@@ -173,6 +173,7 @@ def test_stft_constraints() -> None:
 
     assert found("3,4,5", "2", 2, 1) == ["C1"]
     assert found("16", "9", 8, 1) == ["C2"]
+    assert found("16", "0", 8, 1) == ["C2"]
     assert found("16", "4", 17, 1) == ["C3"]
     assert found("16", "4", 8, 0) == ["C4"]
     assert found("16", "4", 8, 4) == []

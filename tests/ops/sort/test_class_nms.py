@@ -232,3 +232,10 @@ def test_inferred_bounds() -> None:
     assert shapes == ["f32[..24,6]", "i64[..24,1]", "i64[2]"]
     shapes = [str(t) for t in infer(op_of("MulticlassNms", 8), types, keep_top_k=4, output_type="i32")[0]]
     assert shapes == ["f32[..8,6]", "i32[..8,1]", "i32[2]"]
+
+
+@pytest.mark.parametrize(("type", "opset"), [("MatrixNms", 8), ("MulticlassNms", 8), ("MulticlassNms", 9)])
+@pytest.mark.parametrize("name", ["nms_top_k", "keep_top_k"])
+def test_how_many_boxes_to_keep(type: str, opset: int, name: str) -> None:
+    assert [p.code for p in op_of(type, opset).parse_attributes({name: "-2"})[1]] == ["D007"]
+    assert not op_of(type, opset).parse_attributes({name: "-1"})[1]

@@ -58,5 +58,12 @@ def test_c3_strings_lie_in_the_symbols(begin: int, end: int) -> None:
     refuses(string_tensor_pack_15, "C3", np.array([begin]), np.array([end]), _bytes("abc"))
 
 
+@pytest.mark.parametrize(("begins", "ends"), [([0, -1], None), ([0, 9], None), (None, [5, 9]), ([3, 4], [4, 2])])
+def test_c3_of_places_known_before_the_symbols_are(begins: list[int] | None, ends: list[int] | None) -> None:
+    types = [tensor(I32, "2", begins), tensor(I32, "2", ends), tensor(U8, "8")]
+    assert [b.constraint for b in infer(string_tensor_pack_15, types)[1]] == ["C3"]
+    assert not infer(string_tensor_pack_15, [tensor(I32, "2", [0, 1]), tensor(I32, "2", [1, 8]), tensor(U8, "8")])[1]
+
+
 def test_c4_symbols_are_utf_8() -> None:
     refuses(string_tensor_pack_15, "C4", np.array([0]), np.array([1]), _bytes("é"))
