@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from typing import Any, NamedTuple, TypeVar, cast
 
 from lxml import etree
@@ -21,7 +20,7 @@ T = TypeVar("T")
 _LAYER_ATTRIBUTES = ("id", "name", "type", "version", "output_names")
 _PORT_ATTRIBUTES = ("id", "precision", "names")
 _EDGE_ATTRIBUTES = ("from-layer", "from-port", "to-layer", "to-port")
-_MAP_ATTRIBUTES = tuple(field.name for field in fields(PortMap) if field.name not in ("at", "kind"))
+_MAP_ATTRIBUTES = tuple(name for name in PortMap.model_fields if name not in ("at", "kind"))
 # Written by old converters, and ignored by every reader since.
 _IGNORED_IN_MAPS = {"internal_port_id"}
 _IGNORED_IN_BACK_EDGES = {"from-port", "to-port"}
@@ -320,9 +319,9 @@ class _Sections:
 
     def __init__(self, model: type[Item], children: dict[str, _Section]) -> None:
         self.children = children
-        default = {field.name: field.default for field in fields(model)}
+        fields = model.model_fields
         # `data` has a default factory; its place is filled by the reader of layers.
-        self.defaults = {s.field: None if s.field == "data" else default[s.field] for s in children.values()}
+        self.defaults = {s.field: None if s.field == "data" else fields[s.field].default for s in children.values()}
 
 
 _GRAPH = {

@@ -84,8 +84,9 @@ class _Binder:
         """The inputs as they are, then with every element type that the values may have where none is said."""
         yield inputs
         for kind, members in self._open_types(inputs, data):
+            precision = {"precision": kind.port_name}
             yield [
-                replace(port, port=replace(port.port, precision=kind.port_name)) if index in members else port
+                replace(port, port=port.port.model_copy(update=precision)) if index in members else port
                 for index, port in enumerate(inputs)
             ]
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, fields, replace
 
 import pytest
 
 from irexec.diagnostics.findings import Findings
-from irexec.ir.document import Dim, Document, Item, Layer, construct
+from irexec.ir.document import Dim, Document, Layer, construct
 from irexec.ir.reader import read_layers
 from irexec.ir.source import Source
 
@@ -41,10 +40,10 @@ def numbers(item: object) -> list[int]:
     """The numbers of all items of a document."""
     if isinstance(item, tuple):
         return [number for part in item for number in numbers(part)]
-    if not isinstance(item, Item):
+    if not hasattr(item, "model_fields_set"):
         return []
     own = [item.at] + ([item.data_at] if isinstance(item, Layer) and item.data_at >= 0 else [])
-    return own + [number for field in fields(item) for number in numbers(getattr(item, field.name))]
+    return own + [number for field in type(item).model_fields for number in numbers(getattr(item, field))]
 
 
 @pytest.mark.parametrize("name", ["model", "loop"])
@@ -111,8 +110,8 @@ def test_layers_without_a_model() -> None:
 def test_items_that_were_read_are_like_any_other() -> None:
     item = construct(Dim, at=3, text="5")
     assert item == Dim(at=3, text="5")
-    assert asdict(item) == {"at": 3, "text": "5"}
-    copy = replace(item, text="6")
+    assert item.model_dump() == {"at": 3, "text": "5"}
+    copy = item.model_copy(update={"text": "6"})
     assert (item.text, copy.text) == ("5", "6")
     item.text = "7"
     assert Dim(at=3, text="7") == item
