@@ -5,6 +5,8 @@ Source: operation page ROIPooling-1; how boxes become bins is OpenVINO's referen
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
@@ -38,6 +40,7 @@ def roi_pooling_2(
     feature map; a sample outside it is 0. output_size and output_roi repeat pooled_h and pooled_w in OpenVINO's files.
 
     C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 5]. C3: batches are in [0, N - 1].
+    C4: spatial_scale is finite. C5: output_size and output_roi have two values, if any.
     """
     features, boxes = widen(feature_maps), widen(rois)
     batches = batches_of("C3", boxes, len(features))
@@ -99,11 +102,23 @@ def _points(first: np.floating, last: np.floating, count: int, extent: int) -> A
 
 @roi_pooling_2.shapes
 def _(
-    check: Check, feature_maps: TensorType, rois: TensorType, *, pooled_h: int, pooled_w: int, **attributes: object
+    check: Check,
+    feature_maps: TensorType,
+    rois: TensorType,
+    *,
+    pooled_h: int,
+    pooled_w: int,
+    spatial_scale: float,
+    output_size: Sequence[int],
+    output_roi: Sequence[int],
+    **attributes: object,
 ) -> PartialShape:
     extents = Extents(check)
     extents.match("C1", "feature_maps", feature_maps, "N", "C", "H", "W")
     extents.match("C2", "rois", rois, "NUM_ROIS", 5)
+    check_scale(check, "C4", spatial_scale)
+    for name, pair in (("output_size", output_size), ("output_roi", output_roi)):
+        check("C5", len(pair) in (0, 2), f"{name} has {len(pair)} values, expected 2", attribute=name, allowed="2")
     check_batches(check, "C3", rois, extents["N"].max)
     return extents.shape("NUM_ROIS", "C", pooled_h, pooled_w)
 
@@ -114,6 +129,12 @@ def batches_of(constraint: str, rois: Array, count: int) -> Array:
     fits = bool(np.all((named >= 0) & (named < count)))
     require(constraint, fits, f"rois name batches {named.tolist()}, allowed is 0..{count - 1}", port="rois")
     return named
+
+
+def check_scale(check: Check, constraint: str, spatial_scale: float) -> None:
+    """A breach for a scale that is infinite or no number."""
+    message = f"spatial_scale is {spatial_scale}, expected a finite number"
+    check(constraint, math.isfinite(spatial_scale), message, attribute="spatial_scale")
 
 
 def check_batches(check: Check, constraint: str, rois: TensorType, batches: int | None) -> None:

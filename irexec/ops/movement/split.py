@@ -30,7 +30,7 @@ def split_1(data: T, axis: T_AXIS, /, *, num_splits: Pieces) -> list[T]:
     """`data` in `num_splits` pieces of the same length along `axis`, a scalar.
 
     Raises ConstraintError C1 when `num_splits` does not divide the axis, C3 for an axis outside [-rank, rank - 1].
-    Shape rule: C2 `axis` is a scalar (one element will do).
+    Shape rule: C2 `axis` is a scalar.
     """
     at = axis_of("C3", integer(axis), data.ndim, "axis")
     length, rest = divmod(data.shape[at], num_splits)
@@ -81,7 +81,7 @@ def _(node: NodeTypes) -> Callable[..., Any] | None:
 
 @split_1.shapes
 def _(check: Check, data: TensorType, axis: TensorType, *, num_splits: int) -> list[PartialShape]:
-    one_element(check, "C2", axis, "axis")
+    has_rank(check, "C2", axis, 0, "axis")
     at = known_axis(check, "C3", axis, data.rank, "axis")
     if at is None:
         return [PartialShape.dynamic(data.rank)] * num_splits

@@ -85,7 +85,7 @@ def _(check: Check, data: TensorType, *, reduction_axes: Sequence[int], **attrib
 
 @mvn_6.shapes
 def _(check: Check, data: TensorType, axes: TensorType, **attributes: Any) -> PartialShape:
-    has_rank(check, "C1", axes, (0, 1), "axes")
+    has_rank(check, "C1", axes, 1, "axes")
     check_axes(check, "C2", axes.ints, data.rank, port="axes")
     return data.shape
 

@@ -135,6 +135,16 @@ def test_c1_to_c3_of_align(type: str, opset: int, numbers: int) -> None:
     assert str(infer(op, types, **attributes)[0][0]) == "f32[4,3,2,3]"
 
 
+@pytest.mark.parametrize(
+    ("changes", "constraint"),
+    [({"spatial_scale": "inf"}, "C4"), ({"output_roi": "2"}, "C5"), ({"output_size": "2,3,4"}, "C5")],
+)
+def test_c4_c5_of_pooling(changes: dict[str, str], constraint: str) -> None:
+    attributes = {"pooled_h": 2, "pooled_w": 3, "spatial_scale": 1.0} | changes
+    breaches = infer(op_of("ROIPooling", 2), [tensor(F32, "2,3,4,5"), tensor(F32, "1,5")], **attributes)[1]
+    assert [b.constraint for b in breaches] == [constraint]
+
+
 def test_c1_to_c3_of_pooling() -> None:
     op, attributes = op_of("ROIPooling", 2), {"pooled_h": 2, "pooled_w": 3, "spatial_scale": 1.0}
 

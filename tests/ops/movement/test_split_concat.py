@@ -71,6 +71,7 @@ def test_split_constraints() -> None:
     table = np.zeros((4, 3))
     refuses(split, "C1", table, scalar(1), num_splits=2)
     assert "C2" in broken(split, table, ints(0, 1), num_splits=2)
+    assert "C2" in broken(split, table, ints(1), num_splits=1)
     refuses(split, "C3", table, scalar(2), num_splits=1)
     _, problems = split.parse_attributes({"num_splits": "0"})
     assert [p.attribute for p in problems] == ["num_splits"]

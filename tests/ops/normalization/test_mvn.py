@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
@@ -62,6 +60,7 @@ def test_c1_c2_of_version_6() -> None:
     attributes = PLAIN | {"eps_mode": "inside_sqrt"}
     for axes, constraint in [
         (tensor(I64, "1,1"), "C1"),
+        (tensor(I64, "", 1), "C1"),
         (tensor(I64, "1", [4]), "C2"),
         (tensor(I64, "2", [0, -5]), "C2"),
     ]:
