@@ -62,7 +62,7 @@ def clipped(gates: Array, clip: float) -> None:
 def check_attributes(check: Check, activations: Sequence[str], count: int, clip: float) -> None:
     """C1: as many activations as the cell has; C2: a clip that is no negative number."""
     what = f"{len(activations)} activations are given, the cell takes {count}"
-    check("C1", len(activations) in (0, count), what, attribute="activations", allowed=str(count))
+    check("C1", len(activations) == count, what, attribute="activations", allowed=str(count))
     check("C2", clip >= 0, f"clip is {clip}: it has to be a positive number", attribute="clip", allowed="> 0")
 
 

@@ -194,6 +194,7 @@ def sequence_shapes(kind: str) -> list[str]:
 
 def test_c1_number_of_activations() -> None:
     assert breaches("RNNCell", cell_shapes("RNN"), hidden_size=4, activations=["tanh", "tanh"]) == {"C1"}
+    assert breaches("RNNCell", cell_shapes("RNN"), hidden_size=4, activations=[]) == {"C1"}
 
 
 def test_c2_clip_is_not_negative() -> None:
