@@ -1,1 +1,1 @@
-"""frontends"""
+"""Other file formats that become a Model."""

@@ -45,7 +45,7 @@ def test_missing_operators_are_those_that_no_module_declares(capsys: pytest.Capt
 
 
 def test_one_operator(capsys: pytest.CaptureFixture[str]) -> None:
-    assert output(["ops", "scatterndupdate"], capsys).startswith("ScatterNDUpdate-15 (version 15-17)\n")
+    assert output(["ops", "scatterndupdate"], capsys).startswith("ScatterNDUpdate-15 (version 15-16)\n")
     (found,) = json.loads(output(["ops", "Gather-opset7", "--format", "json"], capsys))
     assert (found["name"], found["attributes"][0]["name"]) == ("Gather-7", "batch_dims")
     assert "| [Gather-8](../irexec/ops/movement/gather.py) |" in output(
