@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from irexec.tools.completing import Given
 
 # Findings that say that there is nothing to run: the text cannot be read as IR, or the command line cannot be used.
-_UNUSABLE = ("U", "X", "N001", "O008", "Q029")
+_UNUSABLE = ("U", "X", "N001", "O008", "Q029", "F001", "F002")
 _MODEL_ONLY = ("trace", "dump", "until", "weights")
 _SNIPPET_ONLY = ("precision", "duplicates", "page")
 
