@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import inf
 from typing import Any, Protocol
 
@@ -46,7 +45,7 @@ class Runner:
         for number, step in enumerate(self.plan.steps):
             call = self._bound(number, step) if step.operator.type in BOUND else step.call
             if number in outs:
-                call = partial(call, out=outs[number])
+                call = _into(call, outs[number])
             single = len(step.outputs) == 1 and not step.operator.outputs[0].variadic
             checks = tuple(
                 _expected(dtype, shape, value.declared)
@@ -147,6 +146,24 @@ class Runner:
         if (dtype is None or result.dtype == dtype) and (shape is None or _fits(result.shape, shape)):
             return
         raise IRError(wrong_result(self.plan.steps[number].node, index, result, self.plan.model.file))
+
+
+def _into(call: Callable[..., Any], out: Array) -> Callable[..., Any]:
+    """The call with its buffer. What a kernel returns in place of the buffer is copied there.
+
+    The memory plan reuses the buffers of inputs after this step: a result that was one of them would be overwritten.
+    """
+
+    def run(*inputs: Any) -> Array:
+        result = call(*inputs, out=out)
+        if result is not out:
+            if result.shape != out.shape or result.dtype != out.dtype:
+                wrong: Array = result
+                return wrong
+            np.copyto(out, result)
+        return out
+
+    return run
 
 
 def _expected(dtype: Any, shape: Any, declared: TensorType | None) -> Expected:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 import irexec
 from irexec.engine.plan import make_plan
 from irexec.graph.model import Model, Node
+from irexec.graph.namespace import make_node
+from irexec.ops.operator import Elements, operator
+from irexec.ops.rules import same_as
+from irexec.types import FLOATS
 
 Array = np.ndarray[Any, Any]
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
 SQUARE, FLAT, TALL = (64, 32), (2048,), (32, 64)
 SHAPES = (SQUARE, FLAT, TALL)
@@ -159,3 +164,19 @@ def test_a_constant_that_is_a_result_is_a_copy() -> None:
     second = compiled([np.zeros(1, np.float32)])
     np.testing.assert_array_equal(second[0], [0, 1, 2])
     np.testing.assert_array_equal(second[1], [0, -1, -2])
+
+
+@operator("HandsOn", "opset_test_memory", shapes=same_as())
+def hands_on(x: T, /, *, out: Array | None = None) -> T:
+    """A kernel that takes a buffer and returns its input all the same."""
+    return x
+
+
+def test_a_kernel_that_passes_its_buffer_over_spoils_nothing() -> None:
+    x = ops.parameter(list(SQUARE), np.float32, name="x")
+    kept = make_node(hands_on, (ops.negative(x),), {})
+    later = ops.floor(ops.floor(ops.negative(x)))
+    compiled = irexec.compile_model(Model([ops.add(kept, later)], [x]))
+    array = np.random.default_rng(0).standard_normal(SQUARE, np.float32) * 9
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled([array])[0], -array + np.floor(-array))
