@@ -73,6 +73,8 @@ def _windows(data: Array, output_shape: Array) -> list[list[Span]]:
     for extent, count in zip(data.shape[2:], wanted, strict=True):
         message = f"{extent} pixels give no {count} windows"
         require("C3", count >= 0 and (extent > 0 or count == 0), message, port="output_shape")
+    # A shape that memory cannot hold must fail here, before its windows are counted one by one.
+    np.empty((*data.shape[:2], *wanted), data.dtype)
     return [
         [(i * extent // count, -(-(i + 1) * extent // count)) for i in range(count)]
         for extent, count in zip(data.shape[2:], wanted, strict=True)

@@ -72,3 +72,11 @@ def test_indices_count_in_the_flattened_plane() -> None:
 
 def test_no_output_of_an_empty_plane() -> None:
     assert run(op("AdaptiveAvgPool"), np.zeros((1, 2, 0, 3), np.float32), np.array([0, 2]))[0].shape == (1, 2, 0, 2)
+
+
+@pytest.mark.parametrize("type", ["AdaptiveAvgPool", "AdaptiveMaxPool"])
+def test_a_shape_beyond_memory_fails_at_once(type: str) -> None:
+    op = find(type, "opset8")
+    assert op is not None
+    with pytest.raises((ValueError, MemoryError)):
+        op(np.ones((1, 1, 3), np.float32), np.array([2**63 - 1]))
