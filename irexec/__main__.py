@@ -1,4 +1,4 @@
-"""`python -m irexec`."""
+"""`python -m irexec`: the command, for an interpreter that is not on the path."""
 
 from __future__ import annotations
 

@@ -7,15 +7,14 @@ F files of other formats, Q repairs of printed snippets, T documented results, U
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from irexec.diagnostics.diagnostic import Severity
 
 E, W, N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """One entry. `lenient`: OpenVINO accepts such a file, so in "openvino" mode an error is only a warning."""
 
     code: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Severity(StrEnum):
@@ -27,8 +27,7 @@ class Place:
     source_line: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LayerRef:
+class LayerRef(NamedTuple):
     """The layer that a finding is about, as the file names it."""
 
     id: str
@@ -41,8 +40,7 @@ class LayerRef:
         return f"{self.type} {label!r}" if label else self.type
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """A second place that a finding refers to, with a few words on why."""
 
     message: str
@@ -94,7 +92,7 @@ class Diagnostic:
             "column": self.column,
         }
         if self.layer is not None:
-            result["layer"] = {f.name: getattr(self.layer, f.name) for f in fields(self.layer)}
+            result["layer"] = self.layer._asdict()
         for name in ("port", "attribute", "constraint", "found", "allowed", "openvino", "hint"):
             if (value := getattr(self, name)) is not None:
                 result[name] = value

@@ -1,7 +1,6 @@
 """The document: what a file says, element by element, as raw text with its place and without any meaning."""
 
-from __future__ import annotations
-
+# Annotations are evaluated as they stand here: pydantic compiles those that are texts, one by one.
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar
@@ -55,7 +54,7 @@ class Element(Item):
 
     tag: str
     attributes: dict[str, str] = Field(default_factory=dict)
-    children: tuple[Element, ...] = ()
+    children: tuple["Element", ...] = ()
     text: str | None = None
 
 
@@ -121,11 +120,11 @@ class Layer(Item):
     rt_info: Element | None = None
     port_map: tuple[PortMap, ...] | None = None
     back_edges: tuple[BackEdge, ...] | None = None
-    body: Net | None = None
+    body: "Net | None" = None
     then_port_map: tuple[PortMap, ...] | None = None
     else_port_map: tuple[PortMap, ...] | None = None
-    then_body: Net | None = None
-    else_body: Net | None = None
+    then_body: "Net | None" = None
+    else_body: "Net | None" = None
     other: dict[str, str] = Field(default_factory=dict)
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -28,8 +27,7 @@ _MARKUP = re.compile("<(?!/)")
 _MAX_PROBLEMS = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What a file may take: bytes of text, elements, and attributes. Depth (256) and text length are libxml2's own."""
 
     size: int = 1 << 30

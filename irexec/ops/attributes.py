@@ -19,15 +19,13 @@ from irexec.ir import text
 from irexec.types import ElementType, PartialShape
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
+class Alias(NamedTuple):
     """The attribute's name in a file, where it is no Python name: `Annotated[bool, Alias("exclude-pad")]`."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReaderDefault:
+class ReaderDefault(NamedTuple):
     """What OpenVINO's reader takes when the attribute is left out, where that is not the page's default."""
 
     value: Any
@@ -199,8 +197,7 @@ def _bounds(annotation: Any) -> tuple[Callable[[Any], bool], ...] | None:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Attribute:
+class Attribute(NamedTuple):
     """One declared attribute: its Python name, its name in a file, its annotation and default.
 
     `read` makes a value of a text; `bounds` are what each number of it must satisfy, None where the annotation asks for

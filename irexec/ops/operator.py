@@ -100,8 +100,7 @@ class Breach(NamedTuple):
     repair: dict[str, tuple[int, ...]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tolerance:
+class Tolerance(NamedTuple):
     """How far two right results may lie apart: "exact", "rounded" by some units in the last place, or "random"."""
 
     kind: Literal["exact", "rounded", "random"]

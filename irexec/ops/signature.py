@@ -8,8 +8,7 @@ from __future__ import annotations
 import inspect
 import types as python_types
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -34,15 +33,13 @@ class Elements:
         return next(iter(self.types)) if len(self.types) == 1 else None
 
 
-@dataclass(frozen=True, slots=True)
-class TypeFrom:
+class TypeFrom(NamedTuple):
     """An output whose element type an attribute decides: `Annotated[Array, TypeFrom("destination_type")]`."""
 
     attribute: str
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(NamedTuple):
     """One input port. `variadic`: stands for any number of ports."""
 
     name: str
@@ -51,16 +48,14 @@ class Input:
     variadic: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """One output port, or (`variadic`) a number of ports that the shape rule decides."""
 
     elements: Elements | TypeFrom
     variadic: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """The ports and attributes of an operator, as its kernel declares them."""
 
     inputs: tuple[Input, ...]

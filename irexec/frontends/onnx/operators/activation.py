@@ -1,4 +1,4 @@
-"""ONNX's activations."""
+"""ONNX's activations, in terms of IR operators."""
 
 from __future__ import annotations
 
