@@ -186,6 +186,8 @@ class Dimension:
 
 
 ANY_DIMENSION = Dimension(-1)
+# Ranks come out of files, too; NumPy's arrays have 64 dimensions at most.
+MAX_RANK = 64
 
 
 def is_unknown(value: DimLike) -> bool:
@@ -225,8 +227,8 @@ class PartialShape:
 
     @staticmethod
     def dynamic(rank: int | None = None) -> PartialShape:
-        """A shape of which only the rank is known, or not even that."""
-        return _DYNAMIC if rank is None else PartialShape([ANY_DIMENSION] * rank)
+        """A shape of which only the rank is known, or not even that, or none that an array can have."""
+        return _DYNAMIC if rank is None or rank > MAX_RANK else PartialShape([ANY_DIMENSION] * rank)
 
     @staticmethod
     def parse(text: str) -> PartialShape:

@@ -362,3 +362,8 @@ def test_mutants_give_findings(tmp_path: Path, seed: int) -> None:
         outcomes |= {d.code for d in report.errors} or {"read"}
         assert report.to_json()
     assert {"read", "F002", "F003", "F005"} <= outcomes
+
+
+def test_no_memory_is_taken_for_a_rank_that_no_array_has(tmp_path: Path) -> None:
+    text = f"agraph (float[6] x, int64[{2**40}] s) => (float[6] y) {{ y = Reshape(x, s) }}"
+    assert findings(tmp_path, model_of(text)) == []
