@@ -145,6 +145,8 @@ def _rule(
         if not check("C4", 0 <= batch <= high, message, attribute="batch_dims", allowed=f"[{low}, {high}]"):
             return PartialShape.dynamic()
     at = known_axis(check, "C2", axis, rank, "axis")
+    if rank is None and axis.scalar is not None and axis.scalar >= 0:
+        at = int(axis.scalar)  # Counted from the front, it needs no rank.
     if at is not None and batch is not None:
         message = f"batch_dims {batch} is greater than axis {at}"
         if not check("C5", batch <= at, message, attribute="batch_dims", allowed=f"at most {at}"):

@@ -111,6 +111,7 @@ def test_c4_batch_dims_within_both_ranks() -> None:
 
 def test_c5_batch_dims_at_most_axis() -> None:
     refuses(gather_8, "C5", np.eye(3), ints(1, 1, 1), scalar(0), batch_dims=1)
+    assert broken(gather_8, tensor(F32, "..."), tensor(I64, "..."), scalar(0), batch_dims=1) == {"C5"}
 
 
 def test_c6_batch_dimensions_are_equal() -> None:
