@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -161,7 +162,20 @@ def _plan(page: Page, most_work: float) -> Iterator[Pending]:
             numbers[kind, example.named] += 1
             started = Checked(kind, numbers[kind, example.named], place)
             about = str(example.named) if example.named is not None else ""
-            yield Pending(started.label, about, place, partial(check, started))
+            yield Pending(started.label, about, place, partial(_guarded, check, started))
+
+
+def _guarded(check: Callable[[Checked], Checked], checked: Checked) -> Checked:
+    """Check an example; a fault of irexec itself is said, and ends this example only."""
+    try:
+        return check(checked)
+    except Exception as error:
+        message = f"irexec failed: {type(error).__name__}: {error}"
+        findings = Findings()
+        findings.add("O007", message, place=checked.place, severity=Severity.WARNING)
+        checked.not_executed, checked.valid = message, None
+        checked.notes += findings.report
+        return checked
 
 
 _Check = tuple[str, Place, Callable[[Checked], Checked]]
@@ -175,13 +189,13 @@ def _xml_checks(block: XmlExample, file: str, most_work: float) -> list[_Check]:
         kind = "model" if snippet.document is not None else "xml"
         return [(kind, excerpt.place(0), partial(_check_model, block, snippet))]
     starts = [excerpt.offset(snippet.findings.place(At(layer.layer.at))) for layer in snippet.layers]
+    read: list[list[Diagnostic]] = [[] for _ in starts]
+    for finding in snippet.findings.report:
+        read[max(0, bisect_right(starts, excerpt.offset(finding.place)) - 1)].append(finding)
     checks: list[_Check] = []
-    for index, layer in enumerate(snippet.layers):
-        first = 0 if index == 0 else starts[index]
-        last = starts[index + 1] if index + 1 < len(starts) else len(excerpt.text) + 1
-        read = [d for d in snippet.findings.report if first <= excerpt.offset(d.place) < last]
-        check = partial(_check_layer, block, layer, snippet.findings.place, read, most_work)
-        checks.append(("xml", excerpt.place(starts[index]), check))
+    for start, layer, found in zip(starts, snippet.layers, read, strict=True):
+        check = partial(_check_layer, block, layer, snippet.findings.place, found, most_work)
+        checks.append(("xml", excerpt.place(start), check))
     return checks
 
 

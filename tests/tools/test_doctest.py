@@ -271,6 +271,16 @@ def test_a_broken_example_is_said_not_to_be_parsed() -> None:
     assert not checked.parsed and checked.errata
 
 
+def test_a_fault_of_irexec_ends_one_example_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("broken rule")
+
+    monkeypatch.setattr("irexec.tools.doctest.evaluate_layer", fail)
+    checked = only("p.txt", LAYER)
+    assert checked.not_executed == "irexec failed: RuntimeError: broken rule" and not checked.errata
+    assert [note.code for note in checked.notes] == ["O007"]
+
+
 def test_the_numbers_of_a_run() -> None:
     pages = [check_page(PAGES / "slice-scatter-15.page.txt"), page("p.md", "")]
     numbers = summary(pages)

@@ -199,7 +199,7 @@ def _names(value: Any) -> tuple[str, ...]:
 
 
 _IN_PROSE = re.compile(
-    r"[`*\"]*(?<![\w.])(?P<name>[A-Za-z_]\w*)[`*\"]*(?:[ \t]*=[ \t]*|[ \t]+set to[ \t]+)[`*\"']*(?=\S)"
+    r"(?<![\w.])(?P<name>[A-Za-z_]\w*+)[`*\"]{0,3}(?:[ \t]*+=[ \t]*|[ \t]++set to[ \t]+)[`*\"']{0,3}(?=\S)"
 )
 
 

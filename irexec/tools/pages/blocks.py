@@ -67,7 +67,9 @@ def _directives(text: str) -> Iterator[Range]:
         indent = len(match[1].expandtabs())
         start = end = min(match.end() + 1, len(text))
         in_options = True
-        for line in text[start:].splitlines(keepends=True):
+        while end < len(text):
+            newline = text.find("\n", end)
+            line = text[end : len(text) if newline < 0 else newline + 1]
             written = line.rstrip()
             if written and len(line.expandtabs()) - len(line.expandtabs().lstrip()) <= indent:
                 break

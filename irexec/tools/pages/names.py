@@ -40,7 +40,7 @@ class Named:
 _VERSIONED = re.compile(r"versioned\s+name\W{1,12}?([A-Za-z]\w*?)(?:[-_](\d{1,3}))?\b", re.IGNORECASE)
 # "ScatterND - 18#" (a page), "## <a name="ScatterND-18"></a>**ScatterND-18**" (the changelog)
 _HEADING = re.compile(
-    r"^[#\s*]*(?:<a name=[^>\n]*></a>)?[*\s]*([A-Z]\w*) ?- ?(\d{1,3})[*\s]*[#¶]?[ \t]*$", re.MULTILINE
+    r"^[# \t*]*+(?:<a name=[^<>\n]*></a>)?[ \t*]*+([A-Z]\w*) ?- ?(\d{1,3})[ \t*]*+[#¶]?[ \t]*$", re.MULTILINE
 )
 _ONNX = re.compile(r"since_version\W{1,6}(\d+)|since version (\d+) of|available since version (\d+)")
 _NEAR = 2000
