@@ -9,6 +9,7 @@ import numpy as np
 
 from irexec.ops.attributes import ReaderDefault
 from irexec.ops.extents import Extents
+from irexec.ops.matrix.product import multiply
 from irexec.ops.operator import Array, Check, Elements, require
 from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
 
@@ -115,7 +116,8 @@ def run_sequence(
         for d in range(w.shape[0]):
             reverse = direction == "reverse" or d == 1
             ordered = _reversed(x, lengths) if reverse else x
-            projected = np.matmul(np.swapaxes(ordered, 0, 1).reshape(steps * batch, -1), w[d].T)
+            projected = np.empty((steps * batch, w.shape[1]), x.dtype)
+            multiply(np.swapaxes(ordered, 0, 1).reshape(steps * batch, -1), w[d].T, projected)
             projected += projected_bias(b[d])
             columns = np.ascontiguousarray(np.swapaxes(projected.reshape(steps, batch, -1), 1, 2))
             now = [transposed(s[:, d]) for s in states]
