@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from irexec.diagnostics import Severity
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.document import Layer
 from irexec.ir.text import INT64_MAX, cut
@@ -95,6 +96,7 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
         hint = f"did you mean {attribute.file_name!r}?"
         problems.append(Problem("D001", name, f"the operator has no attribute {name!r}", hint))
     where = layer.data_at if layer.data_at >= 0 else layer.at
+    names = {a.file_name: a.name for a in operator.attributes}
     differing = {a.file_name: f"takes {_text(a.reader_default)}" for a in operator.attributes if a.differs}
     for problem in problems:
         if operator.type == "Const" and problem.attribute in own | {"value"}:
@@ -107,7 +109,7 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
         missing: dict[str, Any] = {}
         if problem.code == "D002" and problem.attribute in differing:
             missing["openvino"] = differing[problem.attribute]
-        findings.add(
+        finding = findings.add(
             problem.code,
             problem.message,
             at=at,
@@ -118,6 +120,9 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
             found=layer.data.get(problem.attribute),
             **missing,
         )
+        if finding.severity is Severity.ERROR:
+            # What would follow from a stand-in for the value is no finding about the file.
+            values.pop(names.get(problem.attribute, ""), None)
     for attribute in operator.attributes:
         name = attribute.file_name
         if name in differing and name not in layer.data and not attribute.required:
