@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,18 @@ def test_a_page_that_is_mended_as_suggested_has_no_errata(tmp_path: Path) -> Non
             text = text.replace(entry.printed, entry.replacement)
         (tmp_path / file).write_text(text)
         assert check_page(tmp_path / file).errata == []
+
+
+@pytest.mark.parametrize("file", ERRATA)
+def test_the_same_pages_as_html(file: str) -> None:
+    text = (PAGES / file).read_text()
+    found = page("page.html", f"<html><body><pre>{escape(text)}</pre></body></html>").errata
+    wanted = [(line, code) for line, _, code, _ in ERRATA[file]]
+    assert [(e.diagnostic.line, e.diagnostic.code) for e in found] == wanted
+    for entry in found:
+        column = (entry.diagnostic.column or 0) - 1
+        source = entry.diagnostic.place.source_line or ""
+        assert source[column:].startswith("&lt;") or source[column].isdigit()
 
 
 def test_of_open_results_every_admissible_one_counts() -> None:

@@ -45,9 +45,9 @@ def loose_layers(text: str, taken: Sequence[Range]) -> list[Range]:
     return found
 
 
-def holds_layer(text: str) -> bool:
-    """Whether a block is an example of an IR."""
-    return _LAYER.search(text) is not None
+def is_example(text: str) -> bool:
+    """Whether a block as a whole is an example of an IR: it begins with markup, or an ellipsis, and has a layer."""
+    return _LAYER.search(text) is not None and _is_markup(text.strip().split("\n", 1)[0])
 
 
 def _fences(text: str) -> Iterator[Range]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from irexec.ir.encoding import EncodingProblem, decode
 from irexec.tools.pages.assignments import Assignment, Group, groups_in, prose_assignments
-from irexec.tools.pages.blocks import Range, explicit_blocks, holds_layer, loose_layers
+from irexec.tools.pages.blocks import Range, explicit_blocks, is_example, loose_layers
 from irexec.tools.pages.excerpt import Excerpt, PageText
 from irexec.tools.pages.html import visible_text
 from irexec.tools.pages.names import Named, named_at, names_in
@@ -100,8 +100,8 @@ class _Finder:
         self.names = names_in(self.text, self.file)
 
     def page(self) -> Page:
-        xml = [block for block in self.blocks if holds_layer(self.text[slice(*block)])]
-        xml += loose_layers(self.text, self.blocks)
+        xml = [block for block in self.blocks if is_example(self.text[slice(*block)])]
+        xml += loose_layers(self.text, xml)
         found: list[XmlExample | TextExample] = [
             XmlExample(self.all.part(*block), block[0], named_at(self.names, block[0])) for block in xml
         ]
