@@ -63,25 +63,14 @@ def _infer_operator(node: Node, inputs: list[TensorType | None], findings: Findi
     attributes = {a.name: node.attributes.get(a.name, a.default) for a in operator.attributes}
     breaches: list[Breach] = []
     types = operator.infer(inputs, attributes, breaches)
-    if any(_is_told(node, breach, findings) for breach in breaches):
-        types = [TensorType()] * len(types)
     for breach in breaches:
-        if not _is_told(node, breach, findings):
-            report_breach(node, breach, findings)
+        report_breach(node, breach, findings)
     if not breaches:
         try:
             types = propagate(operator, inputs, attributes, types)
         except ConstraintError as error:
             report_constraint(node, error, findings)
     node.set_outputs(_for_each_output(node, types, findings))
-
-
-def _is_told(node: Node, breach: Breach, findings: Findings) -> bool:
-    """Whether the attribute that breaks a constraint is missing or unreadable: that has been said, and is the cause."""
-    return breach.attribute is not None and any(
-        finding.code[0] == "D" and finding.attribute == breach.attribute and finding.layer == node.ref
-        for finding in findings.report.errors
-    )
 
 
 def _for_each_output(node: Node, types: list[TensorType], findings: Findings) -> list[TensorType]:
