@@ -113,7 +113,9 @@ def test_nobody_reads_the_output() -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="signals as on POSIX")
 def test_ctrl_c_from_outside() -> None:
-    code = "import time\nfrom irexec.cli import explain, main\n"
+    # Tests in the background of a shell have SIGINT ignored, and children inherit that.
+    code = "import signal, time\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "from irexec.cli import explain, main\n"
     code += "explain.run = lambda args: (print('up', flush=True), time.sleep(60))\n"
     code += "raise SystemExit(main.main(['explain']))"
     with subprocess.Popen(

@@ -150,7 +150,9 @@ def test_a_model_with_an_error_is_not_run(folder: Path, capsys: pytest.CaptureFi
 def test_ctrl_c_leaves_nothing_half_written(folder: Path) -> None:
     """Interrupted in the middle of an array: that file is not there, those before it are whole."""
     code = (
-        "import time\nimport numpy as np\nfrom irexec.cli.main import main\n"
+        # Tests in the background of a shell have SIGINT ignored, and children inherit that.
+        "import signal, time\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "import numpy as np\nfrom irexec.cli.main import main\n"
         "count = 0\nwrite = np.lib.format.write_array\n"
         "def slow(stream, array, **options):\n"
         "    global count\n    count += 1\n"

@@ -105,8 +105,8 @@ def roi_feature_extractor_6(
     features 0. Both outputs are in the order of the input: the page has the second one reordered by level, OpenVINO
     does not do so.
 
-    C1: rois is [number_of_ROIs, 4]. C2: each level is [1, C, height, width]. C3: there is a scale for each level, and
-    at least one.
+    C1: rois is [number_of_ROIs, 4]. C2: each level is [1, C, height, width]. C3: there is a scale for each level (the
+    page's example has one more), and at least one level.
     """
     boxes = widen(rois)
     kind = boxes.dtype.type
@@ -141,7 +141,7 @@ def _(
     for number, level in enumerate(pyramid):
         extents.match("C2", f"pyramid[{number}]", level, 1, "C", f"height_{number}", f"width_{number}")
     message = f"{len(pyramid_scales)} pyramid_scales for {len(pyramid)} levels"
-    check("C3", len(pyramid) == len(pyramid_scales) > 0, message, attribute="pyramid_scales")
+    check("C3", 0 < len(pyramid) <= len(pyramid_scales), message, attribute="pyramid_scales")
     return extents.shape("number_of_ROIs", "C", output_size, output_size), extents.shape("number_of_ROIs", 4)
 
 
