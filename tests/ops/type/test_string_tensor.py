@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import refuses
-from support.oracle import infer, run, tensor
+from support.oracle import infer, openvino, run, tensor
 
 from irexec.ops.type.string_tensor import string_tensor_pack_15, string_tensor_unpack_15
 from irexec.types import I32, STRING, U8
@@ -67,3 +67,13 @@ def test_c3_of_places_known_before_the_symbols_are(begins: list[int] | None, end
 
 def test_c4_symbols_are_utf_8() -> None:
     refuses(string_tensor_pack_15, "C4", np.array([0]), np.array([1]), _bytes("é"))
+
+
+def test_agrees_with_openvino() -> None:
+    begins, ends, symbols = run(string_tensor_unpack_15, _strings([["é", ""], ["漢字", "abc"]]))
+    for result, expected in zip(
+        (begins, ends, symbols), openvino(string_tensor_unpack_15, _strings([["é", ""], ["漢字", "abc"]])), strict=True
+    ):
+        np.testing.assert_array_equal(result, expected)
+    packed = openvino(string_tensor_pack_15, begins, ends, symbols)[0]
+    assert packed.tolist() == run(string_tensor_pack_15, begins, ends, symbols)[0].tolist()
