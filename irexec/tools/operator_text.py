@@ -13,6 +13,8 @@ _TITLES = {"condition": "Conditions and selection", "type": "Types", "signals": 
 
 def list_text(rows: Sequence[OperatorFacts]) -> str:
     """A line for each operator, and how many of them are implemented."""
+    if not rows:
+        return "no operator is missing\n"
     head = ("OPERATOR", "OPSETS", "INPUTS", "ATTRIBUTES", "ELEMENT TYPES", "CHECKS")
     table = [head, *(_row(facts) for facts in rows)]
     widths = [max(len(row[column]) for row in table) for column in range(len(head))]
