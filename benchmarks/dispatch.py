@@ -17,8 +17,8 @@ import numpy as np
 import irexec
 from irexec.engine import CompiledModel
 from irexec.graph.model import Model, Node
-from irexec.ops.operator import Array, Check, Elements, Operator, operator
-from irexec.ops.rules import same_as
+from irexec.ops.declare.operator import Array, Check, Elements, Operator, operator
+from irexec.ops.rules.shapes import same_as
 from irexec.types import F32, PartialShape, TensorType
 
 Float = Annotated[Array, Elements("T", {F32})]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from irexec.diagnostics import Diagnostic, IRError, Report, Severity
     from irexec.engine import CompiledModel, InferRequest
     from irexec.graph import Model, Node, Value
-    from irexec.ops.operator import operator
+    from irexec.ops.declare.operator import operator
     from irexec.types import Dimension, ElementType, PartialShape
 
 __version__ = "0.1.0"
@@ -34,7 +34,7 @@ _HOMES = {
     "Model": "irexec.graph",
     "Node": "irexec.graph",
     "Value": "irexec.graph",
-    "operator": "irexec.ops.operator",
+    "operator": "irexec.ops.declare.operator",
     "Dimension": "irexec.types",
     "ElementType": "irexec.types",
     "PartialShape": "irexec.types",
@@ -77,7 +77,7 @@ def __getattr__(name: str) -> Any:
 
 def _is_registered(opset: str) -> bool:
     """True for the opset name of a user's own operators."""
-    declared = sys.modules.get("irexec.ops.operator")
+    declared = sys.modules.get("irexec.ops.declare.operator")
     return declared is not None and any(own == opset for _, own in declared.REGISTRY)
 
 

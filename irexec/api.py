@@ -9,10 +9,10 @@ from irexec.diagnostics import IRError, Report
 from irexec.diagnostics.findings import At, Findings, Mode
 from irexec.graph.build import build
 from irexec.graph.model import Model
+from irexec.inference import infer_model
 from irexec.ir.reader import no_collection, read
-from irexec.ir.source import Source
-from irexec.ir.weights import Weights
-from irexec.validation import infer_model
+from irexec.ir.weights.file import Weights
+from irexec.ir.xml.source import Source
 
 if TYPE_CHECKING:
     # The engine is imported when something is run: validation starts without it.
@@ -72,7 +72,7 @@ def validate(
         return load(source, mode=mode)[1]
     read_source = _source(source)
     if is_snippet(read_source):
-        from irexec.tools.example import evaluate, evaluated_report, read_examples
+        from irexec.snippets.example import evaluate, evaluated_report, read_examples
 
         snippet = read_examples(read_source.text, file=read_source.file, strict=strict, mode=mode)
         evaluate(snippet, execute=False)

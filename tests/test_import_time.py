@@ -34,7 +34,10 @@ MODEL = """<net name="m" version="11"><layers>
 HEAVY = [
     "irexec.engine",
     "irexec.frontends",
-    "irexec.tools",
+    "irexec.snippets",
+    "irexec.watch",
+    "irexec.pages",
+    "irexec.show",
     "irexec.graph.namespace",
     "irexec.ops.movement",
     "irexec.ops.convolution",
@@ -80,11 +83,15 @@ def test_validation_does_not_start_what_it_does_not_need(validating: set[str]) -
 
 
 def test_validation_imports_the_modules_of_the_operators_that_are_there(validating: set[str]) -> None:
-    rooms = {m.split(".")[2] for m in validating if m.startswith("irexec.ops.") and m.count(".") == 3}
+    rooms = {m.split(".")[2] for m in validating if m.startswith("irexec.ops.") and m.count(".") == 3} - {
+        "declare",
+        "rules",
+        "compute",
+    }
     assert {"activation", "infrastructure"} <= rooms
     assert rooms <= {"activation", "arithmetic", "infrastructure"}
 
 
 def test_a_public_name_is_the_same_whatever_was_imported_before() -> None:
-    imported("import irexec.validation, irexec.engine, irexec.tools\nassert callable(irexec.validate)")
+    imported("import irexec.inference, irexec.engine, irexec.snippets\nassert callable(irexec.validate)")
     imported("import irexec\nirexec.read_model\nirexec.compile_model\nassert callable(irexec.validate)")

@@ -14,7 +14,7 @@ from irexec.diagnostics import Place, Report, Severity
 from irexec.diagnostics.render import FORMATS, wants_color, write
 
 if TYPE_CHECKING:
-    from irexec.tools.doctest import CheckedPage
+    from irexec.pages.doctest import CheckedPage
 
 _PATIENCE = 1.0
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.tools.doctest import find_pages
+    from irexec.pages.doctest import find_pages
 
     report = load_extensions(args.extension)
     files = find_pages(args.pages)
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _checked(files: Sequence[str], *, large: bool) -> Iterator[CheckedPage]:
     """Check page after page; a bar on stderr counts them, if that is a terminal and it takes long."""
-    from irexec.tools.doctest import check_page
+    from irexec.pages.doctest import check_page
 
     if not sys.stderr.isatty():
         yield from (check_page(file, large=large) for file in files)
@@ -79,7 +79,7 @@ def _show(args: argparse.Namespace, pages: Sequence[CheckedPage]) -> None:
     if args.format in ("sarif", "github"):
         write(Report([finding for page in pages for finding in page.report]), sys.stdout, args.format)
         return
-    from irexec.tools.doctest_output import as_json, page_text, summary_text
+    from irexec.pages.output import as_json, page_text, summary_text
 
     if args.format == "json":
         print(json.dumps(as_json(pages), indent=2))
@@ -91,8 +91,8 @@ def _show(args: argparse.Namespace, pages: Sequence[CheckedPage]) -> None:
 
 
 def _write_errata(path: str, pages: Sequence[CheckedPage]) -> Report | None:
-    from irexec.tools.errata import errata_report
-    from irexec.tools.saving import save_atomically
+    from irexec.arrays.saving import save_atomically
+    from irexec.pages.errata import errata_report
 
     def write_to(stream: IO[bytes]) -> None:
         stream.write(errata_report(pages).encode("utf-8", "replace"))

@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.tools.operator_facts import all_facts, facts_of, foreign_facts
-    from irexec.tools.operator_text import list_text, operator_text, page_text
+    from irexec.catalog.facts import all_facts, facts_of, foreign_facts
+    from irexec.catalog.text import list_text, operator_text, page_text
 
     report = load_extensions(args.extension)
     if report.ok and args.operator is not None and args.missing:
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 def unknown_operator(text: str) -> Report:
     """A report that no operator has this name, with those that look like it."""
-    from irexec.tools.operator_facts import facts_of, nearest
+    from irexec.catalog.facts import facts_of, nearest
 
     other = facts_of(text.partition("-")[0])
     near = [other.name] if other is not None else nearest(text)

@@ -13,8 +13,8 @@ from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
-    from irexec.ir.source import Source
-    from irexec.tools.completing import Given
+    from irexec.ir.xml.source import Source
+    from irexec.snippets.complete import Given
 
 # Findings that say that there is nothing to run: the text cannot be read as IR, or the command line cannot be used.
 _UNUSABLE = ("U", "X", "N001", "O008", "Q029", "F001", "F002")
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     if args.file.lower().endswith(".onnx"):
         return _run_model(args, given, None)
     from irexec.api import is_snippet
-    from irexec.ir.source import Source
+    from irexec.ir.xml.source import Source
 
     source = Source.from_path(args.file)
     return _run_snippet(args, given, source) if is_snippet(source) else _run_model(args, given, source)
@@ -87,8 +87,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _given(args: argparse.Namespace) -> tuple[Given, Report]:
     """What the options supply, and what is wrong with them."""
-    from irexec.tools.completing import Given
-    from irexec.tools.supplying import read_inputs, read_precisions, read_shapes
+    from irexec.arrays.options import read_inputs, read_precisions, read_shapes
+    from irexec.snippets.complete import Given
 
     findings = Findings()
     given = Given(
@@ -105,8 +105,8 @@ def _given(args: argparse.Namespace) -> tuple[Given, Report]:
 
 
 def _run_snippet(args: argparse.Namespace, given: Given, source: Source) -> int:
-    from irexec.tools.example import read_examples
-    from irexec.tools.run_example import ExampleRun
+    from irexec.show.example import ExampleRun
+    from irexec.snippets.example import read_examples
 
     snippet = read_examples(source.text, file=args.file, page=args.page, strict=args.strict, mode=args.mode)
     _refuse_options(args, _MODEL_ONLY, "a model", snippet.findings)
@@ -118,10 +118,10 @@ def _run_snippet(args: argparse.Namespace, given: Given, source: Source) -> int:
 
 def _run_model(args: argparse.Namespace, given: Given, source: Source | None) -> int:
     from irexec.api import load
-    from irexec.tools import show_model
-    from irexec.tools.run_model import run_model
-    from irexec.tools.until import reduce
-    from irexec.tools.watching import watchers
+    from irexec.show import model as show_model
+    from irexec.watch.listeners import watchers
+    from irexec.watch.run import run_model
+    from irexec.watch.until import reduce
 
     findings = Findings(file=args.file)
     _refuse_options(args, _SNIPPET_ONLY, "a snippet", findings)
@@ -158,7 +158,7 @@ def _save(args: argparse.Namespace, arrays: dict[str, Any], report: Report) -> N
     if args.save is None or not arrays:
         args.save = None
         return
-    from irexec.tools.saving import save_arrays
+    from irexec.arrays.saving import save_arrays
 
     try:
         save_arrays(args.save, arrays)
@@ -173,7 +173,7 @@ def _print(args: argparse.Namespace, to_dict: Any, show: Any) -> None:
     if args.json:
         print(json.dumps(to_dict(), indent=2, allow_nan=False))
         return
-    from irexec.tools.printing import Page
+    from irexec.show.printing import Page
 
     page = Page(color=wants_color(sys.stdout))
     show(page)

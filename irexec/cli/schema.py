@@ -29,8 +29,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _schemas(args: argparse.Namespace) -> Report:
-    from irexec.tools.relaxng import ir_schema
-    from irexec.tools.schema import write_schemas
+    from irexec.catalog.relaxng import ir_schema
+    from irexec.catalog.schema import write_schemas
 
     if args.out is None:
         print(ir_schema(), end="")
@@ -44,9 +44,9 @@ def _schemas(args: argparse.Namespace) -> Report:
 
 
 def _operator_schema(args: argparse.Namespace) -> Report:
+    from irexec.catalog.facts import facts_of, operator_of
+    from irexec.catalog.schema import json_text, write_schema
     from irexec.cli.ops import unknown_operator
-    from irexec.tools.operator_facts import facts_of, operator_of
-    from irexec.tools.schema import json_text, write_schema
 
     facts = facts_of(args.operator)
     if facts is None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irexec.graph.model import Body, BodyInput, BodyOutput, Node
-from irexec.ops.operator import ConstraintError
-from irexec.validation.bodies import slice_count
+from irexec.inference.bodies import slice_count
+from irexec.ops.declare.operator import ConstraintError
 
 if TYPE_CHECKING:
     from irexec.engine.request import Runner

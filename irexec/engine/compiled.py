@@ -15,9 +15,9 @@ from irexec.engine.plan import Plan, make_plan
 from irexec.engine.request import Listener, Runner
 from irexec.engine.state import Variables, VariableState
 from irexec.graph.model import Model, Value, _port
-from irexec.ops.parallel import single_threaded_blas
+from irexec.inference.infer import infer_model
+from irexec.ops.compute.parallel import single_threaded_blas
 from irexec.types import BOOLEAN, DYNAMIC, ElementType, PartialShape, TensorType
-from irexec.validation.infer import infer_model
 
 Array = np.ndarray[Any, Any]
 Key = int | str | Value

@@ -10,9 +10,9 @@ import numpy as np
 from irexec.diagnostics import Diagnostic, IRError, Report
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.model import Node
-from irexec.ir.source import Source
-from irexec.ops.operator import ConstraintError
-from irexec.validation.infer import place_of
+from irexec.inference.infer import place_of
+from irexec.ir.xml.source import Source
+from irexec.ops.declare.operator import ConstraintError
 
 
 def findings_for(file: str | None) -> Findings:

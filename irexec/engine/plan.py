@@ -14,10 +14,10 @@ from irexec.diagnostics import IRError
 from irexec.engine.errors import failure
 from irexec.engine.memory import MemoryPlan, plan_memory
 from irexec.graph.model import Model, Node, Value
+from irexec.inference.propagate import as_list
 from irexec.ir.reader import no_collection
-from irexec.ops.operator import NodeTypes, Operator
+from irexec.ops.declare.operator import NodeTypes, Operator
 from irexec.types import PartialShape, TensorType, UnknownRank
-from irexec.validation.propagate import as_list
 
 Array = np.ndarray[Any, Any]
 Call = Callable[..., Any]

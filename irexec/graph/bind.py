@@ -9,9 +9,9 @@ from irexec.diagnostics import Severity
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.document import Layer
 from irexec.ir.text import INT64_MAX, cut
-from irexec.ops import contents
-from irexec.ops.attributes import Problem
-from irexec.ops.operator import REGISTRY, Operator
+from irexec.ops.declare import contents
+from irexec.ops.declare.attributes import Problem
+from irexec.ops.declare.operator import REGISTRY, Operator
 from irexec.types import Dimension, ElementType, PartialShape
 
 # Hints for OpenVINO's own plugins, that any layer may carry.

@@ -14,7 +14,7 @@ from irexec.graph.runtime_info import keep_info, model_info
 from irexec.ir.document import Document, Layer, Net, Port
 from irexec.ir.text import dim as read_dim
 from irexec.ir.text import name_list, whole
-from irexec.ir.weights import Weights
+from irexec.ir.weights.file import Weights
 from irexec.types import DYNAMIC, Dimension, ElementType, PartialShape, TensorType
 
 

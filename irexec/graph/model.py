@@ -13,7 +13,7 @@ import numpy as np
 
 from irexec.diagnostics import LayerRef
 from irexec.ir.document import Layer
-from irexec.ops.operator import Operator
+from irexec.ops.declare.operator import Operator
 from irexec.types import ElementType, PartialShape, TensorType
 
 Array = np.ndarray[Any, Any]
@@ -302,7 +302,7 @@ def _port(ports: list[Value], key: int | str) -> Value:
 def _as_result(node: Node | Value) -> Node:
     if isinstance(node, Node) and node.type == "Result":
         return node
-    from irexec.ops.contents import load
+    from irexec.ops.declare.contents import load
 
     value = node.outputs[0] if isinstance(node, Node) else node
     name = value.node.friendly_name

@@ -12,9 +12,9 @@ import numpy as np
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Array, Node, Value
-from irexec.ops import contents
-from irexec.ops.attributes import Problem
-from irexec.ops.operator import REGISTRY, Breach, ConstraintError, Operator
+from irexec.ops.declare import contents
+from irexec.ops.declare.attributes import Problem
+from irexec.ops.declare.operator import REGISTRY, Breach, ConstraintError, Operator
 from irexec.types import ElementType, PartialShape, TensorType, shape_like
 
 # Names that OpenVINO's Python API cuts elsewhere than at capitals.

@@ -14,8 +14,8 @@ from irexec.diagnostics.findings import At, Findings
 from irexec.graph.model import Node
 from irexec.ir.document import Element
 from irexec.ir.text import float64, whole
-from irexec.ir.weights import Weights
-from irexec.ops.contents import load
+from irexec.ir.weights.file import Weights
+from irexec.ops.declare.contents import load
 from irexec.types import ElementType, PartialShape, TensorType
 
 Array = np.ndarray[Any, Any]

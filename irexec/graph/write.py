@@ -14,11 +14,11 @@ from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node, Value
 from irexec.graph.write_info import write_item_info, write_model_info
-from irexec.ir.blobs import Blobs
-from irexec.ir.markup import Markup, illegal_character
 from irexec.ir.staging import staged
 from irexec.ir.text import cut, name_list, shown, write_name_list
-from irexec.ops.attributes import attribute_text
+from irexec.ir.weights.writer import Blobs
+from irexec.ir.xml.markup import Markup, illegal_character
+from irexec.ops.declare.attributes import attribute_text
 from irexec.types import DYNAMIC, ElementType, TensorType
 
 _SLICE = ("start", "end", "stride", "part_size")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from irexec.graph.runtime_info import RuntimeAttribute
-from irexec.ir.markup import Markup, is_tag
+from irexec.ir.xml.markup import Markup, is_tag
 
 
 def write_model_info(out: Markup, info: dict[str, Any]) -> None:

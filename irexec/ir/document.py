@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from irexec.diagnostics.diagnostic import LayerRef
-from irexec.ir.source import Source
+from irexec.ir.xml.source import Source
 
 
 class Item(BaseModel):

@@ -13,7 +13,7 @@ from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.checks import check_document
 from irexec.ir.document import BackEdge, Dim, Document, Edge, Element, Item, Layer, Net, Port, PortMap, construct
-from irexec.ir.source import Source
+from irexec.ir.xml.source import Source
 
 T = TypeVar("T")
 

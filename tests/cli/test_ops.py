@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from irexec.cli.main import main
-from irexec.ops import contents
-from irexec.ops.operator import REGISTRY
+from irexec.ops.declare import contents
+from irexec.ops.declare.operator import REGISTRY
 
 EXTENSION = '''
 from typing import Annotated, TypeAlias
-from irexec.ops.operator import ANY_ELEMENTS, Array, operator
-from irexec.ops.rules import same_as
+from irexec.ops.declare.operator import ANY_ELEMENTS, Array, operator
+from irexec.ops.rules.shapes import same_as
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 

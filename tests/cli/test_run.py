@@ -9,7 +9,7 @@ import pytest
 from support.nets import two_inputs
 from support.running import codes, run, run_json
 
-from irexec.ops.operator import REGISTRY
+from irexec.ops.declare.operator import REGISTRY
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 ABS = """<layer type="Abs" version="opset1">
@@ -61,10 +61,10 @@ def test_a_snippet_as_a_person_sees_it(folder: Path, capsys: pytest.CaptureFixtu
 
 
 def test_colour_is_for_terminals_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from irexec.tools.completing import Given
-    from irexec.tools.example import read_examples
-    from irexec.tools.printing import Page
-    from irexec.tools.run_example import ExampleRun
+    from irexec.show.example import ExampleRun
+    from irexec.show.printing import Page
+    from irexec.snippets.complete import Given
+    from irexec.snippets.example import read_examples
 
     result = ExampleRun(read_examples(ABS, file="abs.xml"), Given())
     page = Page(color=True)
@@ -290,8 +290,8 @@ def test_a_missing_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_an_operator_of_ones_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "ops.py").write_text(
-        "from typing import Annotated\nimport irexec\nfrom irexec.ops.operator import Array, Elements\n"
-        "from irexec.ops.rules import same_as\nfrom irexec.types import F32\n"
+        "from typing import Annotated\nimport irexec\nfrom irexec.ops.declare.operator import Array, Elements\n"
+        "from irexec.ops.rules.shapes import same_as\nfrom irexec.types import F32\n"
         'Float = Annotated[Array, Elements("T", {F32})]\n'
         '@irexec.operator("Twice", "mine", shapes=same_as())\ndef twice(x: Float, /) -> Float:\n    return x * 2\n'
     )

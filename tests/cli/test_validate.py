@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from irexec.cli.main import main
-from irexec.ops.operator import REGISTRY
+from irexec.ops.declare.operator import REGISTRY
 
 GOOD = """<net name="m" version="11">
     <layers>
@@ -29,8 +29,8 @@ LENIENT = GOOD.replace('to-port="0"/>', 'to-port="0"/><edge from-layer="0" from-
 HALVE = """from typing import Annotated
 
 import irexec
-from irexec.ops.operator import Array, Elements
-from irexec.ops.rules import same_as
+from irexec.ops.declare.operator import Array, Elements
+from irexec.ops.rules.shapes import same_as
 from irexec.types import F32
 
 Float = Annotated[Array, Elements("T", {F32})]

@@ -27,7 +27,7 @@ import irexec.types
 from irexec.cli.main import main
 from irexec.diagnostics import Report
 from irexec.diagnostics.codes import CODES
-from irexec.ops.operator import REGISTRY
+from irexec.ops.declare.operator import REGISTRY
 
 PAGES = Path(__file__).parents[2] / "docs" / "codes"
 SOURCES = Path(irexec.__file__).parent.rglob("*.py")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import irexec
 from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node
-from irexec.ops.contents import load
-from irexec.validation import infer_model
+from irexec.inference import infer_model
+from irexec.ops.declare.contents import load
 
 Array = np.ndarray[Any, Any]
 ops: Any = irexec.opset15

@@ -13,8 +13,8 @@ import irexec
 from irexec.engine.plan import make_plan
 from irexec.graph.model import Model, Node
 from irexec.graph.namespace import make_node
-from irexec.ops.operator import Elements, operator
-from irexec.ops.rules import same_as
+from irexec.ops.declare.operator import Elements, operator
+from irexec.ops.rules.shapes import same_as
 from irexec.types import FLOATS
 
 Array = np.ndarray[Any, Any]

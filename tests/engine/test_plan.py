@@ -10,8 +10,8 @@ import pytest
 import irexec
 from irexec.engine.plan import Plan, make_plan
 from irexec.graph.model import Model, Node
-from irexec.ops.operator import REGISTRY, Array, Elements, operator, random
-from irexec.ops.rules import same_as
+from irexec.ops.declare.operator import REGISTRY, Array, Elements, operator, random
+from irexec.ops.rules.shapes import same_as
 from irexec.types import F32
 
 ops: Any = irexec.opset15

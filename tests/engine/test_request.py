@@ -13,7 +13,7 @@ from support.nets import Net, two_inputs
 
 import irexec
 from irexec.graph.model import Model, Node
-from irexec.ops.operator import REGISTRY, Array, Check, ConstraintError, Elements, Operator, operator
+from irexec.ops.declare.operator import REGISTRY, Array, Check, ConstraintError, Elements, Operator, operator
 from irexec.types import BF16, F32, I64, PartialShape, TensorType
 
 Float = Annotated[Array, Elements("T", {F32})]

@@ -213,8 +213,8 @@ def test_rt_info_of_model_layers_and_ports(tmp_path: Path) -> None:
 def test_an_operator_of_a_foreign_opset(tmp_path: Path) -> None:
     from typing import Annotated
 
-    from irexec.ops.operator import REGISTRY, Elements, operator
-    from irexec.ops.rules import same_as
+    from irexec.ops.declare.operator import REGISTRY, Elements, operator
+    from irexec.ops.rules.shapes import same_as
     from irexec.types import F32
 
     T = Annotated[np.ndarray, Elements("T", {F32})]

@@ -12,7 +12,7 @@ from irexec.diagnostics.diagnostic import Diagnostic
 from irexec.diagnostics.findings import Findings, Mode
 from irexec.ir.document import Document
 from irexec.ir.reader import read
-from irexec.ir.source import Limits, Source
+from irexec.ir.xml.source import Limits, Source
 
 MODEL = """<?xml version="1.0"?>
 <net name="m" version="11">

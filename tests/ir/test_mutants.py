@@ -9,7 +9,7 @@ from support.mutants import mutants
 
 from irexec.diagnostics.findings import Findings
 from irexec.ir.document import Layer, Net
-from irexec.ir.weights import Weights
+from irexec.ir.weights.file import Weights
 
 
 def constants(net: Net) -> list[Layer]:

@@ -9,7 +9,7 @@ import pytest
 from irexec.diagnostics.findings import Findings
 from irexec.ir.document import Dim, Document, Layer, construct
 from irexec.ir.reader import read_layers
-from irexec.ir.source import Source
+from irexec.ir.xml.source import Source
 
 
 def test_a_model(model, read_ir) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.cases import broken, data, the
 
-from irexec.ops.operator import Breach
+from irexec.ops.declare.operator import Breach
 from irexec.types import Dimension, ElementType, PartialShape, TensorType
 
 # type, version, port → element type and shape, attributes

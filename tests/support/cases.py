@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from irexec.ops.contents import find
-from irexec.ops.operator import Breach, ConstraintError, Operator
+from irexec.inference.propagate import propagate
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import Breach, ConstraintError, Operator
 from irexec.types import ElementType, TensorType
-from irexec.validation.propagate import propagate
 
 # One type of each kind that NumPy treats in its own way.
 KINDS = ("f32", "f16", "bf16", "f64", "i8", "u16", "i64", "u64", "boolean", "string", "f8e4m3", "i4")

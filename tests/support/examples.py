@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irexec.ops.operator import Breach, ConstraintError, Operator
+from irexec.ops.declare.operator import Breach, ConstraintError, Operator
 from irexec.types import DYNAMIC, F32, I64, ElementType, PartialShape, TensorType
 
 # Tried for each required port, the last port's fastest.

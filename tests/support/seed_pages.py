@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from irexec.tools.doctest import check_page
-from irexec.tools.errata import pages_table
+from irexec.pages.doctest import check_page
+from irexec.pages.errata import pages_table
 
 PAGES = Path(__file__).parent.parent / "data" / "pages"
 SYSTEMS = {

@@ -18,10 +18,10 @@ from irexec.frontends.onnx.op import Broken, Op, Refused
 from irexec.frontends.onnx.tensors import BadTensor, read_tensor
 from irexec.frontends.onnx.texts import not_text
 from irexec.graph.model import Array, Model, Node, Value
-from irexec.ops import contents
-from irexec.ops.operator import Operator
+from irexec.inference.infer import infer_node
+from irexec.ops.declare import contents
+from irexec.ops.declare.operator import Operator
 from irexec.types import DYNAMIC, ElementType, PartialShape, TensorType
-from irexec.validation.infer import infer_node
 
 # Functions that call functions: no ONNX model nests them deeper than a handful.
 _MAX_DEPTH = 64

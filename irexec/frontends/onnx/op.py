@@ -10,7 +10,7 @@ import onnx
 
 from irexec.frontends.onnx.tensors import read_tensor
 from irexec.graph.model import Array, Node, Value
-from irexec.ops import contents
+from irexec.ops.declare import contents
 from irexec.types import ElementType
 
 if TYPE_CHECKING:

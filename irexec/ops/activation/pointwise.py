@@ -24,10 +24,10 @@ from irexec.ops.activation.formulas import (
     softsign,
     swish,
 )
-from irexec.ops.elementwise import blockwise, result_like, through_floats, wide_pair
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
-from irexec.ops.precision import is_float, narrow
-from irexec.ops.rules import has_rank, same_as
+from irexec.ops.compute.elementwise import blockwise, result_like, through_floats, wide_pair
+from irexec.ops.compute.precision import is_float, narrow
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.rules.shapes import has_rank, same_as
 from irexec.types import FLOATS, NUMERIC, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

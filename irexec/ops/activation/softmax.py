@@ -11,12 +11,12 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import NonNegative, ReaderDefault
-from irexec.ops.elementwise import BLOCK, for_blocks
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.parallel import scratch
-from irexec.ops.precision import compute_dtype
-from irexec.ops.rules import axis_in
+from irexec.ops.compute.elementwise import BLOCK, for_blocks
+from irexec.ops.compute.parallel import scratch
+from irexec.ops.compute.precision import compute_dtype
+from irexec.ops.declare.attributes import NonNegative, ReaderDefault
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.rules.shapes import axis_in
 from irexec.types import FLOATS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

@@ -10,11 +10,18 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import into
-from irexec.ops.elementwise import AutoBroadcast, BroadcastAxis, aligned, arithmetic_pair, broadcast_pair, wide_pair
-from irexec.ops.operator import Array, Elements, operator, rounded
-from irexec.ops.precision import is_float
-from irexec.ops.rules import broadcast
+from irexec.ops.compute.elementwise import (
+    AutoBroadcast,
+    BroadcastAxis,
+    aligned,
+    arithmetic_pair,
+    broadcast_pair,
+    wide_pair,
+)
+from irexec.ops.compute.precision import is_float
+from irexec.ops.declare.operator import Array, Elements, operator, rounded
+from irexec.ops.rules.axes import into
+from irexec.ops.rules.shapes import broadcast
 from irexec.types import NUMERIC, Dimension
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

@@ -9,9 +9,9 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.precision import compute_dtype, narrow
-from irexec.ops.rules import axis_in
+from irexec.ops.compute.precision import compute_dtype, narrow
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.rules.shapes import axis_in
 from irexec.types import INDICES, NUMERIC, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

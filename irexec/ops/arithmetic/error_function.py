@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from irexec.ops.operator import Array
+from irexec.ops.declare.operator import Array
 
 _F32 = np.float32
 

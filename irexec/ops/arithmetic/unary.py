@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.arithmetic.error_function import erf_f32, erf_f64, erfinv_f64
-from irexec.ops.elementwise import blockwise, elementwise, half_away, result_like, through_floats
-from irexec.ops.operator import Array, Elements, operator, rounded
-from irexec.ops.precision import is_float
-from irexec.ops.rules import same_as
+from irexec.ops.compute.elementwise import blockwise, elementwise, half_away, result_like, through_floats
+from irexec.ops.compute.precision import is_float
+from irexec.ops.declare.operator import Array, Elements, operator, rounded
+from irexec.ops.rules.shapes import same_as
 from irexec.types import FLOATS, NUMERIC, SIGNED
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

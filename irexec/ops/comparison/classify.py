@@ -9,9 +9,9 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.operator import Array, Elements, operator
-from irexec.ops.precision import widen
-from irexec.ops.rules import same_as
+from irexec.ops.compute.precision import widen
+from irexec.ops.declare.operator import Array, Elements, operator
+from irexec.ops.rules.shapes import same_as
 from irexec.types import BOOLEAN, FLOATS
 
 T_IN: TypeAlias = Annotated[Array, Elements("T_IN", FLOATS)]

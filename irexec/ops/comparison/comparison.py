@@ -10,9 +10,9 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.elementwise import AutoBroadcast, BroadcastAxis, broadcast_pair
-from irexec.ops.operator import Array, Elements, operator
-from irexec.ops.rules import broadcast
+from irexec.ops.compute.elementwise import AutoBroadcast, BroadcastAxis, broadcast_pair
+from irexec.ops.declare.operator import Array, Elements, operator
+from irexec.ops.rules.shapes import broadcast
 from irexec.types import ANY, BOOLEAN
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import ReaderDefault
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
-from irexec.ops.precision import widen
-from irexec.ops.rules import has_rank
+from irexec.ops.compute.precision import widen
+from irexec.ops.declare.attributes import ReaderDefault
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import NUMERIC, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

@@ -10,9 +10,9 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import product_of
-from irexec.ops.operator import ANY_ELEMENTS, Array, Check, TypeFrom, operator
-from irexec.ops.precision import widen
+from irexec.ops.compute.precision import widen
+from irexec.ops.declare.operator import ANY_ELEMENTS, Array, Check, TypeFrom, operator
+from irexec.ops.rules.axes import product_of
 from irexec.types import ANY_DIMENSION, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]

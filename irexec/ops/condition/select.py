@@ -9,10 +9,10 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import into
-from irexec.ops.elementwise import AutoBroadcast, BroadcastAxis, aligned
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator
-from irexec.ops.rules import broadcast_shapes
+from irexec.ops.compute.elementwise import AutoBroadcast, BroadcastAxis, aligned
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator
+from irexec.ops.rules.axes import into
+from irexec.ops.rules.shapes import broadcast_shapes
 from irexec.types import ANY, BOOLEAN, PartialShape, TensorType
 
 T_COND: TypeAlias = Annotated[Array, Elements("T_COND", {BOOLEAN})]

@@ -13,13 +13,13 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
+from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.convolution import grouped_channels, spatial_rank, with_rank
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.parallel import parallel_for, scratch, split, threads_for
-from irexec.ops.products import settle, sum_dtype, summing_buffer
-from irexec.ops.rules import dimension_of, has_rank
-from irexec.ops.windows import AutoPad, check_windows, dilated
+from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.rules.shapes import dimension_of, has_rank
+from irexec.ops.rules.windows import AutoPad, check_windows, dilated
 from irexec.types import INTEGERS, NUMERIC, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]

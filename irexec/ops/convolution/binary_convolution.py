@@ -10,12 +10,12 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.compute.products import settle
 from irexec.ops.convolution.convolution import Convolve
-from irexec.ops.operator import Array, Check, Elements, operator
-from irexec.ops.products import settle
-from irexec.ops.rules import has_rank
-from irexec.ops.windows import AutoPad, Windows, check_windows, output_dims
+from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.declare.operator import Array, Check, Elements, operator
+from irexec.ops.rules.shapes import has_rank
+from irexec.ops.rules.windows import AutoPad, Windows, check_windows, output_dims
 from irexec.types import NUMERIC, U1, PartialShape, TensorType
 
 T1: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]

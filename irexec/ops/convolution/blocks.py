@@ -11,10 +11,10 @@ from itertools import product
 
 import numpy as np
 
+from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
 from irexec.ops.convolution.columns import Block, Range
-from irexec.ops.parallel import parallel_for, scratch, split, threads_for
-from irexec.ops.signature import Array
-from irexec.ops.windows import Windows
+from irexec.ops.declare.signature import Array
+from irexec.ops.rules.windows import Windows
 
 # One block's column matrix: large enough for BLAS, small enough for the caches.
 BLOCK_BYTES = 1 << 22

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.parallel import scratch
-from irexec.ops.signature import Array
-from irexec.ops.windows import Windows
+from irexec.ops.compute.parallel import scratch
+from irexec.ops.declare.signature import Array
+from irexec.ops.rules.windows import Windows
 
 Range = tuple[int, int]
 

@@ -11,12 +11,12 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.blocks import convolver
-from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require, rounded
-from irexec.ops.products import settle, sum_dtype, summing_buffer
-from irexec.ops.rules import has_rank
-from irexec.ops.windows import AutoPad, Windows, check_windows, dilated, output_dims
+from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require, rounded
+from irexec.ops.rules.shapes import has_rank
+from irexec.ops.rules.windows import AutoPad, Windows, check_windows, dilated, output_dims
 from irexec.types import NUMERIC, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

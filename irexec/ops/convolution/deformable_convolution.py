@@ -11,13 +11,13 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import NonNegativeInts, Positive, PositiveInts, ReaderDefault
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.parallel import parallel_for
-from irexec.ops.precision import compute_dtype, is_float
-from irexec.ops.products import settle
-from irexec.ops.rules import has_rank
-from irexec.ops.windows import AutoPad, Windows, check_windows, dilated, output_dims
+from irexec.ops.compute.parallel import parallel_for
+from irexec.ops.compute.precision import compute_dtype, is_float
+from irexec.ops.compute.products import settle
+from irexec.ops.declare.attributes import NonNegativeInts, Positive, PositiveInts, ReaderDefault
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.rules.shapes import has_rank
+from irexec.ops.rules.windows import AutoPad, Windows, check_windows, dilated, output_dims
 from irexec.types import NUMERIC, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import Positive
-from irexec.ops.boxes import descending, suppress
-from irexec.ops.operator import Array, Check, Elements, operator, rounded
-from irexec.ops.precision import narrow, widen
-from irexec.ops.rules import has_rank
+from irexec.ops.compute.boxes import descending, suppress
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.attributes import Positive
+from irexec.ops.declare.operator import Array, Check, Elements, operator, rounded
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY_DIMENSION, FLOATS, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

@@ -10,13 +10,13 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import NonNegative, Positive, PositiveInts, ReaderDefault, Within
-from irexec.ops.boxes import suppress
+from irexec.ops.compute.boxes import suppress
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.attributes import NonNegative, Positive, PositiveInts, ReaderDefault, Within
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
 from irexec.ops.detection.generate_proposals import refine
 from irexec.ops.detection.roi_align import bin_samples, pool, sample
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.precision import narrow, widen
+from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, I32, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

@@ -11,11 +11,11 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import NonNegative, Within
-from irexec.ops.boxes import descending, suppress
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, rounded
-from irexec.ops.precision import narrow, widen
+from irexec.ops.compute.boxes import descending, suppress
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.attributes import NonNegative, Within
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, rounded
+from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

@@ -11,8 +11,8 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import ReaderDefault, Within
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.declare.attributes import ReaderDefault, Within
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
 from irexec.types import ANY_DIMENSION, F32, INTEGERS, PartialShape, TensorType
 
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]

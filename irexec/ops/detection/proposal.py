@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import Positive, Within
-from irexec.ops.boxes import descending, suppress
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.precision import narrow, widen
+from irexec.ops.compute.boxes import descending, suppress
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.attributes import Positive, Within
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

@@ -9,12 +9,12 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import Positive, ReaderDefault, Within
+from irexec.ops.compute.elementwise import half_away
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.attributes import Positive, ReaderDefault, Within
+from irexec.ops.declare.operator import Array, Check, Elements, operator, rounded
 from irexec.ops.detection.roi_pooling import batches_of, check_batches, draw_rois
-from irexec.ops.elementwise import half_away
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, operator, rounded
-from irexec.ops.precision import narrow, widen
+from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

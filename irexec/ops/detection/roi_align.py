@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import NonNegative, Positive, Within
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.precision import narrow, widen
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.attributes import NonNegative, Positive, Within
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

@@ -11,11 +11,11 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import Positive, Within
-from irexec.ops.elementwise import half_away
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
-from irexec.ops.precision import narrow, widen
+from irexec.ops.compute.elementwise import half_away
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.attributes import Positive, Within
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

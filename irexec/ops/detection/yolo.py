@@ -9,10 +9,10 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import NonNegative, Positive, ReaderDefault
-from irexec.ops.operator import ANY_ELEMENTS, Array, Check, Elements, operator, require, rounded
-from irexec.ops.precision import narrow, widen
-from irexec.ops.rules import axis_in, has_rank
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.attributes import NonNegative, Positive, ReaderDefault
+from irexec.ops.declare.operator import ANY_ELEMENTS, Array, Check, Elements, operator, require, rounded
+from irexec.ops.rules.shapes import axis_in, has_rank
 from irexec.types import ANY_DIMENSION, FLOATS, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

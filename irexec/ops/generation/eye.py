@@ -9,9 +9,9 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import filled, first_known, integer, integers, length_of, one_element
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
-from irexec.ops.rules import dimension_of, has_rank
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.rules.axes import filled, first_known, integer, integers, length_of, one_element
+from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import ANY_DIMENSION, INDICES, Dimension, ElementType, PartialShape, TensorType
 
 T_NUM: TypeAlias = Annotated[Array, Elements("T_NUM", INDICES)]

@@ -11,10 +11,10 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import NonNegative
-from irexec.ops.axes import first_known, integer, one_element
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, random, require
-from irexec.ops.rules import dimension_of, has_rank
+from irexec.ops.declare.attributes import NonNegative
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, random, require
+from irexec.ops.rules.axes import first_known, integer, one_element
+from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import FLOATS, INDICES, ElementType, PartialShape, TensorType
 
 T_IN: TypeAlias = Annotated[Array, Elements("T_IN", FLOATS)]

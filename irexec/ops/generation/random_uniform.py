@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from irexec.ops.attributes import NonNegative
-from irexec.ops.axes import integers, one_element
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, random, require
-from irexec.ops.rules import has_rank
+from irexec.ops.declare.attributes import NonNegative
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, random, require
+from irexec.ops.rules.axes import integers, one_element
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import BF16, F16, F32, F64, I32, I64, INDICES, ElementType, PartialShape, TensorType
 
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INDICES)]

@@ -10,9 +10,9 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.precision import is_float, narrow
+from irexec.ops.compute.precision import is_float, narrow
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, U8, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS | {U8})]

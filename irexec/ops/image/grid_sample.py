@@ -11,9 +11,9 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.precision import is_float, narrow, widen
+from irexec.ops.compute.precision import is_float, narrow, widen
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.rules.extents import Extents
 from irexec.types import BOOLEAN, FLOATS, NUMERIC, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]

@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import NonNegativeInts
-from irexec.ops.axes import integers
-from irexec.ops.elementwise import half_away
+from irexec.ops.compute.elementwise import half_away
+from irexec.ops.compute.precision import is_float, narrow, widen
+from irexec.ops.declare.attributes import NonNegativeInts
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
 from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, Taps, resample, taps_of
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
-from irexec.ops.precision import is_float, narrow, widen
-from irexec.ops.rules import dimension_of, has_rank
+from irexec.ops.rules.axes import integers
+from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import FLOATS, INTEGERS, NUMERIC, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

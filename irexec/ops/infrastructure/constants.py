@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator
-from irexec.ops.rules import same_as
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator
+from irexec.ops.rules.shapes import same_as
 from irexec.types import ANY, FOREIGN, ElementType, PartialShape
 
 # Models of other origin have tensors that no IR file can declare.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.operator import Array, Elements, operator
+from irexec.ops.declare.operator import Array, Elements, operator
 from irexec.types import ANY, BOOLEAN, INDICES
 
 # Ports of a body operation have a type each: one variable cannot stand for them.

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.operator import ANY_ELEMENTS, Array, Check, operator
-from irexec.ops.rules import same_as
+from irexec.ops.declare.operator import ANY_ELEMENTS, Array, Check, operator
+from irexec.ops.rules.shapes import same_as
 from irexec.types import ANY_SHAPE, DYNAMIC, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]

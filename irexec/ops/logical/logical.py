@@ -9,9 +9,9 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.elementwise import AutoBroadcast, BroadcastAxis, broadcast_pair
-from irexec.ops.operator import Array, Elements, operator
-from irexec.ops.rules import broadcast, same_as
+from irexec.ops.compute.elementwise import AutoBroadcast, BroadcastAxis, broadcast_pair
+from irexec.ops.declare.operator import Array, Elements, operator
+from irexec.ops.rules.shapes import broadcast, same_as
 from irexec.types import BOOLEAN
 
 T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]

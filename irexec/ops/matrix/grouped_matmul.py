@@ -11,10 +11,10 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
 from irexec.ops.matrix.product import multiply
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.products import settle, sum_dtype, summing_buffer
-from irexec.ops.rules import has_rank
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import INDICES, NUMERIC, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

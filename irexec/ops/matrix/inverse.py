@@ -10,8 +10,8 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
-from irexec.ops.precision import narrow
+from irexec.ops.compute.precision import narrow
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
 from irexec.types import FLOATS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

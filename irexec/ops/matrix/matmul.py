@@ -10,9 +10,9 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
+from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require, rounded
 from irexec.ops.matrix.product import multiply, product_shape
-from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require, rounded
-from irexec.ops.products import settle, sum_dtype, summing_buffer
 from irexec.types import NUMERIC, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

@@ -11,11 +11,11 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import Alias, NonNegativeInts, PositiveInts, ReaderDefault
-from irexec.ops.axes import filled, has_length, integers
-from irexec.ops.operator import Array, Check, Elements, operator, require
-from irexec.ops.precision import narrow, widen
-from irexec.ops.rules import has_rank
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.attributes import Alias, NonNegativeInts, PositiveInts, ReaderDefault
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules.axes import filled, has_length, integers
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY_DIMENSION, BOOLEAN, INDICES, NUMERIC, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]

@@ -12,10 +12,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from irexec.ops.half import narrow_half, widen_half
-from irexec.ops.parallel import scratch
-from irexec.ops.precision import F32, is_float, is_narrow
-from irexec.ops.signature import Array
+from irexec.ops.compute.half import narrow_half, widen_half
+from irexec.ops.compute.parallel import scratch
+from irexec.ops.compute.precision import F32, is_float, is_narrow
+from irexec.ops.declare.signature import Array
 
 # Elements combined at a time, which bounds the memory that their positions take.
 _PART = 1 << 22

@@ -9,9 +9,9 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axis_of, sum_of
-from irexec.ops.operator import Array, Check, Elements, operator, require
-from irexec.ops.rules import axis_in
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules.axes import axis_of, sum_of
+from irexec.ops.rules.shapes import axis_in
 from irexec.types import ANY, ANY_DIMENSION, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

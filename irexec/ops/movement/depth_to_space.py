@@ -9,9 +9,9 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import Positive, ReaderDefault
-from irexec.ops.axes import into, regrouped
-from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.attributes import Positive, ReaderDefault
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules.axes import into, regrouped
 from irexec.types import ANY, ANY_DIMENSION, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

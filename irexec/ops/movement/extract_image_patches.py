@@ -9,10 +9,10 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import PositiveInts
-from irexec.ops.axes import into
-from irexec.ops.operator import Array, Check, Elements, operator
-from irexec.ops.rules import has_rank
+from irexec.ops.declare.attributes import PositiveInts
+from irexec.ops.declare.operator import Array, Check, Elements, operator
+from irexec.ops.rules.axes import into
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY, ANY_DIMENSION, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

@@ -12,8 +12,8 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axis_of, drawn_below, filled, integer, into, known_axis, one_element, unreported
-from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
+from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require
+from irexec.ops.rules.axes import axis_of, drawn_below, filled, integer, into, known_axis, one_element, unreported
 from irexec.types import ANY, INTEGERS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

@@ -10,9 +10,9 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axis_of, drawn_below, into
-from irexec.ops.operator import Array, Check, Elements, operator, require
-from irexec.ops.rules import axis_in
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules.axes import axis_of, drawn_below, into
+from irexec.ops.rules.shapes import axis_in
 from irexec.types import ANY, INDICES, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

@@ -11,9 +11,9 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import NonNegative
-from irexec.ops.axes import into, product_of
-from irexec.ops.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.attributes import NonNegative
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules.axes import into, product_of
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

@@ -9,9 +9,9 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import drawn_below
-from irexec.ops.operator import Array, Check, Elements, operator, require
-from irexec.ops.rules import has_rank, same_shape
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules.axes import drawn_below
+from irexec.ops.rules.shapes import has_rank, same_shape
 from irexec.types import NUMERIC, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import filled, has_length, integers, length_of, sum_of
-from irexec.ops.operator import Array, Check, Elements, operator, require
-from irexec.ops.rules import has_rank
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules.axes import filled, has_length, integers, length_of, sum_of
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType, is_unknown
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

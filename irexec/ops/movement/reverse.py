@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axes_of, axis_of, drawn_below, filled, has_length, into, known_axes
-from irexec.ops.operator import Array, Check, Elements, operator, require
-from irexec.ops.rules import axis_in, has_rank
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules.axes import axes_of, axis_of, drawn_below, filled, has_length, into, known_axes
+from irexec.ops.rules.shapes import axis_in, has_rank
 from irexec.types import ANY, BOOLEAN, INTEGERS, NUMERIC, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

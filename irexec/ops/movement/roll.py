@@ -9,9 +9,9 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axes_of, filled, integers, into, known_axes
-from irexec.ops.operator import Array, Check, Elements, operator, require
-from irexec.ops.rules import has_rank
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules.axes import axes_of, filled, integers, into, known_axes
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY, INDICES, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import filled, known_axis, one_element
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, Open, operator, rounded
 from irexec.ops.movement.combining import scatter
 from irexec.ops.movement.scattering import (
     check_indices,
@@ -22,7 +22,7 @@ from irexec.ops.movement.scattering import (
     one_axis,
     open_rows,
 )
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, Open, operator, rounded
+from irexec.ops.rules.axes import filled, known_axis, one_element
 from irexec.types import ANY, BOOLEAN, INTEGERS, STRING, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, Open, operator, rounded
 from irexec.ops.movement.combining import scatter
 from irexec.ops.movement.scattering import (
     check_indices,
@@ -21,7 +22,6 @@ from irexec.ops.movement.scattering import (
     flat_rows,
     open_rows,
 )
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, Open, operator, rounded
 from irexec.types import ANY, INDICES, STRING, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.axes import axis_of, integer
-from irexec.ops.operator import Array, Check, ConstraintError, Open, require
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Open, require
+from irexec.ops.rules.axes import axis_of, integer
 from irexec.types import PartialShape, TensorType
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.attributes import Positive
-from irexec.ops.axes import axis_of, regrouped
-from irexec.ops.operator import Array, Check, Elements, operator, require
-from irexec.ops.rules import axis_in
+from irexec.ops.declare.attributes import Positive
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules.axes import axis_of, regrouped
+from irexec.ops.rules.shapes import axis_in
 from irexec.types import ANY, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

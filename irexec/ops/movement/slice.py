@@ -11,10 +11,10 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axes_of, filled, integers, is_settled, known_axes, length_of
-from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
-from irexec.ops.rules import has_rank
-from irexec.ops.slicing import slice_of, sliced_within
+from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require
+from irexec.ops.rules.axes import axes_of, filled, integers, is_settled, known_axes, length_of
+from irexec.ops.rules.shapes import has_rank
+from irexec.ops.rules.slicing import slice_of, sliced_within
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

@@ -10,12 +10,12 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import filled, integers, known_axes, length_of
+from irexec.ops.declare.operator import Array, Check, Elements, operator
 from irexec.ops.movement.combining import bits
 from irexec.ops.movement.scattering import check_updates, copied, delivered, enforce
-from irexec.ops.operator import Array, Check, Elements, operator
-from irexec.ops.rules import has_rank
-from irexec.ops.slicing import sliced
+from irexec.ops.rules.axes import filled, integers, known_axes, length_of
+from irexec.ops.rules.shapes import has_rank
+from irexec.ops.rules.slicing import sliced
 from irexec.types import ANY, INTEGERS, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

@@ -11,10 +11,20 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import Within
-from irexec.ops.axes import axis_of, filled, integer, integers, is_settled, known_axis, length_of, one_element, sum_of
-from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
-from irexec.ops.rules import has_rank
+from irexec.ops.declare.attributes import Within
+from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require
+from irexec.ops.rules.axes import (
+    axis_of,
+    filled,
+    integer,
+    integers,
+    is_settled,
+    known_axis,
+    length_of,
+    one_element,
+    sum_of,
+)
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

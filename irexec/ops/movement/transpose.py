@@ -10,9 +10,9 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import filled, integers
-from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
-from irexec.ops.rules import has_rank
+from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require
+from irexec.ops.rules.axes import filled, integers
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY, INTEGERS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

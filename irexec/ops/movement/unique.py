@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axis_of, filled, integer, known_axis, one_element, product_of
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator
-from irexec.ops.precision import widen
+from irexec.ops.compute.precision import widen
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator
+from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element, product_of
 from irexec.types import ANY, ANY_DIMENSION, INDICES, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

@@ -11,12 +11,12 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import Within
+from irexec.ops.compute.precision import compute_dtype
+from irexec.ops.compute.products import settle, summing_buffer
+from irexec.ops.declare.attributes import Within
+from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require, rounded
 from irexec.ops.normalization.statistics import in_blocks
-from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require, rounded
-from irexec.ops.precision import compute_dtype
-from irexec.ops.products import settle, summing_buffer
-from irexec.ops.rules import has_rank
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import FLOATS, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

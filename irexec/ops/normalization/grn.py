@@ -9,10 +9,10 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.precision import compute_dtype
-from irexec.ops.products import settle, summing_buffer
-from irexec.ops.rules import has_rank
+from irexec.ops.compute.precision import compute_dtype
+from irexec.ops.compute.products import settle, summing_buffer
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import FLOATS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

@@ -10,13 +10,13 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import Positive
+from irexec.ops.compute.precision import compute_dtype
+from irexec.ops.compute.products import settle
+from irexec.ops.declare.attributes import Positive
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
 from irexec.ops.normalization.mvn import draw_axes
 from irexec.ops.normalization.statistics import check_axes
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.precision import compute_dtype
-from irexec.ops.products import settle
-from irexec.ops.rules import has_rank
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

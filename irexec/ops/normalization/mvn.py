@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.ops.compute.precision import compute_dtype
+from irexec.ops.compute.products import settle, summing_buffer
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
 from irexec.ops.normalization.statistics import check_axes, normalize
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.precision import compute_dtype
-from irexec.ops.products import settle, summing_buffer
-from irexec.ops.rules import has_rank
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.casting import cast
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
-from irexec.ops.precision import is_float, widen
+from irexec.ops.compute.casting import cast
+from irexec.ops.compute.precision import is_float, widen
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require
 from irexec.types import (
     BOOLEAN,
     F4E2M1,

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.ops.compute.precision import is_float
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, Open, operator, rounded
 from irexec.ops.movement.combining import scatter
 from irexec.ops.movement.scattering import (
     check_indices,
@@ -22,8 +24,6 @@ from irexec.ops.movement.scattering import (
     flat_rows,
     open_rows,
 )
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, Open, operator, rounded
-from irexec.ops.precision import is_float
 from irexec.types import BF16, BOOLEAN, C64, C128, F16, F32, F64, I64, INTEGERS, STRING, PartialShape, TensorType
 
 _T11 = INTEGERS | {BOOLEAN, C128, C64, F64, F32, F16, STRING}

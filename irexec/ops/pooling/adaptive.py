@@ -11,10 +11,10 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require, rounded
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require, rounded
 from irexec.ops.pooling.max_pool import check_index_type
-from irexec.ops.precision import narrow, widen
-from irexec.ops.rules import dimension_of, has_rank
+from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import FLOATS, I64, INDICES, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

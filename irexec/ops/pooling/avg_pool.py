@@ -13,13 +13,13 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import Alias, NonNegativeInts, PositiveInts
-from irexec.ops.operator import Array, Check, Elements, operator, rounded
+from irexec.ops.compute.precision import compute_dtype, is_float, narrow
+from irexec.ops.compute.products import summing_buffer
+from irexec.ops.declare.attributes import Alias, NonNegativeInts, PositiveInts
+from irexec.ops.declare.operator import Array, Check, Elements, operator, rounded
 from irexec.ops.pooling.rule import pooled_shape, windows_over
 from irexec.ops.pooling.slide import covered, slide
-from irexec.ops.precision import compute_dtype, is_float, narrow
-from irexec.ops.products import summing_buffer
-from irexec.ops.windows import AutoPad, Rounding, Windows, dilated
+from irexec.ops.rules.windows import AutoPad, Rounding, Windows, dilated
 from irexec.types import NUMERIC, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

@@ -15,14 +15,14 @@ from typing import Annotated, Any, Literal, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from irexec.ops.attributes import NonNegativeInts, PositiveInts
-from irexec.ops.operator import Array, Check, Elements, NodeTypes, TypeFrom, operator
+from irexec.ops.compute.precision import is_float, narrow, widen
+from irexec.ops.compute.products import summing_buffer
+from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, TypeFrom, operator
 from irexec.ops.pooling.rule import pooled_shape, windows_over
 from irexec.ops.pooling.slide import slide
-from irexec.ops.precision import is_float, narrow, widen
-from irexec.ops.products import summing_buffer
-from irexec.ops.rules import axis_in
-from irexec.ops.windows import AutoPad, Rounding, Windows
+from irexec.ops.rules.shapes import axis_in
+from irexec.ops.rules.windows import AutoPad, Rounding, Windows
 from irexec.types import I32, I64, NUMERIC, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from irexec.ops.operator import Check, require
-from irexec.ops.rules import has_rank
-from irexec.ops.windows import Windows, check_windows, dilated, output_dims
+from irexec.ops.declare.operator import Check, require
+from irexec.ops.rules.shapes import has_rank
+from irexec.ops.rules.windows import Windows, check_windows, dilated, output_dims
 from irexec.types import PartialShape, TensorType
 
 

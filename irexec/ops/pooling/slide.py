@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.parallel import WORTH_BYTES, num_threads, parallel_for, scratch, split
-from irexec.ops.signature import Array
-from irexec.ops.windows import Windows
+from irexec.ops.compute.parallel import WORTH_BYTES, num_threads, parallel_for, scratch, split
+from irexec.ops.declare.signature import Array
+from irexec.ops.rules.windows import Windows
 
 # Input and half-folded planes of one block of channels stay in a core's second-level cache.
 BLOCK_BYTES = 1 << 20

@@ -9,8 +9,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, rounded
-from irexec.ops.precision import narrow, widen
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, rounded
 from irexec.types import F8E4M3, F8E5M2, FLOATS, PartialShape, TensorType
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]

@@ -11,11 +11,11 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import ReaderDefault, Within
-from irexec.ops.elementwise import BLOCK, AutoBroadcast, BroadcastAxis, aligned, for_blocks
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, rounded
-from irexec.ops.precision import compute_dtype
-from irexec.ops.rules import broadcast_shapes
+from irexec.ops.compute.elementwise import BLOCK, AutoBroadcast, BroadcastAxis, aligned, for_blocks
+from irexec.ops.compute.precision import compute_dtype
+from irexec.ops.declare.attributes import ReaderDefault, Within
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, rounded
+from irexec.ops.rules.shapes import broadcast_shapes
 from irexec.types import FLOATS, PartialShape, TensorType
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]

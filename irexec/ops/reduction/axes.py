@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.ops.axes import axes_of, drawn_axes, integers, known_axes
-from irexec.ops.operator import Array, Check, require
-from irexec.ops.rules import has_rank
+from irexec.ops.declare.operator import Array, Check, require
+from irexec.ops.rules.axes import axes_of, drawn_axes, integers, known_axes
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import Dimension, PartialShape, TensorType
 
 

@@ -13,9 +13,9 @@ from typing import Annotated, Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from irexec.ops.elementwise import half_away, truncated
-from irexec.ops.operator import Array, Elements, operator, rounded
-from irexec.ops.precision import compute_dtype, is_float, narrow, widen
+from irexec.ops.compute.elementwise import half_away, truncated
+from irexec.ops.compute.precision import compute_dtype, is_float, narrow, widen
+from irexec.ops.declare.operator import Array, Elements, operator, rounded
 from irexec.ops.reduction.axes import draw_axes, reduced_axes, reduced_shape
 from irexec.types import BOOLEAN, INTEGERS, NUMERIC
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.ops.axes import integer
-from irexec.ops.operator import Array, Check, require
+from irexec.ops.declare.operator import Array, Check, require
+from irexec.ops.rules.axes import integer
 from irexec.types import Dimension, TensorType
 
 

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import drawn_below, filled, one_element
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
-from irexec.ops.precision import widen
+from irexec.ops.compute.precision import widen
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.rules.axes import drawn_below, filled, one_element
+from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.ctc import blank_of, check_blank, packed
 from irexec.types import FLOATS, INDICES, ElementType, PartialShape, TensorType
 

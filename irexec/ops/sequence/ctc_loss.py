@@ -10,12 +10,12 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import ReaderDefault
-from irexec.ops.axes import drawn_below, filled
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.precision import narrow, widen
-from irexec.ops.rules import has_rank
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.attributes import ReaderDefault
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.rules.axes import drawn_below, filled
+from irexec.ops.rules.extents import Extents
+from irexec.ops.rules.shapes import has_rank
 from irexec.ops.sequence.ctc import blank_of, check_blank, packed
 from irexec.types import FLOATS, INDICES, PartialShape, TensorType
 

@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 
-from irexec.ops.attributes import Positive
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, operator, rounded
-from irexec.ops.precision import narrow, widen
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.attributes import Positive
+from irexec.ops.declare.operator import Array, Check, operator, rounded
+from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.recurrent import (
     T1,
     T2,

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axis_of, drawn_below, filled, first_known, integer
-from irexec.ops.operator import Array, Check, Elements, operator, require
-from irexec.ops.rules import axis_in, dimension_of, has_rank
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules.axes import axis_of, drawn_below, filled, first_known, integer
+from irexec.ops.rules.shapes import axis_in, dimension_of, has_rank
 from irexec.types import ANY, INTEGERS, PartialShape, TensorType
 
 T1: TypeAlias = Annotated[Array, Elements("T1", INTEGERS)]

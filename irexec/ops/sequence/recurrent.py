@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import ReaderDefault
-from irexec.ops.extents import Extents
+from irexec.ops.declare.attributes import ReaderDefault
+from irexec.ops.declare.operator import Array, Check, Elements, require
 from irexec.ops.matrix.product import multiply
-from irexec.ops.operator import Array, Check, Elements, require
+from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

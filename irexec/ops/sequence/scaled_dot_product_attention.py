@@ -12,10 +12,10 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.parallel import parallel_for, scratch, split, threads_for
-from irexec.ops.precision import compute_dtype
-from irexec.ops.products import settle, summing_buffer
+from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
+from irexec.ops.compute.precision import compute_dtype
+from irexec.ops.compute.products import settle, summing_buffer
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
 from irexec.types import BOOLEAN, FLOATS, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

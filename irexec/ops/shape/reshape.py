@@ -11,10 +11,10 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import ReaderDefault
-from irexec.ops.axes import filled, integers, length_of, product_of
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, NodeTypes, operator, require
-from irexec.ops.rules import has_rank
+from irexec.ops.declare.attributes import ReaderDefault
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, NodeTypes, operator, require
+from irexec.ops.rules.axes import filled, integers, length_of, product_of
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

@@ -9,8 +9,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import ReaderDefault
-from irexec.ops.operator import ANY_ELEMENTS, Array, Check, Elements, TypeFrom, operator
+from irexec.ops.declare.attributes import ReaderDefault
+from irexec.ops.declare.operator import ANY_ELEMENTS, Array, Check, Elements, TypeFrom, operator
 from irexec.types import I64, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]

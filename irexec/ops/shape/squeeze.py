@@ -10,9 +10,9 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axes_of, filled, is_settled, known_axes, length_of
-from irexec.ops.operator import Array, Check, Elements, NodeTypes, operator, require
-from irexec.ops.rules import has_rank
+from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require
+from irexec.ops.rules.axes import axes_of, filled, is_settled, known_axes, length_of
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY, INTEGERS, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

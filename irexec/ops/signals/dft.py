@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.operator import Array, Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Array, Check, Elements, operator, rounded
 from irexec.ops.signals.fourier import (
     check_axes,
     check_pairs,

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.axes import axes_of, drawn_axes, integers, known_axes
-from irexec.ops.operator import Array, Check, require
-from irexec.ops.precision import narrow, widen
-from irexec.ops.rules import has_rank
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.operator import Array, Check, require
+from irexec.ops.rules.axes import axes_of, drawn_axes, integers, known_axes
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import Dimension, TensorType
 
 

@@ -9,9 +9,9 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import drawn_axes
-from irexec.ops.operator import Array, Check, Elements, operator, rounded
-from irexec.ops.precision import narrow, widen
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.operator import Array, Check, Elements, operator, rounded
+from irexec.ops.rules.axes import drawn_axes
 from irexec.ops.signals.fourier import (
     check_axes,
     check_pairs,

@@ -10,10 +10,10 @@ from typing import Annotated, TypeAlias
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from irexec.ops.axes import filled, integer, one_element
-from irexec.ops.operator import Array, Check, Elements, operator, require, rounded
-from irexec.ops.precision import narrow, widen
-from irexec.ops.rules import has_rank
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.rules.axes import filled, integer, one_element
+from irexec.ops.rules.shapes import has_rank
 from irexec.ops.signals.fourier import to_complex, to_pairs
 from irexec.types import FLOATS, INDICES, Dimension, PartialShape, TensorType
 

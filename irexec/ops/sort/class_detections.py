@@ -10,10 +10,10 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import Within
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check
-from irexec.ops.precision import narrow
+from irexec.ops.compute.precision import narrow
+from irexec.ops.declare.attributes import Within
+from irexec.ops.declare.operator import Array, Check
+from irexec.ops.rules.extents import Extents
 from irexec.types import Dimension, ElementType, PartialShape, TensorType
 
 SortType: TypeAlias = Literal["none", "score", "classid", "class"]

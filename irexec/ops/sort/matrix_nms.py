@@ -9,9 +9,9 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.boxes import descending
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, rounded
-from irexec.ops.precision import widen
+from irexec.ops.compute.boxes import descending
+from irexec.ops.compute.precision import widen
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, rounded
 from irexec.ops.sort.class_detections import Found, IndexType, Most, SortType, chosen_order, outputs, shared_shapes
 from irexec.types import FLOATS, PartialShape, TensorType
 

@@ -9,11 +9,11 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import Within
-from irexec.ops.boxes import descending, suppress
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
-from irexec.ops.precision import widen
+from irexec.ops.compute.boxes import descending, suppress
+from irexec.ops.compute.precision import widen
+from irexec.ops.declare.attributes import Within
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.rules.extents import Extents
 from irexec.ops.sort.class_detections import (
     Found,
     IndexType,

@@ -10,10 +10,10 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import integer, one_element
-from irexec.ops.boxes import descending
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator
+from irexec.ops.compute.boxes import descending
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator
+from irexec.ops.rules.axes import integer, one_element
+from irexec.ops.rules.extents import Extents
 from irexec.ops.sort.class_detections import IndexType
 from irexec.types import FLOATS, INTEGERS, Dimension, ElementType, PartialShape, TensorType
 

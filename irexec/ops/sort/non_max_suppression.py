@@ -11,12 +11,12 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import one_element
-from irexec.ops.boxes import overlaps, suppress
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator
-from irexec.ops.precision import widen
-from irexec.ops.rules import has_rank
+from irexec.ops.compute.boxes import overlaps, suppress
+from irexec.ops.compute.precision import widen
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator
+from irexec.ops.rules.axes import one_element
+from irexec.ops.rules.extents import Extents
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import F32, FLOATS, INTEGERS, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

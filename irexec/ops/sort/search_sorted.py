@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
-from irexec.ops.precision import widen
+from irexec.ops.compute.precision import widen
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require
 from irexec.types import ANY_DIMENSION, NUMERIC, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

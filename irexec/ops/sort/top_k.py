@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import axis_of, filled, first_known, integer
-from irexec.ops.operator import Array, Check, Elements, TypeFrom, operator, require
-from irexec.ops.precision import is_float, widen
-from irexec.ops.rules import axis_in, has_rank
+from irexec.ops.compute.precision import is_float, widen
+from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.rules.axes import axis_of, filled, first_known, integer
+from irexec.ops.rules.shapes import axis_in, has_rank
 from irexec.types import INTEGERS, NUMERIC, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

@@ -9,11 +9,11 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.attributes import NonNegative
-from irexec.ops.boxes import descending
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, operator
-from irexec.ops.precision import widen
+from irexec.ops.compute.boxes import descending
+from irexec.ops.compute.precision import widen
+from irexec.ops.declare.attributes import NonNegative
+from irexec.ops.declare.operator import Array, Check, Elements, operator
+from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import drawn_below, integer
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
-from irexec.ops.precision import narrow, widen
-from irexec.ops.rules import has_rank, same_shape
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.rules.axes import drawn_below, integer
+from irexec.ops.rules.shapes import has_rank, same_shape
 from irexec.types import INDICES, NUMERIC, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from irexec.ops.axes import drawn_below, filled, first_known, integer
-from irexec.ops.operator import Array, Check, Elements, operator, require
-from irexec.ops.precision import is_float
-from irexec.ops.rules import dimension_of, has_rank
+from irexec.ops.compute.precision import is_float
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules.axes import drawn_below, filled, first_known, integer
+from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import INDICES, NUMERIC, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]

@@ -9,10 +9,10 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import filled, has_length
-from irexec.ops.extents import Extents
-from irexec.ops.operator import Array, Check, Elements, operator, require
-from irexec.ops.rules import dimension_of, has_rank
+from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.rules.axes import filled, has_length
+from irexec.ops.rules.extents import Extents
+from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import ANY, BOOLEAN, INDICES, Dimension, PartialShape, TensorType
 
 # The page says numeric; OpenVINO takes every type, strings above all.

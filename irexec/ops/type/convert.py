@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, TypeAlias
 
-from irexec.ops.axes import into
-from irexec.ops.casting import cast, castable
-from irexec.ops.operator import Array, Check, Elements, NodeTypes, TypeFrom, operator
+from irexec.ops.compute.casting import cast, castable
+from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, TypeFrom, operator
+from irexec.ops.rules.axes import into
 from irexec.types import ANY, STRING, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

@@ -11,8 +11,8 @@ from typing import Annotated, NamedTuple, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from irexec.ops.casting import cast
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, NodeTypes, operator
+from irexec.ops.compute.casting import cast
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, NodeTypes, operator
 from irexec.types import (
     ANY,
     BF16,

@@ -10,9 +10,9 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.axes import filled
-from irexec.ops.operator import Array, Check, ConstraintError, Elements, operator, require
-from irexec.ops.rules import has_rank, same_shape
+from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, require
+from irexec.ops.rules.axes import filled
+from irexec.ops.rules.shapes import has_rank, same_shape
 from irexec.types import I32, INDICES, STRING, U8, Dimension, PartialShape, TensorType
 
 Text: TypeAlias = Annotated[Array, Elements("T", {STRING})]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.contents import find
-from irexec.ops.elementwise import BLOCK
-from irexec.ops.operator import ConstraintError, Operator
+from irexec.ops.compute.elementwise import BLOCK
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.types import F32, I32, U8
 
 ERF = np.vectorize(math.erf, otypes=[np.float64])

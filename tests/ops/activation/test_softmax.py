@@ -8,7 +8,7 @@ import pytest
 from support.oracle import infer, openvino, run, tensor
 
 from irexec.ops.activation.softmax import log_softmax_5, softmax_1, softmax_8
-from irexec.ops.operator import ConstraintError, Operator
+from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.types import F32, I32
 
 

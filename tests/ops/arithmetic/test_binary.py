@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.contents import find
-from irexec.ops.operator import ConstraintError, Operator
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.types import BOOLEAN, F32, I32, Dimension, PartialShape, TensorType
 
 NAMES = ["Add", "Subtract", "Multiply", "Divide", "Mod", "FloorMod", "Maximum", "Minimum", "SquaredDifference", "Power"]

@@ -7,7 +7,7 @@ import pytest
 from support.oracle import infer, openvino, run, tensor
 
 from irexec.ops.arithmetic.cumsum import cumsum_3
-from irexec.ops.operator import ConstraintError
+from irexec.ops.declare.operator import ConstraintError
 from irexec.types import F32, I64, U8
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.contents import find
-from irexec.ops.elementwise import BLOCK
-from irexec.ops.operator import Operator
+from irexec.ops.compute.elementwise import BLOCK
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import Operator
 from irexec.types import BF16, F16, F32, F64, I8, I32, U8
 
 OPSETS = {"Acosh": 4, "Asinh": 4, "Atanh": 4, "Round": 5, "ErfInv": 17}

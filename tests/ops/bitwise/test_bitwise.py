@@ -14,7 +14,7 @@ from irexec.ops.bitwise.bitwise import (
     bitwise_right_shift_15,
     bitwise_xor_13,
 )
-from irexec.ops.operator import Operator
+from irexec.ops.declare.operator import Operator
 from irexec.types import BOOLEAN, F32
 
 LOGIC = {bitwise_and_13: "__and__", bitwise_or_13: "__or__", bitwise_xor_13: "__xor__"}

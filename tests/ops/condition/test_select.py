@@ -8,7 +8,7 @@ import pytest
 from support.oracle import infer, openvino, run, tensor
 
 from irexec.ops.condition.select import select_1
-from irexec.ops.operator import ConstraintError
+from irexec.ops.declare.operator import ConstraintError
 from irexec.types import BOOLEAN, F32, I32, Dimension
 
 SHAPES = [

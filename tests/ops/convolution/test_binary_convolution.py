@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.oracle import infer, tensor
 
-from irexec.ops.contents import find
-from irexec.ops.operator import Operator
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import Operator
 from irexec.types import F32, U1
 
 PLAIN = {"strides": (1, 1), "pads_begin": (0, 0), "pads_end": (0, 0), "dilations": (1, 1), "mode": "xnor-popcount"}

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops import parallel
-from irexec.ops.contents import find
-from irexec.ops.operator import ConstraintError, NodeTypes, Operator
+from irexec.ops.compute import parallel
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import ConstraintError, NodeTypes, Operator
 from irexec.types import F32, PartialShape, TensorType
 
 PLAIN = {"strides": (1, 1), "pads_begin": (1, 1), "pads_end": (1, 1), "dilations": (1, 1)}

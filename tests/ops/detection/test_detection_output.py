@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.contents import find
-from irexec.ops.operator import Operator
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import Operator
 from irexec.types import F32
 
 IMAGES, PRIORS, CLASSES = 2, 6, 3

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.contents import find
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.ops.generation.multinomial import draw, seed_sequence
-from irexec.ops.operator import ConstraintError, Operator
 from irexec.types import F32, I64
 
 PLAIN: dict[str, Any] = {"convert_type": "i64", "with_replacement": True, "log_probs": False}

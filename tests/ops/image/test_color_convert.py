@@ -9,8 +9,8 @@ import pytest
 from support.oracle import infer, openvino, run, tensor
 
 import irexec
-from irexec.ops.contents import find
-from irexec.ops.operator import ConstraintError, Operator
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.types import F32
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.contents import find
-from irexec.ops.operator import ConstraintError, Operator
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.types import F32
 
 A = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]

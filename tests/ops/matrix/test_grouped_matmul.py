@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.oracle import infer, layer_xml, run, tensor
 
-from irexec.ops.contents import find
-from irexec.ops.operator import ConstraintError, Operator
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.types import F32, I32, I64, TensorType
 
 

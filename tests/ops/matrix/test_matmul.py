@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops import parallel
-from irexec.ops.contents import find
-from irexec.ops.operator import NodeTypes, Operator
+from irexec.ops.compute import parallel
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import NodeTypes, Operator
 from irexec.types import F32, TensorType
 
 

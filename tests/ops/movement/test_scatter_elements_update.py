@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.ops.declare.operator import ConstraintError
 from irexec.ops.movement.scatter_elements_update import scatter_elements_update_3, scatter_elements_update_12
-from irexec.ops.operator import ConstraintError
 from irexec.types import BOOLEAN, F32, I32, STRING, TensorType
 
 REDUCTIONS = ("none", "sum", "prod", "min", "max", "mean")

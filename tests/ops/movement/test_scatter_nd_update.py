@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+from irexec.ops.declare.operator import ConstraintError
 from irexec.ops.movement.scatter_nd_update import scatter_nd_update_4, scatter_nd_update_15
-from irexec.ops.operator import ConstraintError
 from irexec.types import BOOLEAN, F32, I32, I64, NF4, STRING, PartialShape, TensorType
 
 REDUCTIONS = ("none", "sum", "sub", "prod", "min", "max")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support.oracle import infer, run, tensor
 
+from irexec.ops.declare.operator import ConstraintError
 from irexec.ops.movement.slice_scatter import slice_scatter_15
-from irexec.ops.operator import ConstraintError
 from irexec.types import F32, I32, I64, PartialShape, TensorType
 
 INT_MAX, INT_MIN = 2**31 - 1, -(2**31)

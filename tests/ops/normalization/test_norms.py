@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.contents import find
-from irexec.ops.operator import ConstraintError, Operator
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.types import F32, I64
 
 LRN = {"alpha": 0.5, "beta": 0.75, "bias": 1.5, "size": 3}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.operator import ConstraintError
+from irexec.ops.declare.operator import ConstraintError
 from irexec.ops.quantization.fake_convert import fake_convert_13
 from irexec.types import F32
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.elementwise import BLOCK
-from irexec.ops.operator import ConstraintError
+from irexec.ops.compute.elementwise import BLOCK
+from irexec.ops.declare.operator import ConstraintError
 from irexec.ops.quantization.fake_quantize import fake_quantize_1
 from irexec.types import F32, F64, I32
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.operator import ConstraintError
+from irexec.ops.declare.operator import ConstraintError
 from irexec.ops.sequence.ctc_greedy_decoder import ctc_greedy_decoder_1, ctc_greedy_decoder_seq_len_6
 from irexec.types import F32, I32
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.operator import ConstraintError
+from irexec.ops.declare.operator import ConstraintError
 from irexec.ops.sequence.ctc_loss import ctc_loss_4
 from irexec.types import F32, I32
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.operator import ConstraintError
+from irexec.ops.declare.operator import ConstraintError
 from irexec.ops.signals.dft import dft_7, idft_7
 from irexec.ops.signals.rdft import irdft_9, rdft_9
 from irexec.ops.signals.stft import istft_16, stft_15

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.operator import ConstraintError
+from irexec.ops.declare.operator import ConstraintError
 from irexec.ops.sparse.embedding_bag import (
     embedding_bag_offsets_15,
     embedding_bag_offsets_sum_3,

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.casting import NF4_VALUES, cast
-from irexec.ops.operator import NodeTypes
+from irexec.ops.compute.casting import NF4_VALUES, cast
+from irexec.ops.declare.operator import NodeTypes
 from irexec.ops.type.convert import convert_1, convert_like_1
 from irexec.types import (
     BOOLEAN,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, run, tensor
 
-from irexec.ops.operator import ConstraintError
+from irexec.ops.declare.operator import ConstraintError
 from irexec.ops.type.convert_promote_types import convert_promote_types_14
 from irexec.types import F32, ElementType
 

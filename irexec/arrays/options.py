@@ -1,0 +1,161 @@
+"""What a command line supplies: `data=file.npy`, `data=[1,2,3]`, `data=f16`, `x=1,3,224,224`, read and checked."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from irexec.arrays.listed import Listed, read_values
+from irexec.diagnostics import Place
+from irexec.diagnostics.findings import Findings
+from irexec.types import FOREIGN, ElementType, PartialShape
+
+Array = np.ndarray[Any, Any]
+
+FIRST_GROUP = ""
+"""The key of a precision that is given without a name."""
+
+_FORMS = "write NAME=FILE.npy, NAME=@FILE.npz:KEY or NAME=[1, 2, 3]"
+
+
+def read_inputs(options: Iterable[str], findings: Findings) -> dict[str, Any]:
+    """Values by input name: arrays from files, nested lists from texts. What cannot be read is a finding.
+
+    A .npz file without a name supplies each of its arrays to the input of that name, any other value without a name
+    the first input.
+    """
+    supplied: dict[str, Any] = {}
+    for option in options:
+        name, separator, text = option.partition("=")
+        if not separator and (separator := "=" if _is_value(option) else ""):
+            name, text = "0", option
+        if not separator or not name or not text:
+            findings.add("U004", f"--input {option}: this names no input with a value", hint=_FORMS)
+        elif name == "0" and text == option and option.endswith(".npz"):
+            supplied |= _whole_archive(option, findings)
+        elif (value := _value(name, text, findings)) is not None:
+            supplied[name] = value
+    return supplied
+
+
+def read_precisions(options: Iterable[str], findings: Findings) -> dict[str, ElementType]:
+    """Element types by input name; FIRST_GROUP is the key of one without a name."""
+    found = {}
+    for option in options:
+        name, separator, text = option.rpartition("=")
+        kind = ElementType.from_attribute(text) or ElementType.from_port(text)
+        if kind is None or kind.is_dynamic or (separator and not name):
+            names = sorted(n for n, t in ElementType.by_name.items() if t.dtype is not None and t not in FOREIGN)
+            near = difflib.get_close_matches(text.lower(), names, n=1)
+            hint = f"did you mean {near[0]}?" if near else None
+            message = f"--precision {option}: {text!r} is no element type"
+            findings.add("U004", message, hint=hint, allowed=", ".join(names))
+        else:
+            found[name] = kind
+    return found
+
+
+def read_shapes(options: Iterable[str], findings: Findings) -> dict[str, tuple[int, ...]]:
+    """Static shapes by input name: `x=1,3,224,224`, `x=[1,3]`, `x=` for a scalar."""
+    found = {}
+    for option in options:
+        name, separator, text = option.partition("=")
+        try:
+            if not separator or not name:
+                raise ValueError("this names no input with a shape")
+            found[name] = PartialShape.parse(text).to_shape()
+        except ValueError as error:
+            findings.add("U004", f"--shape {option}: {error}", hint="write NAME=1,3,224,224")
+    return found
+
+
+def check_names(
+    option: str, given: Iterable[str], inputs: Mapping[str, Iterable[str]] | Iterable[str], findings: Findings
+) -> None:
+    """Report every name that is no input's; `inputs` are names, or names with the further ones that they go by."""
+    known = {n for name, more in inputs.items() for n in (name, *more)} if isinstance(inputs, Mapping) else set(inputs)
+    shown = list(inputs)
+    for name in given:
+        if name in known or name == FIRST_GROUP:
+            continue
+        findings.add(
+            "U005", f"{option} {name}: no input has this name", hint=nearest(name, known), allowed=", ".join(shown)
+        )
+
+
+def nearest(name: str, names: Iterable[str], count: int = 3) -> str | None:
+    """A hint with the names that `name` may have meant."""
+    candidates = list(dict.fromkeys(names))
+    folded = {n.lower(): n for n in reversed(candidates)}
+    near = [folded[n] for n in difflib.get_close_matches(name.lower(), folded, n=count, cutoff=0.6)]
+    near += [n for n in candidates if name and name.lower() in n.lower() and n not in near][: count - len(near)]
+    return f"did you mean {' or '.join(near)}?" if near else None
+
+
+def _is_value(text: str) -> bool:
+    return text.startswith(("[", "{", "@")) or text.endswith((".npy", ".npz"))
+
+
+def _value(name: str, text: str, findings: Findings) -> Any:
+    """A list or number that is written out, or else the array of a file; None, with a finding, when it is neither."""
+    if not text.startswith("@"):
+        listed = read_values(text)
+        if isinstance(listed, Listed) and listed.name is None and not listed.note and listed.balanced:
+            return listed.value
+        if text.startswith(("[", "{")):
+            findings.add("U004", f"--input {name}: {text!r} is not a list of values", hint=_FORMS)
+            return None
+    path, key = _path_and_key(text.removeprefix("@"))
+    return _array_of(name, path, key, findings)
+
+
+def _path_and_key(text: str) -> tuple[str, str | None]:
+    """`file.npz:key` in its two parts; a colon elsewhere belongs to the path."""
+    start = text.find(".npz:")
+    return (text[: start + 4], text[start + 5 :]) if start >= 0 and not os.path.exists(text) else (text, None)
+
+
+def _array_of(name: str, path: str, key: str | None, findings: Findings) -> Array | None:
+    loaded = _load(name, path, findings)
+    if loaded is None or isinstance(loaded, np.ndarray):
+        if key is not None and loaded is not None:
+            findings.add("U004", f"--input {name}: {path} is no archive that could hold {key!r}")
+            return None
+        return loaded
+    names = list(loaded)
+    chosen = key if key is not None else name if name in names else names[0] if len(names) == 1 else None
+    if chosen in names:
+        return loaded[chosen]
+    message = f"{path} holds no array {key!r}" if key is not None else f"{path} holds {len(names)} arrays"
+    hint = nearest(key, names) if key is not None else f"say which: {name}=@{path}:KEY"
+    findings.add("U005", f"--input {name}: {message}", hint=hint, allowed=", ".join(names[:20]))
+    return None
+
+
+def _whole_archive(path: str, findings: Findings) -> dict[str, Array]:
+    loaded = _load(path, path, findings)
+    return loaded if isinstance(loaded, dict) else {}
+
+
+def _load(name: str, path: str, findings: Findings) -> Array | dict[str, Array] | None:
+    """The array of a .npy file, mapped, or the arrays of a .npz; nothing in either is executed."""
+    try:
+        with open(path, "rb") as stream:
+            magic = stream.read(6)
+        if magic == np.lib.format.MAGIC_PREFIX:
+            array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+            return np.asarray(array) if array.size else np.zeros(array.shape, array.dtype)
+        if magic[:2] == b"PK":
+            with np.load(path, allow_pickle=False) as archive:
+                return {key: archive[key] for key in archive.files}
+        findings.add("U004", f"--input {name}: the file is neither .npy nor .npz", place=Place(file=path), hint=_FORMS)
+    except OSError as error:
+        message = f"--input {name}: cannot read the file: {error.strerror or error}"
+        findings.add("U001", message, place=Place(file=path), hint=_FORMS if not _is_value(path) else None)
+    except Exception as error:  # NumPy and zipfile document no end of what a broken file makes them raise
+        findings.add("U004", f"--input {name}: the file holds no arrays: {error}", place=Place(file=path))
+    return None

@@ -1,0 +1,1 @@
+"""What follows from the operators' signatures: schemas, tables, pages."""

@@ -1,0 +1,42 @@
+"""JSON Schema of an operator's attributes, out of its signature."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any
+
+from irexec.ops.declare.attributes import attribute_text
+from irexec.ops.declare.operator import Operator
+from irexec.types import ElementType, PartialShape
+
+
+def operator_schema(operator: Operator) -> dict[str, Any]:
+    """The JSON Schema of an operator's attributes by their names in a file; values are numbers and lists, not texts."""
+    with warnings.catch_warnings():
+        # Defaults that are element types or shapes; they are put in below.
+        warnings.simplefilter("ignore")
+        made = operator.model.model_json_schema(by_alias=True)
+    properties = made.get("properties", {})
+    for attribute in operator.attributes:
+        entry = properties[attribute.file_name]
+        entry.pop("title", None)
+        if not attribute.required:
+            entry["default"] = _json_value(attribute.default)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": operator.versioned_name,
+        "description": inspect.cleandoc(operator.__doc__ or ""),
+        "type": "object",
+        "properties": properties,
+        "required": [a.file_name for a in operator.attributes if a.required],
+        "additionalProperties": False,
+    } | ({"$defs": made["$defs"]} if "$defs" in made else {})
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, (ElementType, PartialShape)):
+        return attribute_text(value)
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return attribute_text(value)
+    return list(value) if isinstance(value, tuple) else value

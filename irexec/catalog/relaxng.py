@@ -1,0 +1,227 @@
+"""The RELAX NG schema of the file format, with what each operator's signature says of its layers."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+from xml.sax.saxutils import escape
+
+from irexec.catalog.grammar import GRAMMAR, PATTERNS, list_of
+from irexec.catalog.json_schema import operator_schema
+from irexec.ops.declare import contents
+from irexec.ops.declare.operator import Operator
+from irexec.types import FOREIGN, ElementType
+
+_WIDTH = 100
+# Any text that does not begin like the name of an opset; such patterns have no negation.
+_NO_OPSET = "[^oO].*|[oO]([^p].*)?|op([^s].*)?|ops([^e].*)?|opse([^t].*)?|opset([^0-9].*)?"
+_BODIES = {"TensorIterator": "one-body", "Loop": "one-body", "If": "two-bodies"}
+_HEAD = f"""\
+<?xml version="1.0" encoding="UTF-8"?>
+<!-- OpenVINO IR, version 10 and 11, with the attributes of every operator of opset1 to opset{contents.NEWEST}.
+     Generated from the operators' signatures: python -m irexec.catalog.schema schemas/ -->
+<grammar xmlns="http://relaxng.org/ns/structure/1.0"
+         xmlns:a="http://relaxng.org/ns/compatibility/annotations/1.0"
+         datatypeLibrary="http://www.w3.org/2001/XMLSchema-datatypes">
+"""
+
+
+class _Entry(NamedTuple):
+    """One operator of the table of contents; `operator` is None while it is not implemented."""
+
+    type: str
+    opset: int
+    operator: Operator | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.type}-{self.opset}"
+
+
+def ir_schema() -> str:
+    """The RELAX NG schema of IR 10 and 11, in XML syntax."""
+    entries = [_Entry(*entry) for entry in contents.everything()]
+    parts = [_HEAD, GRAMMAR, _operators(entries), _text_forms(entries), "</grammar>\n"]
+    return "\n".join(parts)
+
+
+def _operators(entries: list[_Entry]) -> str:
+    lines = [
+        "  <!-- Operators: what type and version say of a layer's attributes and bodies -->",
+        "",
+        '  <define name="operator">',
+        "    <choice>",
+        *(f'      <ref name="{entry.name}"/>' for entry in entries),
+        '      <ref name="extension"/>',
+        "    </choice>",
+        "  </define>",
+        "",
+        '  <define name="extension">',
+        "    <a:documentation>An operator of no opset: any type, any attributes.</a:documentation>",
+        '    <attribute name="type"/>',
+        '    <attribute name="version">',
+        f'      <data type="token"><param name="pattern">{_NO_OPSET}</param></data>',
+        "    </attribute>",
+        '    <optional><ref name="any-data"/></optional>',
+        "  </define>",
+        "",
+        '  <define name="any-data">',
+        '    <element name="data"><zeroOrMore><attribute><anyName/></attribute></zeroOrMore></element>',
+        "  </define>",
+        "",
+        '  <define name="hints">',
+        "    <a:documentation>What any layer may tell OpenVINO's plugins.</a:documentation>",
+        '    <optional><attribute name="PrimitivesPriority"/></optional>',
+        '    <optional><attribute name="alt_width"/></optional>',
+        "  </define>",
+        "",
+    ]
+    for entry in entries:
+        lines += _define(entry)
+    return "\n".join(lines)
+
+
+def _define(entry: _Entry) -> Iterator[str]:
+    yield f'  <define name="{entry.name}">'
+    if entry.operator is not None and entry.operator.__doc__:
+        summary = inspect.cleandoc(entry.operator.__doc__).split("\n\n")[0]
+        text = f"<a:documentation>{escape(' '.join(summary.split()))}</a:documentation>"
+        yield from (f"    {line}" for line in textwrap.wrap(text, _WIDTH, break_long_words=False))
+    yield f'    <attribute name="type"><value>{entry.type}</value></attribute>'
+    yield f'    <attribute name="version"><ref name="{_opsets_name(entry)}"/></attribute>'
+    if entry.type == "Result":
+        yield '    <optional><attribute name="output_names"/></optional>'
+    if entry.operator is None:
+        yield '    <optional><ref name="any-data"/></optional>'
+    elif entry.type in _BODIES:
+        yield f'    <ref name="{_BODIES[entry.type]}"/>'
+    else:
+        yield from _data(entry.operator)
+    yield "  </define>"
+    yield ""
+
+
+def _data(operator: Operator) -> Iterator[str]:
+    if not operator.attributes:
+        yield '    <optional><element name="data"><ref name="hints"/></element></optional>'
+        return
+    required = any(a.required for a in operator.attributes)
+    indent = "    " if required else "      "
+    if not required:
+        yield "    <optional>"
+    yield f'{indent}<element name="data">'
+    properties = operator_schema(operator)["properties"]
+    for attribute in operator.attributes:
+        form = _form(properties[attribute.file_name])
+        lines = _attribute(attribute.file_name, form)
+        if not attribute.required:
+            lines = _around("optional", lines)
+        yield from (f"{indent}  {line}" for line in lines)
+    yield f'{indent}  <ref name="hints"/>'
+    yield f"{indent}</element>"
+    if not required:
+        yield "    </optional>"
+
+
+def _attribute(name: str, form: str) -> list[str]:
+    if not form:
+        return [f'<attribute name="{name}"/>']
+    return _around("attribute", _lines(form), f' name="{name}"')
+
+
+def _around(tag: str, lines: list[str], attributes: str = "") -> list[str]:
+    """An element about these lines: on the same line when there is only one and it is short."""
+    start, end = f"<{tag}{attributes}>", f"</{tag}>"
+    if len(lines) == 1 and len(start) + len(lines[0]) + len(end) <= _WIDTH:
+        return [f"{start}{lines[0]}{end}"]
+    return [start, *(f"  {line}" for line in lines), end]
+
+
+def _form(schema: dict[str, Any]) -> str:
+    """The pattern of an attribute's text from its JSON Schema; empty for any text.
+
+    A bound that has no text form of its own (at least 2, at most 1) becomes the nearest weaker one.
+    """
+    if "anyOf" in schema:
+        return _form(next(option for option in schema["anyOf"] if option.get("type") != "null"))
+    members = [schema["const"]] if "const" in schema else schema.get("enum")
+    if members is not None:
+        return '<ref name="element-type"/>' if members == _element_types() else _choice(members)
+    kind = schema["type"]
+    if kind == "array" and "enum" in schema["items"]:
+        pattern = list_of("|".join(schema["items"]["enum"]))
+        return f'<data type="token"><param name="pattern">{pattern}</param></data>'
+    if kind == "array":
+        return f'<ref name="{_numeric(schema["items"], _LISTS)}"/>'
+    if kind in ("integer", "number"):
+        return f'<ref name="{_numeric(schema, _SINGLES)}"/>'
+    if kind == "boolean":
+        return '<ref name="boolean"/>'
+    return '<ref name="partial-shape"/>' if "partial shape" in schema.get("description", "") else ""
+
+
+_SINGLES = {"integer": ("integer", "natural", "positive"), "number": ("number", "number-from-0", "number-above-0")}
+_LISTS = {"integer": ("integers", "naturals", "positives"), "number": ("numbers", "numbers", "numbers-above-0")}
+
+
+def _numeric(schema: dict[str, Any], names: dict[str, tuple[str, str, str]]) -> str:
+    any_value, from_zero, above_zero = names[schema["type"]]
+    above = "exclusiveMinimum" in schema or (schema["type"] == "integer" and schema.get("minimum", 0) > 0)
+    low = schema.get("minimum", schema.get("exclusiveMinimum", -1))
+    return any_value if low < 0 else above_zero if above else from_zero
+
+
+def _choice(members: list[str]) -> str:
+    values = "".join(f"<value>{escape(member)}</value>" if member else "<value/>" for member in members)
+    return f"<choice>{values}</choice>" if len(members) > 1 else values
+
+
+def _lines(values: str) -> list[str]:
+    """A choice of many values over several lines."""
+    if len(values) <= _WIDTH or not values.startswith("<choice>"):
+        return [values]
+    items = values.removeprefix("<choice>").removesuffix("</choice>").replace("><value>", "> <value>")
+    return ["<choice>", *(f"  {line}" for line in textwrap.wrap(items, _WIDTH, break_long_words=False)), "</choice>"]
+
+
+@cache
+def _element_types() -> list[str]:
+    return sorted(name for name, kind in ElementType.by_name.items() if kind not in FOREIGN)
+
+
+def _opsets(entry: _Entry) -> tuple[int, ...]:
+    """The opsets in which the type means this operator."""
+    return tuple(
+        number for number in contents.OPSETS.values() if contents.introduced(entry.type, number) == entry.opset
+    )
+
+
+def _opsets_name(entry: _Entry) -> str:
+    """`opsets-4-to-16`, or each number where they do not follow one another."""
+    numbers = _opsets(entry)
+    in_a_row = len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1
+    return f"opsets-{numbers[0]}-to-{numbers[-1]}" if in_a_row else "-".join(["opsets", *map(str, numbers)])
+
+
+def _text_forms(entries: list[_Entry]) -> str:
+    lines = ["  <!-- What stands in version and precision -->", ""]
+    for name, numbers in sorted({_opsets_name(e): _opsets(e) for e in entries}.items(), key=lambda item: item[1]):
+        lines += _named(name, _choice([f"opset{number}" for number in numbers]))
+    spellings = {s for t in ElementType.by_name.values() for s in (t.name, t.name.upper(), t.port_name)}
+    precisions = sorted(s for s in spellings | {"bin", "undefined"} if ElementType.from_port(s) is not None)
+    lines += _named("precision", _choice(precisions))
+    lines += _named("element-type", _choice(_element_types()))
+    lines += ["  <!-- Text forms -->", ""]
+    lines += _named("boolean", _choice(["true", "false", "True", "False", "1", "0"]))
+    for name, (what, pattern) in PATTERNS.items():
+        lines += [f"  <!-- {what[0].upper()}{what[1:]} -->"]
+        lines += [f'  <define name="{name}">', '    <data type="token">']
+        lines += [f'      <param name="pattern">{pattern}</param>', "    </data>", "  </define>", ""]
+    return "\n".join(lines)
+
+
+def _named(name: str, pattern: str) -> list[str]:
+    return [f'  <define name="{name}">', *(f"    {line}" for line in _lines(pattern)), "  </define>", ""]

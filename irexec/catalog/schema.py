@@ -1,0 +1,69 @@
+"""The schemas as files: RELAX NG of the file format, JSON Schema of each operator's attributes.
+
+`python -m irexec.catalog.schema schemas/` writes them all.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from irexec.catalog.json_schema import operator_schema
+from irexec.catalog.relaxng import ir_schema
+from irexec.ops.declare import contents
+from irexec.ops.declare.operator import Operator
+
+RNG_NAME = "ir.rng"
+
+
+def json_text(operator: Operator) -> str:
+    """The JSON Schema of an operator as the text of its file."""
+    return json.dumps(operator_schema(operator), indent=2, ensure_ascii=False) + "\n"
+
+
+def file_name(operator: Operator) -> str:
+    """The name of an operator's JSON Schema, `Gather-opset8.json`."""
+    return f"{operator.type}-{operator.opset}.json"
+
+
+def schema_files() -> Iterator[tuple[Path, str]]:
+    """Every schema: its path below the folder of schemas, and its text."""
+    yield Path(RNG_NAME), ir_schema()
+    for _, _, operator in contents.everything():
+        if operator is not None:
+            yield Path("operators") / file_name(operator), json_text(operator)
+
+
+def write_schemas(folder: Path) -> list[Path]:
+    """Write all schemas below `folder`; remove those of operators that are no more. Raises OSError."""
+    written = []
+    for path, text in schema_files():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+        written.append(target)
+    for old in set((folder / "operators").glob("*-opset*.json")) - set(written):
+        old.unlink()
+    return written
+
+
+def write_schema(operator: Operator, folder: Path) -> Path:
+    """Write the schema of one operator to `folder`; its path. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / file_name(operator)
+    target.write_text(json_text(operator), encoding="utf-8")
+    return target
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1:
+        print("usage: python -m irexec.catalog.schema FOLDER", file=sys.stderr)
+        return 2
+    print(f"{len(write_schemas(Path(arguments[0])))} schemas")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

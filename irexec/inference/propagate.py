@@ -1,0 +1,151 @@
+"""Known values: what inference can say of the contents of small tensors, so that shapes computed by layers are known.
+
+A tensor's `value` is known whole; its `partial` holds an int or an interval (Dimension) per element.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from irexec.ops.declare.operator import ConstraintError, Operator
+from irexec.types import ANY_DIMENSION, I32, I64, MAX_KNOWN, Dimension, DimLike, TensorType, UnknownRank
+
+Array = np.ndarray[Any, Any]
+
+_SHAPE_TYPES = frozenset({I32, I64})
+# What a variable holds is another value at each inference.
+_CHANGING = frozenset({"ReadValue"})
+
+
+def propagate(
+    operator: Operator, inputs: Sequence[TensorType | None], attributes: dict[str, Any], outputs: list[TensorType]
+) -> list[TensorType]:
+    """The output types with the values that follow from known input values.
+
+    Raises ConstraintError when known values break a constraint of the operator.
+    """
+    if not inputs or any(o.value is not None or o.partial is not None for o in outputs):
+        return outputs
+    if operator.type in _CHANGING or operator.tolerance.kind == "random" or not all(map(_is_small, outputs)):
+        return outputs
+    if all(t is None or t.value is not None for t in inputs):
+        return _run(operator, [None if t is None else t.value for t in inputs], attributes, outputs)
+    if operator.values is None or len(outputs) == 0 or outputs[0].element_type not in _SHAPE_TYPES:
+        return outputs
+    return _run_partial(operator, inputs, attributes, outputs)
+
+
+def _is_small(tensor: TensorType) -> bool:
+    try:
+        size = tensor.shape.size
+    except UnknownRank:
+        return False
+    return size.max is not None and size.max <= MAX_KNOWN
+
+
+def _run(
+    operator: Operator, arrays: list[Array | None], attributes: dict[str, Any], outputs: list[TensorType]
+) -> list[TensorType]:
+    try:
+        with np.errstate(all="ignore"):
+            results = as_list(operator.kernel(*arrays, **attributes))
+    except ConstraintError:
+        raise
+    except Exception:  # what a kernel cannot do is reported when the layer runs
+        return outputs
+    return [
+        replace(t, value=np.asarray(r)) if t.element_type.dtype == np.asarray(r).dtype else t
+        for t, r in zip(outputs, results, strict=False)
+    ]
+
+
+class _Number(Dimension):
+    """A value known as an interval. Unlike an extent it may turn out negative; then nothing is known of it."""
+
+    __slots__ = ()
+
+    def __add__(self, other: DimLike) -> Dimension:
+        return self - (-other) if isinstance(other, int) and other < 0 else super().__add__(other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: DimLike) -> Dimension:
+        if isinstance(other, int) and other < 0:
+            return super().__add__(-other)
+        most = Dimension.of(other).max
+        return ANY_DIMENSION if most is None or most > self.min else super().__sub__(other)
+
+    def __rsub__(self, other: int) -> Dimension:
+        return ANY_DIMENSION if self.max is None or other < self.max else Dimension.__sub__(Dimension.of(other), self)
+
+    def __mul__(self, other: DimLike) -> Dimension:
+        return ANY_DIMENSION if isinstance(other, int) and other < 0 else super().__mul__(other)
+
+    __rmul__ = __mul__
+
+
+def _run_partial(
+    operator: Operator, inputs: Sequence[TensorType | None], attributes: dict[str, Any], outputs: list[TensorType]
+) -> list[TensorType]:
+    """Run the kernel on object arrays. The first input, or for arithmetic every input, may be partly known."""
+    arrays: list[Any] = []
+    for index, tensor in enumerate(inputs):
+        if tensor is None:
+            arrays.append(None)
+        elif tensor.value is not None:
+            carries = operator.values == "elementwise" or operator.signature.is_variadic or index == 0
+            arrays.append(_as_objects(tensor.value) if carries else tensor.value)
+        elif tensor.partial is not None:
+            arrays.append(_as_numbers(tensor.partial) if operator.values == "elementwise" else tensor.partial)
+        elif tensor.shape.is_static and tensor.element_type in _SHAPE_TYPES:
+            arrays.append(_unknown(tensor.shape.to_shape()))
+        else:
+            return outputs
+    results: list[Any] = []
+    # A kernel that needs a number where only an interval is known leaves the value unknown: that is no finding.
+    with contextlib.suppress(ConstraintError, TypeError, ValueError, IndexError, AttributeError):
+        results = as_list(operator.kernel(*arrays, **attributes))
+    typed = []
+    for tensor, result in zip(outputs, results or [None] * len(outputs), strict=False):
+        known = result is not None and np.asarray(result).dtype == object and tensor.shape.accepts(np.shape(result))
+        typed.append(_with_partial(tensor, np.asarray(result, dtype=object)) if known else tensor)
+    return typed
+
+
+def _with_partial(tensor: TensorType, items: Array) -> TensorType:
+    flat = [v.value if isinstance(v, Dimension) and v.is_static else v for v in items.ravel().tolist()]
+    if not all(isinstance(v, (int, Dimension)) for v in flat):
+        return tensor
+    if all(isinstance(v, int) for v in flat) and tensor.element_type.dtype is not None:
+        return replace(tensor, value=np.array(flat, tensor.element_type.dtype).reshape(items.shape))
+    partial = np.empty(len(flat), object)
+    partial[:] = flat
+    return replace(tensor, partial=partial.reshape(items.shape))
+
+
+def _as_objects(array: Array) -> Array:
+    result = np.empty(array.size, object)
+    result[:] = [int(v) for v in array.ravel()]
+    return result.reshape(array.shape)
+
+
+def _as_numbers(items: Array) -> Array:
+    result = np.empty(items.size, object)
+    result[:] = [_Number(v.min, v.max) if isinstance(v, Dimension) else v for v in items.ravel().tolist()]
+    return result.reshape(items.shape)
+
+
+def _unknown(shape: tuple[int, ...]) -> Array:
+    result = np.empty(shape, object)
+    result[...] = Dimension(-1)
+    return result
+
+
+def as_list(result: Any) -> list[Any]:
+    """The results of a kernel, which returns one array, or a tuple or list of them."""
+    return list(result) if isinstance(result, (tuple, list)) else [result]

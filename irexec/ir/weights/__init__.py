@@ -1,0 +1,1 @@
+"""The weights: the `.bin` mapped, its packed types and strings, and the writing of one."""

@@ -1,0 +1,254 @@
+"""The `.bin` beside a model: its bytes, mapped into memory, and the constants that lie in it."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from math import prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from irexec.diagnostics.diagnostic import LayerRef, Place
+from irexec.diagnostics.findings import At, Findings
+from irexec.ir.document import Layer
+from irexec.ir.text import INT64_MAX, Reading, cut, int64_list, listed, shown, whole
+from irexec.ir.weights.packing import to_array, unpack
+from irexec.ir.weights.strings import read_strings
+from irexec.types import BOOLEAN, DYNAMIC, STRING, ElementType
+
+_MAX_RANK = 64
+# Looking for NaN reads what would otherwise stay on disk until it is needed; masks and limits are small.
+_MAX_SEARCHED = 1 << 20
+# Fewer bytes are not worth the call that lets them go.
+_MIN_LET_GO = 1 << 16
+
+
+class _Use(NamedTuple):
+    """A range of the weights that a constant takes."""
+
+    offset: int
+    end: int
+    at: At | None
+    layer: LayerRef | None
+
+
+class Weights:
+    """The bytes of a `.bin`. `data` is None when there is no such file; that matters to a constant only."""
+
+    def __init__(self, data: bytes | memoryview | None = None, *, file: str | None = None) -> None:
+        self.file = file
+        self._data = None if data is None else np.frombuffer(data, np.uint8)
+        self._mapping: mmap.mmap | None = None
+        self._uses: list[_Use] = []
+        self._unaligned = 0
+        # A constant that could not be read may be the one that uses what seems unused.
+        self._all_read = True
+
+    @classmethod
+    def find(
+        cls, xml_path: str | os.PathLike[str] | None, weights: str | os.PathLike[str] | bytes | memoryview | None = None
+    ) -> Weights:
+        """The weights given, else the file beside the model: its path with the last suffix replaced by `.bin`.
+
+        A file is mapped, not read. Raises OSError when a path is given and cannot be opened.
+        """
+        if isinstance(weights, bytes | bytearray | memoryview):
+            return cls(weights)
+        if weights is not None:
+            return cls._map(Path(weights))
+        if xml_path is None:
+            return cls()
+        path = Path(xml_path).with_suffix(".bin")
+        return cls._map(path) if path.is_file() else cls(file=str(path))
+
+    @classmethod
+    def _map(cls, path: Path) -> Weights:
+        with path.open("rb") as stream:
+            # An empty file cannot be mapped.
+            empty = os.fstat(stream.fileno()).st_size == 0
+            mapping = None if empty else mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        weights = cls(b"" if mapping is None else memoryview(mapping), file=str(path))
+        weights._mapping = mapping
+        return weights
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return 0 if self._data is None else self._data.size
+
+    def of_layer(self, layer: Layer, findings: Findings) -> npt.NDArray[Any] | None:
+        """The value of a `Const` layer, None when it has none; says everything that is wrong with it."""
+        value = self._of_layer(layer, findings)
+        self._all_read = self._all_read and value is not None
+        return value
+
+    def _of_layer(self, layer: Layer, findings: Findings) -> npt.NDArray[Any] | None:
+        if "value" in layer.data:
+            message = "the value attribute is not what the constant holds"
+            hint = "the bytes of a constant are in the .bin"
+            findings.add("C006", message, at=At(layer.data_at, "value"), layer=layer.ref, attribute="value", hint=hint)
+        element_type = ElementType.from_attribute(layer.data.get("element_type", ""))
+        if element_type is DYNAMIC:
+            element_type = None
+        shape = int64_list(layer.data.get("shape", "?"))
+        offset, size = whole(layer.data.get("offset")), whole(layer.data.get("size"))
+        dims = shape.strict if shape.strict is not None and min(shape.strict, default=0) >= 0 else None
+        allowed = {
+            "element_type": ("an element type other than dynamic", element_type is None),
+            "shape": ("extents between commas, such as 1, 3", dims is None),
+            "offset": ("an unsigned integer of at most 63 bits", self._is_wrong(offset, "offset", layer, findings)),
+            "size": ("an unsigned integer of at most 63 bits", self._is_wrong(size, "size", layer, findings)),
+        }
+        for name, (wanted, wrong) in allowed.items():
+            at = At(layer.data_at if layer.data_at >= 0 else layer.at, name)
+            text = layer.data.get(name)
+            if text is None:
+                message = f"the constant has no {name}"
+                findings.add("C001", message, at=at, layer=layer.ref, attribute=name, allowed=wanted)
+            elif wrong:
+                message = f"{name} of the constant is {shown(text)}"
+                findings.add("C012", message, at=at, layer=layer.ref, attribute=name, found=cut(text), allowed=wanted)
+        if element_type is None or dims is None or offset.value is None or size.value is None:
+            return None
+        at = At(layer.data_at)
+        return self.constant(element_type, tuple(dims), offset.value, size.value, findings, at, layer.ref)
+
+    @staticmethod
+    def _is_wrong(reading: Reading[int], name: str, layer: Layer, findings: Findings) -> bool:
+        """True when there is no number; one that is not written plainly is reported here."""
+        if reading.value is not None and reading.strict is None:
+            text = layer.data[name]
+            message = f"{name} of the constant is written {shown(text)}"
+            at = At(layer.data_at, name)
+            findings.add(
+                "N010", message, at=at, layer=layer.ref, attribute=name, found=cut(text), allowed=str(reading.value)
+            )
+        return reading.value is None
+
+    def constant(
+        self,
+        element_type: ElementType,
+        shape: tuple[int, ...],
+        offset: int,
+        size: int,
+        findings: Findings,
+        at: At | None = None,
+        layer: LayerRef | None = None,
+    ) -> npt.NDArray[Any] | None:
+        """The array at a range of the weights; None, with findings, when the range does not hold it.
+
+        The array is read-only, and a view of the file where its elements have whole bytes and lie aligned. Every size
+        is checked before memory is taken, which is then at most eight times what the range holds.
+        """
+
+        def add(code: str, message: str, **details: Any) -> None:
+            place = None if at is None else At(at.element, details.get("attribute", at.attribute))
+            findings.add(code, message, at=place, layer=layer, **details)
+
+        count = prod(shape)
+        needed = size if element_type is STRING else element_type.nbytes(count)
+        extents = prod(extent for extent in shape if extent)
+        if len(shape) > _MAX_RANK or max(extents, element_type.nbytes(extents)) > INT64_MAX:
+            add(
+                "C013",
+                f"shape [{listed(shape)}] is more than 64 bits or {_MAX_RANK} dimensions can hold",
+                attribute="shape",
+            )
+            return None
+        if size < needed:
+            wanted = f"at least {needed} for {element_type}[{listed(shape)}]"
+            add("C003", f"the constant needs {needed} bytes and has {size}", attribute="size", allowed=wanted)
+        elif size > max(needed, 1):
+            # OpenVINO writes one byte for a constant without elements.
+            add("C004", f"the constant needs {needed} bytes and has {size}", attribute="size", allowed=str(needed))
+        if self._data is None and needed:
+            where = f": {self.file} does not exist" if self.file else ""
+            add("C010", f"there are no weights for the constant{where}", attribute="offset")
+            return None
+        if offset + size > self.size and (size or self._data is not None):
+            message = f"bytes {offset} to {offset + size} lie outside the weights, which have {self.size}"
+            add("C002", message, attribute="offset", found=str(offset), allowed=f"at most {self.size - size}")
+            return None
+        if size < needed:
+            return None
+        self._uses.append(_Use(offset, offset + size, None if at is None else At(at.element, "offset"), layer))
+        raw = np.empty(0, np.uint8) if self._data is None else self._data[offset : offset + size]
+        if element_type is STRING:
+            return self._strings(raw, shape, count, add)
+        return self._numbers(raw[:needed], element_type, shape, offset, add)
+
+    @staticmethod
+    def _strings(raw: npt.NDArray[np.uint8], shape: tuple[int, ...], count: int, add: Any) -> npt.NDArray[Any] | None:
+        try:
+            strings = read_strings(raw.tobytes())
+        except ValueError as error:
+            add("C007", f"the string constant cannot be read: {error}", attribute="offset")
+            return None
+        if len(strings) != count:
+            message = f"the string constant holds {len(strings)} strings, its shape {count}"
+            add("C007", message, attribute="shape", found=f"[{listed(shape)}]")
+            return None
+        array = np.array(strings, STRING.dtype).reshape(shape)
+        array.flags.writeable = False
+        return array
+
+    def _numbers(
+        self, raw: npt.NDArray[np.uint8], element_type: ElementType, shape: tuple[int, ...], offset: int, add: Any
+    ) -> npt.NDArray[Any]:
+        if element_type.is_packed:
+            array = to_array(unpack(raw, element_type, prod(shape)), element_type, shape)
+        elif element_type is BOOLEAN:
+            if raw.size and raw.max() > 1:
+                add("C014", f"a byte of the boolean constant is {raw.max()}; it is taken as true", attribute="offset")
+            array = (raw != 0).reshape(shape)
+        else:
+            assert element_type.dtype is not None
+            if offset % element_type.dtype.itemsize:
+                self._unaligned += 1
+                raw = raw.copy()
+                self._let_go(offset, raw.size)
+            array = raw.view(element_type.dtype).reshape(shape)
+            if element_type.is_real and array.size <= _MAX_SEARCHED and not np.isfinite(array).all():
+                count = array.size - np.count_nonzero(np.isfinite(array))
+                add("C011", f"{count} of the constant's {array.size} values are NaN or infinity", attribute="offset")
+        array.flags.writeable = False
+        return array
+
+    def _let_go(self, offset: int, size: int) -> None:
+        """Do not keep the pages of a range that was copied: if they are read again, they come from the file again."""
+        if self._mapping is not None and size >= _MIN_LET_GO and hasattr(mmap, "MADV_DONTNEED"):
+            start = offset // mmap.PAGESIZE * mmap.PAGESIZE
+            self._mapping.madvise(mmap.MADV_DONTNEED, start, offset + size - start)
+
+    def check_usage(self, findings: Findings) -> None:
+        """Report constants that share part of their bytes, and bytes that none of those read so far has used.
+
+        Constants with the very same range are one blob stored once.
+        """
+        covered, gaps = 0, []
+        last: _Use | None = None
+        for use in sorted(set(self._uses), key=lambda use: (use.offset, use.end)):
+            if use.offset == use.end:
+                continue
+            if use.offset > covered:
+                gaps.append((covered, use.offset))
+            if last is not None and use.offset < last.end and (use.offset, use.end) != (last.offset, last.end):
+                related = () if last.at is None else ((f"{last.layer or 'the other constant'}", last.at),)
+                message = f"bytes {use.offset} to {min(use.end, last.end)} also belong to another constant"
+                findings.add("C008", message, at=use.at, layer=use.layer, related=related)
+            if last is None or use.end >= last.end:
+                last = use
+            covered = max(covered, use.end)
+        if self._unaligned:
+            message = f"{self._unaligned} constants do not lie at a multiple of their element size and were copied"
+            findings.add("C005", message, place=Place(file=self.file))
+        if covered < self.size:
+            gaps.append((covered, self.size))
+        if gaps and self._all_read:
+            unused = sum(end - start for start, end in gaps)
+            first = f"the first from {gaps[0][0]} to {gaps[0][1]}"
+            message = f"{unused} of {self.size} bytes of the weights belong to no constant, {first}"
+            findings.add("C009", message, place=Place(file=self.file))

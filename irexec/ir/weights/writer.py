@@ -1,0 +1,54 @@
+"""The `.bin` that is being written: constants one behind the other, equal ones once."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from irexec.ir.weights.packing import pack, to_codes
+from irexec.ir.weights.strings import write_strings
+from irexec.types import STRING, ElementType
+
+
+class Blobs:
+    """Writes constants to a stream in order of first use, without padding."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._end = 0
+        self._known: dict[bytes, int] = {}
+
+    def add(self, array: npt.NDArray[Any], element_type: ElementType) -> tuple[int, int]:
+        """Store a constant; the offset and size under which it can be read.
+
+        Raises ValueError for an array that does not hold the element type, or for more text than a string constant can.
+        """
+        data = encoded(array, element_type)
+        key = hashlib.blake2b(data, digest_size=32).digest()
+        offset = self._known.setdefault(key, self._end)
+        if offset == self._end:  # never the end of what is known: no constant is empty
+            self._stream.write(data)
+            self._end += len(data)
+        return offset, len(data)
+
+
+def encoded(array: npt.NDArray[Any], element_type: ElementType) -> memoryview:
+    """The bytes that a `.bin` holds for an array. Raises ValueError as `Blobs.add`."""
+    if element_type is STRING:
+        return memoryview(write_strings(str(text) for text in array.reshape(-1)))
+    dtype = element_type.dtype
+    if array.size == 0:
+        # OpenVINO reads no constant at all, not even an empty one, from a file without bytes.
+        return memoryview(b"\0")
+    if dtype is None or array.dtype.newbyteorder("=") != dtype:
+        raise ValueError(f"an array of {array.dtype} does not hold {element_type}")
+    if element_type.is_packed:
+        return memoryview(pack(to_codes(array, element_type), element_type).tobytes())
+    little = np.ascontiguousarray(array)
+    if not array.dtype.isnative or sys.byteorder == "big":
+        little = little.astype(dtype.newbyteorder("<"))
+    return little.reshape(-1).view(np.uint8).data

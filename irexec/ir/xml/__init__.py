@@ -1,0 +1,1 @@
+"""XML: a hardened parse, the place of every element, encodings, and text that reads back."""

@@ -1,0 +1,280 @@
+"""A text and its XML tree: decoded, limited and parsed so that a hostile file can neither open nor expand anything."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from lxml import etree
+
+from irexec.diagnostics.diagnostic import Place
+from irexec.diagnostics.findings import At, Findings
+from irexec.ir.xml.encoding import EncodingProblem, decode
+from irexec.ir.xml.positions import Comment, Positions, Span
+
+Remap = Callable[[Span], Span]
+
+_PROLOG = re.compile(r"\s*+(?:<\?.*?\?>\s*+|<!--.*?-->\s*+)*+", re.DOTALL)
+# One pattern for all texts would take longer to compile than a small file to read.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_FORBIDDEN_IN_ASCII = re.compile("[^\t\n\r\x20-\x7f]")
+_MARKUP = re.compile("<(?!/)")
+_MAX_PROBLEMS = 50
+
+
+class Limits(NamedTuple):
+    """What a file may take: bytes of text, elements, and attributes. Depth (256) and text length are libxml2's own."""
+
+    size: int = 1 << 30
+    elements: int = 5_000_000
+    attributes: int = 50_000_000
+
+
+class Problem(NamedTuple):
+    """Something wrong with the text itself, found before there is any document."""
+
+    code: str
+    message: str
+    span: Span
+    hint: str | None = None
+    related: tuple[tuple[str, Span], ...] = ()
+
+
+class Source:
+    """The text of a file and its tree.
+
+    `root` is None when the text cannot be used; `problems` says why. `remap` and `display_text` are for a text that was
+    repaired before it came here: places are then given in the original text.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        file: str | None = None,
+        remap: Remap | None = None,
+        display_text: str | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.text = text
+        self.file = file
+        self.problems: list[Problem] = []
+        self.root: etree._Element | None = None
+        self._remap = remap
+        self._display_text = text if display_text is None else display_text
+        self._display = Positions(self._display_text)
+        self._positions = Positions(text)
+        if self._screen(limits or Limits()):
+            self._parse()
+
+    @classmethod
+    def from_path(cls, path: str | os.PathLike[str], *, limits: Limits | None = None) -> Source:
+        """Read a file. One that cannot be opened gives a Source without root, with the reason as its problem."""
+        limits, name = limits or Limits(), os.fspath(path)
+        try:
+            with Path(path).open("rb") as stream:
+                data = stream.read(limits.size + 1)
+        except OSError as error:
+            return cls._refused(
+                Problem("X009", f"the file cannot be read: {error.strerror or error}", Span(0, 1)), name
+            )
+        return cls.from_bytes(data, file=name, limits=limits)
+
+    @classmethod
+    def from_bytes(
+        cls,
+        data: bytes,
+        file: str | None = None,
+        *,
+        remap: Remap | None = None,
+        display_text: str | None = None,
+        limits: Limits | None = None,
+    ) -> Source:
+        """Decode and parse the bytes of a file."""
+        limits = limits or Limits()
+        if len(data) > limits.size:
+            return cls._refused(Problem("X005", f"the file is larger than {limits.size} bytes", Span(0, 1)), file)
+        try:
+            text = decode(data)
+        except EncodingProblem as problem:
+            span = Span(len(problem.before), 1)
+            return cls._refused(Problem("X006", str(problem), span, problem.hint), file, problem.before)
+        return cls(text, file=file, remap=remap, display_text=display_text, limits=limits)
+
+    @classmethod
+    def _refused(cls, problem: Problem, file: str | None, text: str = "") -> Source:
+        source = cls.__new__(cls)
+        source.text = source._display_text = text
+        source._display = Positions(text)
+        source.file, source.root, source.problems, source._remap = file, None, [problem], None
+        source._positions = Positions(text)
+        return source
+
+    # Places
+
+    def locate(self, at: At) -> Place:
+        """The place of an element's start tag, of an attribute's value, or of the text inside ("#text").
+
+        What is not written (a missing attribute, no text) is shown at the element's start tag.
+        """
+        span: Span | None = None
+        if at.attribute == "#text":
+            span = self._positions.inner_text(at.element)
+        elif at.attribute is not None:
+            span = self._positions.attribute(at.element, at.attribute)
+        return self.place(span or self._positions.tag(at.element) or Span(0, 1))
+
+    def place(self, span: Span) -> Place:
+        """The place of a stretch of the text, on its first line."""
+        return self.display_place(span if self._remap is None else self._remap(span))
+
+    def display_place(self, span: Span) -> Place:
+        """The place of a stretch of the original text, where this one was repaired; the same as `place` otherwise."""
+        line, column = self._display.line_column(span.start)
+        written = self._display_lines[line - 1] if 0 < line <= len(self._display_lines) else ""
+        length = max(1, min(span.length, len(written) - column + 1))
+        return Place(file=self.file, line=line, column=column, length=length, source_line=written)
+
+    def comments(self) -> list[Comment]:
+        """The comments of the text with their place among the elements; they are not part of the tree."""
+        return self._positions.comments()
+
+    @cached_property
+    def _display_lines(self) -> list[str]:
+        return [line.removesuffix("\r") for line in self._display_text.split("\n")]
+
+    # Findings
+
+    def report(self, findings: Findings) -> None:
+        """Add what is wrong with the text to `findings`."""
+        for problem in self.problems:
+            findings.add(
+                problem.code,
+                problem.message,
+                place=self.place(problem.span),
+                hint=problem.hint,
+                related=tuple((text, self.place(span)) for text, span in problem.related),
+            )
+
+    # Parsing
+
+    def _problem(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
+        if len(self.problems) < _MAX_PROBLEMS:
+            self.problems.append(Problem(code, message, span, hint))
+
+    def _screen(self, limits: Limits) -> bool:
+        """Refuse what must not reach the parser, or what the parser would only complain about obscurely."""
+        forbidden = _FORBIDDEN_IN_ASCII if self.text.isascii() else _FORBIDDEN
+        for match in islice(forbidden.finditer(self.text), _MAX_PROBLEMS):
+            self._problem("X007", f"character U+{ord(match[0]):04X} is not allowed in XML", Span(match.start(), 1))
+        if self.problems:
+            return False
+        start = _PROLOG.match(self.text).end()  # type: ignore[union-attr]
+        head = self.text[start : start + 64].lower()
+        html = "this is an HTML page; was a download answered with a web page?" if _is_html(head) else None
+        if head.startswith("<!doctype"):
+            self._problem("X002", "a document type declaration is not allowed", Span(start, 9), html)
+        elif not head:
+            self._problem("X008", "the file holds no element", Span(max(start - 1, 0), 1))
+        elif not head.startswith("<"):
+            self._problem("X008", "the file is not XML: it does not start with '<'", Span(start, 1))
+        elif html:
+            self._problem("X008", "the file is not an OpenVINO IR", Span(start, 5), html)
+        elif self.text.count("<") - self.text.count("</") > limits.elements:
+            excess = next(match for n, match in enumerate(_MARKUP.finditer(self.text)) if n >= limits.elements)
+            self._problem("X005", f"more than {limits.elements} elements", Span(excess.start(), 1))
+        elif self.text.count("=") > limits.attributes:
+            self._problem("X005", f"more than {limits.attributes} attributes", Span(start, 1))
+        return not self.problems
+
+    def _parse(self) -> None:
+        data = self.text.encode()
+        parser = _parser(recover=False)
+        try:
+            self.root = etree.fromstring(data, parser)
+        except etree.XMLSyntaxError as error:
+            self._explain(parser.error_log, str(error))
+            # A text with no more wrong than a repeated attribute, something after its root, an undeclared prefix or a
+            # late XML declaration still has a tree that means something: the one that OpenVINO reads.
+            if {problem.code for problem in self.problems} <= _READABLE:
+                self.root = etree.fromstring(data, _parser(recover=True))
+        if self.root is not None:
+            _drop_default_namespace(self.root)
+
+    def _explain(self, log: etree._ListErrorLog, summary: str) -> None:
+        """Turn the parser's log into problems, one for each place."""
+        repeated = False
+        for entry in log:
+            code = _CODE_OF_ERROR.get(entry.type_name, "X001")
+            repeated = repeated or code == "X003"
+            span = Span(self._positions.offset(entry.line, entry.column), 1)
+            known = any(p.span == span for p in self.problems)
+            if code != "X003" and not known:
+                self._problem(code, _sentence(entry.message), span)
+        if repeated:
+            for name, first, second in self._repeated_attributes():
+                self.problems.append(
+                    Problem("X003", f"attribute {name!r} is written twice", second, None, (("first here", first),))
+                )
+        if not self.problems:
+            self._problem("X001", _sentence(summary), Span(0, 1))
+
+    def _repeated_attributes(self) -> Iterator[tuple[str, Span, Span]]:
+        element = 0
+        while self._positions.tag(element) is not None:
+            seen: dict[str, Span] = {}
+            for name, value in self._positions.attributes(element):
+                if name in seen:
+                    yield name, seen[name], value
+                seen.setdefault(name, value)
+            element += 1
+
+
+_CODE_OF_ERROR = {
+    "ERR_ATTRIBUTE_REDEFINED": "X003",
+    "ERR_DOCUMENT_END": "X004",
+    "ERR_UNDECLARED_ENTITY": "X002",
+    "ERR_INVALID_CHAR": "X007",
+    "ERR_RESOURCE_LIMIT": "X005",
+    "NS_ERR_UNDEFINED_NAMESPACE": "X010",
+    "ERR_RESERVED_XML_NAME": "X011",
+}
+_READABLE = {"X003", "X004", "X010", "X011"}
+
+
+def _parser(*, recover: bool) -> etree.XMLParser:
+    return etree.XMLParser(
+        encoding="utf-8",
+        recover=recover,
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        dtd_validation=False,
+        attribute_defaults=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+        remove_blank_text=True,
+    )
+
+
+def _is_html(head: str) -> bool:
+    return re.match(r"<!doctype\s+html|<html\b", head) is not None
+
+
+def _sentence(message: str | None) -> str:
+    return (message or "not well-formed").strip().splitlines()[0]
+
+
+def _drop_default_namespace(root: etree._Element) -> None:
+    """OpenVINO ignores `xmlns="..."`; a prefix it does not, so a prefixed name is left to be refused."""
+    if not root.nsmap:
+        return
+    for element in root.iter():
+        if element.prefix is None and isinstance(element.tag, str) and element.tag.startswith("{"):
+            element.tag = etree.QName(element).localname

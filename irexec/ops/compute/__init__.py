@@ -1,0 +1,1 @@
+"""What kernels share: precision, blocks, threads, products, conversion."""

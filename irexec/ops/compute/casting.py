@@ -1,0 +1,109 @@
+"""Conversion of arrays between any two element types, by OpenVINO's rules.
+
+To integers: floats are cut toward zero; values the type cannot hold wrap (see elementwise.truncated). To boolean:
+whatever is not 0 is true, nan too. To floats: nearest, ties to even; overflow gives infinity where the type has it
+(f8e4m3: nan; f4e2m1: its greatest number). f8e8m0 has neither 0 nor signs: what is below its lowest number is that
+number. OpenVINO's core alone cuts some bf16 down, and gives i32, not i64, the greatest f16 instead of infinity.
+Strings convert to nothing but themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irexec.ops.compute.elementwise import MANY, truncated
+from irexec.ops.compute.half import narrow_half, widen_half
+from irexec.ops.compute.precision import is_float, is_narrow, widen
+from irexec.ops.declare.operator import Array
+from irexec.types import BOOLEAN, F4E2M1, F8E8M0, F16, F32, I4, NF4, STRING, ElementType
+
+# The sixteen numbers of nf4: quantiles of the normal distribution, scaled to [-1, 1].
+NF4_VALUES = np.array(
+    [
+        -1.0,
+        -0.6961928009986877,
+        -0.5250730514526367,
+        -0.39491748809814453,
+        -0.28444138169288635,
+        -0.18477343022823334,
+        -0.09105003625154495,
+        0.0,
+        0.07958029955625534,
+        0.16093020141124725,
+        0.24611230194568634,
+        0.33791524171829224,
+        0.44070982933044434,
+        0.5626170039176941,
+        0.7229568362236023,
+        1.0,
+    ],
+    np.float32,
+)
+_NF4_BOUNDS = (NF4_VALUES[1:] + NF4_VALUES[:-1]) / 2
+
+
+def castable(source: ElementType, target: ElementType) -> bool:
+    """False only between string and another type."""
+    return (source is STRING) == (target is STRING)
+
+
+def cast(array: Array, source: ElementType, target: ElementType) -> Array:
+    """An array that holds `source`, as `target`; the array itself when both are the same."""
+    if source is target:
+        return array
+    if source is NF4:
+        array = NF4_VALUES[array]
+    elif source.bitwidth in (2, 4) and source.is_integral:
+        array = array.astype(np.int8)
+    with np.errstate(all="ignore"):
+        if target is BOOLEAN:
+            return np.asarray((widen(array) if is_narrow(array.dtype) else array) != 0)
+        return _to_float(array, target) if target.is_real else _to_integer(array, target)
+
+
+def _to_float(array: Array, target: ElementType) -> Array:
+    assert target.dtype is not None
+    if array.size >= MANY:
+        if target is F32 and array.dtype == np.float16:
+            return widen_half(array)
+        if target is F16 and array.dtype == np.float32:
+            return narrow_half(array)
+    if target in (NF4, F8E8M0, F4E2M1):
+        return _TO_RARE[target](array.astype(np.float32))
+    if target.bitwidth <= 16 and not is_float(array.dtype):
+        array = array.astype(np.float32)
+    return array.astype(target.dtype)
+
+
+def _to_nf4(x: Array) -> Array:
+    codes = np.searchsorted(_NF4_BOUNDS, x, side="left")
+    return np.where(np.isnan(x), 0, codes).astype(np.uint8)
+
+
+def _to_f4e2m1(x: Array) -> Array:
+    return np.where(np.isnan(x), np.float32(6), x).astype(F4E2M1.dtype)
+
+
+def _to_f8e8m0(x: Array) -> Array:
+    """The nearest power of two, ties to the even exponent."""
+    bits = x.view(np.uint32)
+    exponent, rest = (bits >> 23) & 0xFF, bits & 0x7FFFFF
+    half = np.where(exponent == 0, 0x600000, 0x400000)
+    code = np.minimum(exponent + ((rest > half) | ((rest == half) & (exponent & 1 == 1))), 254)
+    code = np.where(np.isnan(x), 255, np.where(x > 0, code, 0))
+    return code.astype(np.uint8).view(F8E8M0.dtype)
+
+
+_TO_RARE = {NF4: _to_nf4, F4E2M1: _to_f4e2m1, F8E8M0: _to_f8e8m0}
+
+
+def _to_integer(array: Array, target: ElementType) -> Array:
+    """Whole numbers modulo two to the power of the type's bits."""
+    assert target.dtype is not None
+    held = np.dtype(np.uint8) if target.is_packed else target.dtype
+    whole = truncated(widen(array), held) if is_float(array.dtype) else array.astype(held)
+    if not target.is_packed:
+        return whole
+    if target is I4:
+        return (((whole & 15) ^ 8).astype(np.int8) - np.int8(8)).astype(target.dtype)
+    return (whole & ((1 << target.bitwidth) - 1)).astype(target.dtype)

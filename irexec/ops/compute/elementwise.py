@@ -1,0 +1,182 @@
+"""What elementwise kernels share: blocks that stay in cache, operands that broadcast, one rounding at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from irexec.ops.compute.half import narrow_half, widen_half
+from irexec.ops.compute.parallel import parallel_for, scratch
+from irexec.ops.compute.precision import compute_dtype, is_float, narrow, widen
+from irexec.ops.declare.attributes import Alias
+from irexec.ops.declare.operator import Array, ConstraintError
+
+AutoBroadcast = Literal["numpy", "none", "pdpd", "explicit"]
+"""`explicit` is OpenVINO's second word for `none`: the pages do not name it, its reader takes it."""
+
+BroadcastAxis = Annotated[int, Alias("auto_broadcast.auto_broadcast_axis")]
+"""Under `pdpd`, the axis of `a` that the first axis of `b` goes along; -1: as far back as `b` reaches the end.
+
+No page of an operator has it, but OpenVINO writes it; left out it reads 0.
+"""
+
+BLOCK = 1 << 15
+"""Elements per block: 128 KiB of f32, so that a block and its scratch arrays stay in the second-level cache."""
+
+FEW = 32
+"""Blocks from which on waking the other threads pays, even where the machine has other work."""
+
+MANY = 1 << 10
+"""Elements from which on half.py is faster than NumPy's own conversion."""
+
+Formula = Callable[[Array, Array, Array], object]
+"""`formula(x, out, scratch)`: `out` may be `x` itself, so it is written by the last step that reads `x`."""
+
+Ufunc = Callable[..., Any]
+
+
+def result_like(x: Array, out: Array | None) -> Array:
+    """`out`, or a new array of x's shape and type."""
+    return np.empty(x.shape, x.dtype) if out is None else out
+
+
+def blockwise(formula: Formula, x: Array, out: Array | None = None) -> Array:
+    """`formula` over x block by block, in x's compute dtype; its scratch is three rows of a block's length."""
+    result = result_like(x, out)
+    if not result.flags.c_contiguous:
+        np.copyto(result, blockwise(formula, x))
+        return result
+    dtype = compute_dtype(x.dtype)
+    source, target = x.reshape(-1), result.reshape(-1)
+    size = min(BLOCK, source.size)
+
+    def compute(index: int) -> None:
+        part, place = source[index * BLOCK :][:BLOCK], target[index * BLOCK :][:BLOCK]
+        rows = scratch("elementwise", (3, size), dtype)[:, : part.size]
+        if dtype == x.dtype:
+            formula(part, place, rows)
+        else:
+            block = _widened(part)
+            formula(block, block, rows)
+            place[...] = _narrowed(block, x.dtype)
+
+    for_blocks(-(-source.size // BLOCK), compute)
+    return result
+
+
+def for_blocks(count: int, compute: Callable[[int], None]) -> None:
+    """compute(0) … compute(count - 1) of as many blocks: on all threads from a few on."""
+    if count >= FEW:
+        parallel_for(count, compute)
+        return
+    with np.errstate(all="ignore"):
+        for index in range(count):
+            compute(index)
+
+
+def elementwise(function: Ufunc, x: Array, out: Array | None = None) -> Array:
+    """One NumPy function of one operand, floats only, at x's precision."""
+    if compute_dtype(x.dtype) != x.dtype:
+        return blockwise(lambda part, place, _: function(part, place), x, out)
+    with np.errstate(all="ignore"):
+        result = result_like(x, out)
+        function(x, result)
+        return result
+
+
+def truncated(x: Array, dtype: np.dtype[Any]) -> Array:
+    """Floats cut to whole numbers of an integer dtype, as a C cast does on x86: the same on every machine.
+
+    What the dtype cannot hold, which the C standard leaves undefined, goes through the signed integer of 32 bits (64
+    for the 64-bit types): it wraps when that one holds it, and is taken for its lowest number otherwise.
+    """
+    bounds = np.iinfo(dtype)
+    if x.size == 0 or (x.min() >= bounds.min and x.max() < float(bounds.max) + (bounds.max < 2**53)):
+        return x.astype(dtype)
+    half = 2.0**63 if dtype.itemsize == 8 else 2.0**31
+    with np.errstate(all="ignore"):
+        whole = np.trunc(x.astype(np.float64))
+        upper = np.zeros(whole.shape, np.int64)
+        if dtype.kind == "u" and dtype.itemsize >= 4:
+            # The upper half of an unsigned type is converted less its first number, which is added afterwards.
+            lowest_above = np.int64(-(2**63)) if dtype.itemsize == 8 else np.int64(2**31)
+            upper = np.where((whole >= half) & (whole < 2 * half), lowest_above, upper)
+            whole = np.where(whole >= 2 * half, 0.0, np.where(whole >= half, whole - half, whole))
+        fits = (whole >= -half) & (whole < half)
+        held = np.where(fits, whole, -half).astype(np.int64)
+        return np.asarray(held + upper).astype(dtype)
+
+
+def half_away(x: Array) -> Array:
+    """Each float rounded to the nearest whole number, halves away from zero."""
+    whole = np.trunc(x)
+    return np.asarray(whole + np.copysign(np.abs(x - whole) >= 0.5, x))
+
+
+def through_floats(function: Ufunc, x: Array, out: Array | None = None) -> Array:
+    """A real function of integers: computed in f64, rounded half away from zero to x's own type."""
+    with np.errstate(all="ignore"):
+        return narrow(truncated(half_away(np.asarray(function(x.astype(np.float64)))), x.dtype), x.dtype, out)
+
+
+def aligned(a: Array, b: Array, mode: str, axis: int = 0, port: str = "b") -> Array:
+    """`b` in a shape that NumPy broadcasts against `a` as `mode` (and `axis`, see BroadcastAxis) says.
+
+    Raises ConstraintError "broadcast" when the shapes do not fit.
+    """
+    if mode == "numpy" or a.shape == b.shape:
+        return b
+    if mode == "pdpd":
+        start = a.ndim - b.ndim if axis == -1 else axis
+        shape = b.shape
+        while shape and shape[-1] == 1 and start + len(shape) > a.ndim:
+            shape = shape[:-1]
+        after = a.ndim - start - len(shape)
+        if start >= 0 and after >= 0 and all(y in (1, x) for x, y in zip(a.shape[start:], shape, strict=False)):
+            return b.reshape(*shape, *[1] * after)
+    raise ConstraintError(
+        "broadcast", f"shapes {list(a.shape)} and {list(b.shape)} do not fit under {mode!r}", port=port
+    )
+
+
+def broadcast_pair(
+    function: Ufunc, a: Array, b: Array, mode: str, axis: int = 0, out: Array | None = None, **options: Any
+) -> Array:
+    """A NumPy function of two operands under auto_broadcast, computed as the element type itself.
+
+    Raises ConstraintError "broadcast" when the shapes do not fit.
+    """
+    b = aligned(a, b, mode, axis)
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(a, b, out=out, **options))
+    except ValueError:
+        raise ConstraintError(
+            "broadcast", f"shapes {list(a.shape)} and {list(b.shape)} do not broadcast", port="b"
+        ) from None
+
+
+def wide_pair(function: Ufunc, a: Array, b: Array, mode: str, axis: int = 0, out: Array | None = None) -> Array:
+    """As broadcast_pair, with narrow floats computed in f32 and rounded once."""
+    if not is_float(a.dtype) or compute_dtype(a.dtype) == a.dtype:
+        return broadcast_pair(function, a, b, mode, axis, out)
+    with np.errstate(all="ignore"):
+        result = broadcast_pair(function, _widened(a), _widened(b), mode, axis)
+        return narrow(_narrowed(result, a.dtype), a.dtype, out)
+
+
+def arithmetic_pair(function: Ufunc, a: Array, b: Array, mode: str, axis: int = 0, out: Array | None = None) -> Array:
+    """As wide_pair, for functions whose result NumPy rounds once by itself: the detour is only for speed."""
+    if a.dtype == np.float16 and max(a.size, b.size) >= MANY:
+        return wide_pair(function, a, b, mode, axis, out)
+    return broadcast_pair(function, a, b, mode, axis, out)
+
+
+def _widened(x: Array) -> Array:
+    return widen_half(x) if x.dtype == np.float16 and x.size >= MANY else widen(x)
+
+
+def _narrowed(x: Array, dtype: np.dtype[Any]) -> Array:
+    return narrow_half(x) if dtype == np.float16 and x.size >= MANY else x.astype(dtype)

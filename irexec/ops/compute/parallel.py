@@ -1,0 +1,275 @@
+"""Threads for kernels: a shared pool, a loop over it, scratch memory per thread, and BLAS held to one thread.
+
+NumPy releases the interpreter's lock inside its loops and BLAS calls, so a kernel that splits its work into blocks of
+about a cache's size runs on all cores. BLAS's own threads would only fight with these, hence `single_threaded_blas`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import math
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from irexec.ops.declare.signature import Array
+
+# So much work is worth a second thread: waking it, and what the two then take from each other, costs some 100 µs. In
+# three times that, one core does so many multiply-adds, or passes over so many bytes a few times.
+WORTH_PRODUCTS = 1 << 24
+WORTH_BYTES = 1 << 20
+# Scratch arrays beyond this are not kept.
+MAX_KEPT_BYTES = 1 << 26
+
+_lock = threading.Lock()
+_local = threading.local()
+_threads: int | None = None
+_pool: _Pool | None = None
+
+
+def num_threads() -> int:
+    """How many threads a kernel may use: set_num_threads, IREXEC_NUM_THREADS, or the cores this process may run on."""
+    global _threads
+    if _threads is None:
+        given = os.environ.get("IREXEC_NUM_THREADS", "")
+        affinity = getattr(os, "sched_getaffinity", None)
+        cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+        _threads = max(1, int(given)) if given.isdigit() else cores
+    return _threads
+
+
+def set_num_threads(count: int | None) -> None:
+    """Set how many threads kernels use from now on; None means as at the start."""
+    global _threads, _pool
+    if count is not None and count < 1:
+        raise ValueError(f"{count} threads: expected at least 1")
+    with _lock:
+        _threads, old, _pool = count, _pool, None
+    if old is not None:
+        old.close()
+
+
+class _Share:
+    """One worker's share of some work, which raises nothing. Who takes the claim decides whether it is done at all."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.work: Callable[[], None] | None = work
+        self.claim, self.done = threading.Lock(), threading.Lock()
+        self.done.acquire()
+
+    def serve(self) -> None:
+        """In a worker: do the share, unless it was withdrawn."""
+        if self.claim.acquire(blocking=False):
+            assert self.work is not None
+            self.work()
+            self.done.release()
+
+    def finish(self) -> None:
+        """In the caller, which found nothing left to do: wait for a worker that has begun, withdraw what has not."""
+        if self.claim.acquire(blocking=False):
+            self.work = None
+        else:
+            self.done.acquire()
+
+
+class _Pool:
+    """The workers beside the calling thread.
+
+    Some schedulers wake a worker on the core of its caller, where it waits for the caller's own share to end. So the
+    workers of a small pool are woken off that core; once awake they may run on any. A queue and a lock per share wake
+    a worker sooner than concurrent.futures does.
+    """
+
+    SMALL = 8
+
+    def __init__(self, workers: int) -> None:
+        self.jobs: SimpleQueue[_Share | None] = SimpleQueue()
+        cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+        self.cores = cores if len(cores) > 1 and workers <= self.SMALL else None
+        self.members: list[int] = []
+        self.workers = workers
+        for number in range(workers):
+            threading.Thread(target=self._serve, name=f"irexec-{number}", daemon=True).start()
+
+    def _serve(self) -> None:
+        self.members.append(threading.get_native_id())
+        while (share := self.jobs.get()) is not None:
+            if self.cores is not None:
+                _allow(0, self.cores)
+            share.serve()
+            # Nothing of the work may live on while this thread waits.
+            del share
+
+    def submit(self, work: Callable[[], None], count: int) -> list[_Share]:
+        """Hand out `count` shares of the caller's work."""
+        cpu = None if self.cores is None else _current_cpu()
+        if self.cores is not None and cpu is not None:
+            for member in self.members[:count]:
+                _allow(member, self.cores - {cpu})
+        shares = [_Share(work) for _ in range(count)]
+        for share in shares:
+            self.jobs.put(share)
+        return shares
+
+    def close(self) -> None:
+        """Let the workers end when their work is done."""
+        for _ in range(self.workers):
+            self.jobs.put(None)
+
+
+def _allow(thread: int, cores: set[int]) -> None:
+    """Let a thread (0: this one) run on these cores, where the system permits it."""
+    with contextlib.suppress(OSError):
+        os.sched_setaffinity(thread, cores)
+
+
+@cache
+def _cpu_reader() -> Callable[[], int] | None:
+    """The C library's sched_getcpu, where there is one."""
+    try:
+        return ctypes.CDLL(None).sched_getcpu if hasattr(os, "sched_setaffinity") else None
+    except (OSError, AttributeError):
+        return None
+
+
+def _current_cpu() -> int | None:
+    """The core this thread runs on, where the system tells."""
+    reader = _cpu_reader()
+    return None if reader is None else reader()
+
+
+def _forget_pool() -> None:
+    """A forked process has no threads but the one that forked."""
+    global _pool, _lock
+    _pool, _lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
+
+
+def _get_pool() -> _Pool:
+    global _pool
+    with _lock:
+        if _pool is None:
+            _pool = _Pool(max(1, num_threads() - 1))
+        return _pool
+
+
+def parallel_for(count: int, function: Callable[[int], object]) -> None:
+    """Call function(0) … function(count - 1), spread over the threads; returns when all are done.
+
+    The caller's thread takes its share. Inside of another parallel_for the calls just follow each other. NumPy warns of
+    nothing meanwhile. The first exception ends the work and is raised, after the other threads have stopped.
+    """
+    workers = min(count, num_threads())
+    if workers <= 1 or getattr(_local, "busy", False):
+        with np.errstate(all="ignore"), single_threaded_blas():
+            for index in range(count):
+                function(index)
+        return
+    remaining: Iterator[int] = iter(range(count))
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        _local.busy = True
+        try:
+            # Each thread has error settings of its own.
+            with np.errstate(all="ignore"):
+                for index in remaining:
+                    function(index)
+        except BaseException as error:
+            failures.append(error)
+            for _ in remaining:
+                pass
+        finally:
+            _local.busy = False
+
+    with single_threaded_blas():
+        pool = _get_pool()
+        shares = pool.submit(work, workers - 1)
+        work()
+        for share in shares:
+            share.finish()
+    if failures:
+        raise failures[0]
+
+
+def threads_for(products: int) -> int:
+    """How many threads so many multiply-adds are worth."""
+    return num_threads() if products >= WORTH_PRODUCTS else 1
+
+
+def split(extent: int, parts: int, multiple: int = 1) -> list[tuple[int, int]]:
+    """At most `parts` ranges (start, stop) that cover `extent`, nearly equal, each start a multiple of `multiple`."""
+    units = -(-extent // multiple)
+    parts = max(1, min(parts, units))
+    bounds = [min(extent, units * i // parts * multiple) for i in range(parts + 1)]
+    return list(pairwise(bounds))
+
+
+def scratch(slot: str, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    """An uninitialised array of this thread's own; the next call with the same slot gives the same memory again."""
+    nbytes = math.prod(shape) * dtype.itemsize
+    if nbytes > MAX_KEPT_BYTES:
+        return np.empty(shape, dtype)
+    buffers: dict[str, Array] = _local.__dict__.setdefault("buffers", {})
+    buffer = buffers.get(slot)
+    if buffer is None or buffer.nbytes < nbytes:
+        buffer = buffers[slot] = np.empty(nbytes + (nbytes >> 2), np.uint8)
+    return np.ndarray(shape, dtype, buffer)
+
+
+@cache
+def _blas() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """Reading and setting the thread count of the OpenBLAS that NumPy brings; None with another BLAS."""
+    folder = Path(np.__file__).parent
+    for path in [*folder.parent.glob("numpy.libs/*openblas*"), *folder.glob(".dylibs/*openblas*")]:
+        try:
+            library = ctypes.CDLL(str(path))
+        except OSError:
+            continue
+        for ending in ("64_", ""):
+            for prefix in ("scipy_openblas", "openblas"):
+                get = getattr(library, f"{prefix}_get_num_threads{ending}", None)
+                put = getattr(library, f"{prefix}_set_num_threads{ending}", None)
+                if get is not None and put is not None:
+                    put.restype = None
+                    return get, put
+    return None
+
+
+_blas_users = 0
+_blas_before = 1
+
+
+@contextlib.contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Hold NumPy's BLAS to one thread, process-wide, while any thread is inside; nothing with an unknown BLAS."""
+    global _blas_users, _blas_before
+    blas = _blas()
+    if blas is None:
+        yield
+        return
+    get, put = blas
+    with _lock:
+        if _blas_users == 0:
+            _blas_before = get()
+            if _blas_before != 1:
+                put(1)
+        _blas_users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _blas_users -= 1
+            if _blas_users == 0 and _blas_before != 1:
+                put(_blas_before)

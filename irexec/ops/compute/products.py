@@ -1,0 +1,47 @@
+"""Sums of products: in which dtype they are computed so that BLAS may do it and the result is right, and the way back.
+
+f16 and bf16 sum in f32 and are rounded once. Small integers sum exactly in a float that holds every partial sum; larger
+ones in their own dtype. Integers wrap.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from irexec.ops.compute.precision import is_narrow
+from irexec.ops.declare.signature import Array
+
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def sum_dtype(dtype: np.dtype[Any], depth: int) -> np.dtype[Any]:
+    """The dtype in which sums of `depth` products are computed."""
+    if is_narrow(dtype):
+        return _F32
+    if dtype.kind not in "iu" or dtype.itemsize > 2:
+        return dtype
+    information = np.iinfo(dtype)
+    largest = max(information.max, -information.min) ** 2 * max(depth, 1)
+    return _F32 if largest <= 1 << 24 else _F64 if largest <= 1 << 53 else dtype
+
+
+def settle(sums: Array, dtype: np.dtype[Any], out: Array | None = None) -> Array:
+    """The sums in the declared dtype: floats rounded, integers wrapped. Into `out` when it is given."""
+    if sums is out:
+        return sums
+    with np.errstate(over="ignore", invalid="ignore"):
+        if dtype.kind in "iu" and sums.dtype.kind == "f":
+            sums = sums.astype(np.int64)
+        if out is None:
+            return sums if sums.dtype == dtype else sums.astype(dtype)
+        np.copyto(out, sums, casting="unsafe")
+    return out
+
+
+def summing_buffer(shape: tuple[int, ...], dtype: np.dtype[Any], out: Array | None) -> Array:
+    """Where to sum: `out` itself when it is contiguous and of this dtype, otherwise a new array."""
+    if out is not None and out.dtype == dtype and out.flags.c_contiguous:
+        return out
+    return np.empty(shape, dtype)

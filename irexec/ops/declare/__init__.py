@@ -1,0 +1,1 @@
+"""Declaring an operator: the decorator, signatures, attributes, the table of contents."""

@@ -1,0 +1,160 @@
+"""The pydantic model of an operator's attributes, and what is said of values that it does not take.
+
+Imported where there is something to say, or a schema is asked for: plain texts are read without it, and pydantic takes
+longer to import than most models take to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import pydantic
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
+from pydantic_core import PydanticCustomError
+
+from irexec.ops.declare.attributes import Attribute, Problem, Unreadable, base_type, reader_of
+from irexec.types import FOREIGN, ElementType, PartialShape
+
+_JSON_SCHEMAS: dict[Any, dict[str, Any]] = {
+    ElementType: {"type": "string", "enum": sorted(n for n, t in ElementType.by_name.items() if t not in FOREIGN)},
+    PartialShape: {"type": "string", "description": "partial shape, such as 1,3,?,1..10"},
+}
+
+
+def attribute_model(title: str, attributes: tuple[Attribute, ...], doc: str | None) -> type[BaseModel]:
+    """The pydantic model of an operator's `<data>`: unknown attributes forbidden, text forms and values both taken."""
+    fields: dict[str, Any] = {}
+    for a in attributes:
+        extra: list[Any] = [BeforeValidator(_validator(a.annotation))]
+        if (schema := _JSON_SCHEMAS.get(base_type(a.annotation))) is not None:
+            extra.append(WithJsonSchema(schema))
+        if base_type(a.annotation) is float:
+            extra.append(AfterValidator(float))
+        annotation = a.annotation
+        for mark in extra:
+            annotation = Annotated[annotation, mark]
+        default = ... if a.required else a.default
+        alias = None if a.file_name == a.name else a.file_name
+        fields[a.name] = (annotation, Field(default, alias=alias))
+    config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, populate_by_name=True)
+    return create_model(title, __config__=config, __doc__=doc, **fields)
+
+
+def _validator(annotation: Any) -> Callable[[Any], Any]:
+    read = reader_of(annotation)
+    base = base_type(annotation)
+    is_list = get_origin(base) is tuple
+    enum = get_args(base) if get_origin(base) is Literal else ()
+
+    def validate(value: Any) -> Any:
+        if isinstance(value, str) and (base is not str):
+            try:
+                return read(value)
+            except Unreadable as error:
+                raise PydanticCustomError(
+                    "unreadable", "{reason}", {"reason": str(error), "code": error.code, "lenient": error.lenient}
+                ) from None
+        if is_list and not isinstance(value, tuple) and hasattr(value, "__iter__"):
+            return tuple(v.item() if hasattr(v, "item") else v for v in value)
+        if base is ElementType and not isinstance(value, ElementType) and value is not None:
+            return ElementType.of(value)
+        if base is PartialShape and value is not None and not isinstance(value, PartialShape):
+            return PartialShape(value)
+        if enum and value is None and "none" in enum:
+            return "none"
+        return value
+
+    return validate
+
+
+def parse_attributes(
+    model: type[BaseModel], attributes: tuple[Attribute, ...], given: dict[str, Any]
+) -> tuple[dict[str, Any], list[Problem]]:
+    """Validate `given` (file name → text or value): the values by Python name, and every problem found.
+
+    A text that OpenVINO would still read stands with the value OpenVINO reads; other bad attributes are left out, so
+    that a required one may be missing from the result.
+    """
+    problems: list[Problem] = []
+    given = dict(given)
+    by_file_name = {a.file_name: a for a in attributes} | {a.name: a for a in attributes}
+    for _ in range(3):
+        try:
+            parsed = model.model_validate(given)
+            break
+        except pydantic.ValidationError as error:
+            for finding in error.errors(include_url=False):
+                _note(finding, given, by_file_name, problems)
+    else:
+        parsed = model.model_construct()
+    return {a.name: getattr(parsed, a.name) for a in attributes if hasattr(parsed, a.name)}, problems
+
+
+def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], problems: list[Problem]) -> None:
+    """Turn one pydantic error into a Problem, and mend `given` so that the rest can be validated."""
+    name = str(finding["loc"][0])
+    kind, given_value = finding["type"], given.get(name)
+    attribute = declared.get(name)
+    allowed = ", ".join(attribute.members) if attribute and attribute.members else None
+    if kind == "extra_forbidden":
+        problems.append(Problem("D001", name, f"the operator has no attribute {name!r}", _nearest(name, declared)))
+        given.pop(name, None)
+        return
+    if kind == "missing":
+        problems.append(Problem("D002", name, f"the required attribute {name!r} is missing", allowed=allowed))
+        given[name] = _neutral(attribute)
+        return
+    if kind == "unreadable":
+        context = finding["ctx"]
+        hint = None
+        if context["code"] == "D005" and attribute:
+            hint = _nearest(str(given_value), dict.fromkeys(attribute.members))
+        problems.append(Problem(context["code"], name, f"{name}: {context['reason']}", hint, allowed))
+        lenient = context["lenient"]
+        given[name] = lenient if lenient is not None else _neutral(attribute)
+        return
+    message = f"{name}: {finding['msg'][0].lower()}{finding['msg'][1:]}, not {_shown(given_value)}"
+    negative = kind in ("greater_than", "greater_than_equal") and "-" in _shown(given_value)
+    code = "D007" if negative else "D005"
+    if not any(p.code == code and p.attribute == name for p in problems):
+        problems.append(Problem(code, name, message, allowed=allowed))
+    given[name] = _neutral(attribute)
+
+
+def _neutral(attribute: Attribute | None) -> Any:
+    """A value that passes, so that the other attributes can be judged."""
+    if attribute is None:
+        return None
+    if not attribute.required:
+        return attribute.default
+    base = base_type(attribute.annotation)
+    if attribute.members:
+        return attribute.members[0]
+    neutral: dict[Any, Any] = {
+        int: max(1, _least(attribute.annotation)),
+        float: 1.0,
+        bool: False,
+        str: "",
+        PartialShape: PartialShape.dynamic(),
+    }
+    neutral[ElementType] = ElementType.by_name["dynamic"]
+    return () if get_origin(base) is tuple else neutral.get(base)
+
+
+def _least(annotation: Any) -> int:
+    """The least integer that a declared range holds; 0 without a range."""
+    marks = [item for mark in getattr(annotation, "__metadata__", ()) for item in getattr(mark, "metadata", [mark])]
+    return max((mark.ge for mark in marks if getattr(mark, "ge", None) is not None), default=0)
+
+
+def _nearest(name: str, known: dict[str, Any]) -> str | None:
+    import difflib
+
+    folded = {k.lower(): k for k in known}
+    close = difflib.get_close_matches(name.lower(), folded, 1, 0.6)
+    return f"did you mean {folded[close[0]]!r}?" if close else None
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else str(value)

@@ -1,0 +1,375 @@
+"""The decorator that makes an operator of a function, and everything that is derived from its signature.
+
+A kernel's positional-only parameters are the input ports, its keyword-only parameters the attributes, its return
+annotation the outputs. See docs/adding-an-operator.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from irexec.ops.declare.attributes import Attribute, Problem, read_plainly
+from irexec.ops.declare.signature import Array, Elements, Input, Output, Signature, TypeFrom, read_signature
+from irexec.types import ANY, DYNAMIC, ElementType, PartialShape, TensorType, UnknownRank
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = [
+    "REGISTRY",
+    "Array",
+    "Check",
+    "ConstraintError",
+    "Elements",
+    "NodeTypes",
+    "Open",
+    "Operator",
+    "TypeFrom",
+    "exact",
+    "operator",
+    "random",
+    "require",
+    "rounded",
+]
+
+
+class ConstraintError(ValueError):
+    """A value breaks a constraint of the operator's page. Raised by kernels; becomes a located finding.
+
+    `details` are further fields of the finding; `repair` is as in Breach.
+    """
+
+    def __init__(
+        self,
+        constraint: str,
+        message: str,
+        *,
+        port: str | None = None,
+        hint: str | None = None,
+        repair: dict[str, tuple[int, ...]] | None = None,
+        **details: Any,
+    ) -> None:
+        super().__init__(message)
+        self.constraint, self.message, self.port, self.hint = constraint, message, port, hint
+        self.repair, self.details = repair, details
+
+
+def require(constraint: str, condition: bool | np.bool_, message: str, *, port: str | None = None) -> None:
+    """In a kernel: raise ConstraintError unless the condition holds."""
+    if not condition:
+        raise ConstraintError(constraint, message, port=port)
+
+
+class Check(Protocol):
+    """What a shape rule reports with. Returns False when the condition is known to fail, True otherwise."""
+
+    def __call__(
+        self,
+        constraint: str,
+        condition: bool | None,
+        message: str,
+        *,
+        port: str | None = None,
+        attribute: str | None = None,
+        hint: str | None = None,
+        found: str | None = None,
+        allowed: str | None = None,
+        repair: dict[str, tuple[int, ...]] | None = None,
+    ) -> bool: ...
+
+
+class Breach(NamedTuple):
+    """One broken constraint, or one element type that does not fit, as inference found it.
+
+    `repair` maps ports to the shapes that would mend it: the same elements, read in another shape.
+    """
+
+    code: str
+    message: str
+    constraint: str | None = None
+    port: str | None = None
+    attribute: str | None = None
+    hint: str | None = None
+    found: str | None = None
+    allowed: str | None = None
+    repair: dict[str, tuple[int, ...]] | None = None
+
+
+class Tolerance(NamedTuple):
+    """How far two right results may lie apart: "exact", "rounded" by some units in the last place, or "random"."""
+
+    kind: Literal["exact", "rounded", "random"]
+    ulp: float = 0.0
+
+
+exact = Tolerance("exact")
+random = Tolerance("random")
+
+
+def rounded(ulp: float) -> Tolerance:
+    """Results that may differ by this many units in the last place of the output's element type."""
+    return Tolerance("rounded", ulp)
+
+
+@dataclass(slots=True)
+class Open:
+    """A result that the page leaves open: which values each slot of the output may take.
+
+    The output, seen as rows of `slice_size` elements, may hold in row `r` any one of `candidates[r]` (each an array of
+    slice_size elements); rows that are not named are determined.
+    """
+
+    note: str
+    slice_size: int
+    candidates: dict[int, list[Array]]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTypes:
+    """What `specialize` is given: the static types of one node, its constants, its attributes.
+
+    `used` tells which outputs anything reads; None when that is not known.
+    """
+
+    inputs: tuple[TensorType | None, ...]
+    outputs: tuple[TensorType, ...]
+    constants: tuple[Array | None, ...]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    used: tuple[bool, ...] | None = None
+
+
+Rule = Callable[..., Any]
+REGISTRY: dict[tuple[str, str], Operator] = {}
+
+
+class Operator:
+    """One operator of one opset: kernel, signature, shape rule, and what follows from them. Calls run the kernel."""
+
+    def __init__(
+        self,
+        type: str,
+        opset: str,
+        kernel: Callable[..., Any],
+        *,
+        shapes: Rule | None = None,
+        inplace: str | tuple[str, ...] = (),
+        view: str | tuple[str, ...] = (),
+        tolerance: Tolerance = exact,
+        values: Literal["kernel", "elementwise"] | None = None,
+    ) -> None:
+        self.type, self.opset, self.kernel = type, opset, kernel
+        self.signature: Signature = read_signature(kernel)
+        self.rule = shapes
+        self.inplace = (inplace,) if isinstance(inplace, str) else inplace
+        self.view = (view,) if isinstance(view, str) else view
+        self.tolerance = tolerance
+        self.values = values
+        self.specializer: Callable[[NodeTypes], Callable[..., Any] | None] | None = None
+        self.drawers: dict[str, Callable[..., Any]] = {}
+        self.opener: Callable[..., Open | None] | None = None
+        self.__doc__ = kernel.__doc__
+        self.__name__ = kernel.__name__
+        self.__module__ = kernel.__module__
+        names = {i.name for i in self.signature.inputs}
+        for name in (*self.inplace, *self.view):
+            if name not in names:
+                raise TypeError(f"{self}: {name!r} is no input")
+
+    # Declarations that follow the kernel, each a decorator.
+
+    def shapes(self, rule: Rule) -> Rule:
+        """Declare the shape rule: `rule(check, *input types, **attributes)` → shape(s) or TensorType(s)."""
+        self.rule = rule
+        return rule
+
+    def specialize(self, function: Callable[[NodeTypes], Callable[..., Any] | None]) -> Callable[..., Any]:
+        """Declare a faster kernel for one node's static types: same results; None where it has nothing to offer."""
+        self.specializer = function
+        return function
+
+    def draw(self, *ports: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Declare how random values for these ports are drawn: `f(rng, port, types, attributes)` → array or None.
+
+        `types` maps input names to static TensorTypes, with `.value` for those already drawn.
+        """
+
+        def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+            for port in ports:
+                self.drawers[port] = function
+            return function
+
+        return declare
+
+    def open(self, function: Callable[..., Open | None]) -> Callable[..., Open | None]:
+        """Declare where the page leaves the result open: `f(*inputs, **attributes)` → Open or None."""
+        self.opener = function
+        return function
+
+    # What is derived.
+
+    def __call__(self, *inputs: Any, **attributes: Any) -> Any:
+        return self.kernel(*inputs, **attributes)
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        return self.signature.inputs
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        return self.signature.outputs
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        return self.signature.attributes
+
+    @property
+    def versioned_name(self) -> str:
+        """The name as the operation pages print it: `ScatterNDUpdate-15`."""
+        return f"{self.type}-{self.opset.removeprefix('opset')}"
+
+    @cached_property
+    def model(self) -> type[BaseModel]:
+        """The pydantic model of the operator's attributes; unknown ones are forbidden."""
+        from irexec.ops.declare.attribute_model import attribute_model
+
+        return attribute_model(f"{self.type}_{self.opset}", self.attributes, self.__doc__)
+
+    def parse_attributes(self, given: dict[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
+        """The attributes by Python name, and all that is wrong with them. `given`: file name → text or value."""
+        values = read_plainly(self.attributes, given)
+        if values is not None:
+            return values, []
+        from irexec.ops.declare.attribute_model import parse_attributes
+
+        return parse_attributes(self.model, self.attributes, given)
+
+    def infer(
+        self, inputs: Sequence[TensorType | None], attributes: dict[str, Any], breaches: list[Breach] | None = None
+    ) -> list[TensorType]:
+        """Output types from input types; everything that breaks the signature or the rule goes to `breaches`."""
+        found: list[Breach] = [] if breaches is None else breaches
+        bound = self._bind_types(inputs, found)
+
+        def check(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:
+            if condition is None or condition:
+                return True
+            found.append(Breach("O001", message, constraint, **details))
+            return False
+
+        if self.rule is None or any(b.code == "O002" for b in found):
+            shapes: Any = None
+        else:
+            padded = [*inputs, *[None] * (len(self.inputs) - len(inputs))] if not self.signature.is_variadic else inputs
+            try:
+                shapes = self.rule(check, *padded, **attributes)
+            except UnknownRank:
+                shapes = None
+            except Exception as error:  # a rule that did not expect these types: the layer is at fault, or the rule
+                found.append(Breach("O007", f"the shape rule failed: {type(error).__name__}: {error}"))
+                shapes = None
+        return self._output_types(shapes, bound, attributes)
+
+    def _bind_types(self, inputs: Sequence[TensorType | None], found: list[Breach]) -> dict[str, ElementType]:
+        bound: dict[str, tuple[ElementType, str]] = {}
+        for index, tensor in enumerate(inputs):
+            if tensor is None or tensor.element_type is DYNAMIC:
+                continue
+            port, name = self.signature.input(index), self.signature.port_name(index)
+            actual = tensor.element_type
+            if actual not in port.elements.types:
+                allowed = ", ".join(sorted(str(t) for t in port.elements.types))
+                found.append(Breach("O002", f"{name} is {actual}", port=name, found=str(actual), allowed=allowed))
+                continue
+            if port.elements.name is None:
+                continue
+            first, other = bound.setdefault(port.elements.name, (actual, name))
+            if first is not actual:
+                found.append(
+                    Breach(
+                        "O003",
+                        f"{name} is {actual} but {other} is {first}: both are {port.elements.name}",
+                        port=name,
+                        found=str(actual),
+                        allowed=str(first),
+                    )
+                )
+        return {name: kind for name, (kind, _) in bound.items()}
+
+    def _output_types(self, shapes: Any, bound: dict[str, ElementType], attributes: dict[str, Any]) -> list[TensorType]:
+        if isinstance(shapes, (PartialShape, TensorType)) or (
+            shapes is not None
+            and self.outputs
+            and not self.outputs[0].variadic
+            and len(self.outputs) == 1
+            and not isinstance(shapes, list)
+        ):
+            shapes = [shapes]
+        if shapes is None:
+            shapes = [PartialShape.dynamic()] * len(self.outputs)
+        result = []
+        for index, shape in enumerate(shapes):
+            output = self.outputs[min(index, len(self.outputs) - 1)]
+            tensor = shape if isinstance(shape, TensorType) else TensorType(DYNAMIC, _as_shape(shape))
+            if tensor.element_type is DYNAMIC:
+                tensor = TensorType(
+                    _resolve(output.elements, bound, attributes), tensor.shape, tensor.value, tensor.partial
+                )
+            result.append(tensor)
+        return result
+
+    def __str__(self) -> str:
+        return self.versioned_name
+
+    def __repr__(self) -> str:
+        return f"<Operator {self.versioned_name}>"
+
+
+def _as_shape(shape: Any) -> PartialShape:
+    return shape if isinstance(shape, PartialShape) else PartialShape(shape)
+
+
+def _resolve(elements: Elements | TypeFrom, bound: dict[str, ElementType], attributes: dict[str, Any]) -> ElementType:
+    if isinstance(elements, TypeFrom):
+        value = attributes.get(elements.attribute)
+        if isinstance(value, str):
+            return ElementType.by_name.get(value, DYNAMIC)
+        return value if isinstance(value, ElementType) else DYNAMIC
+    return bound.get(elements.name or "") or elements.fixed or DYNAMIC
+
+
+def operator(
+    type: str,
+    opset: str,
+    *,
+    shapes: Rule | None = None,
+    inplace: str | tuple[str, ...] = (),
+    view: str | tuple[str, ...] = (),
+    tolerance: Tolerance = exact,
+    values: Literal["kernel", "elementwise"] | None = None,
+) -> Callable[[Callable[..., Any]], Operator]:
+    """Make an operator of a kernel and register it under (type, opset).
+
+    `shapes`: a shared shape rule (or declare one with `@op.shapes`). `inplace`: inputs whose buffer `out=` may be.
+    `view`: inputs whose memory a result may share; a callable that takes `out=` shares none, called without it either.
+    `tolerance`: what a comparison may differ by. `values`: how known shape values pass through inference: "kernel" runs
+    the kernel on object arrays of int and Dimension (data movement), "elementwise" likewise for arithmetic.
+
+    Raises TypeError, saying what is wrong, when the signature makes no operator.
+    """
+
+    def declare(kernel: Callable[..., Any]) -> Operator:
+        made = Operator(
+            type, opset, kernel, shapes=shapes, inplace=inplace, view=view, tolerance=tolerance, values=values
+        )
+        REGISTRY[type, opset] = made
+        return made
+
+    return declare
+
+
+ANY_ELEMENTS = Elements("T", ANY)

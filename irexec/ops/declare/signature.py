@@ -1,0 +1,146 @@
+"""Signatures: what a kernel's annotations say about ports, element types and attributes.
+
+The marks that stand in annotations are here, and the reading of a function that carries them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types as python_types
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from irexec.ops.declare.attributes import Attribute
+from irexec.types import ElementType
+
+Array = np.ndarray[Any, Any]
+
+
+class Elements:
+    """A type variable: ports that share it agree on an element type out of `types`; without a name, they need not."""
+
+    __slots__ = ("name", "types")
+
+    def __init__(self, name: str | None, types: frozenset[ElementType] | set[ElementType]) -> None:
+        self.name = name
+        self.types = frozenset(types)
+
+    @property
+    def fixed(self) -> ElementType | None:
+        """The one type that is possible, if there is only one."""
+        return next(iter(self.types)) if len(self.types) == 1 else None
+
+
+class TypeFrom(NamedTuple):
+    """An output whose element type an attribute decides: `Annotated[Array, TypeFrom("destination_type")]`."""
+
+    attribute: str
+
+
+class Input(NamedTuple):
+    """One input port. `variadic`: stands for any number of ports."""
+
+    name: str
+    elements: Elements
+    optional: bool = False
+    variadic: bool = False
+
+
+class Output(NamedTuple):
+    """One output port, or (`variadic`) a number of ports that the shape rule decides."""
+
+    elements: Elements | TypeFrom
+    variadic: bool = False
+
+
+class Signature(NamedTuple):
+    """The ports and attributes of an operator, as its kernel declares them."""
+
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    attributes: tuple[Attribute, ...]
+    takes_out: bool
+
+    @property
+    def min_inputs(self) -> int:
+        return sum(not i.optional and not i.variadic for i in self.inputs)
+
+    @property
+    def max_inputs(self) -> int | None:
+        return None if any(i.variadic for i in self.inputs) else len(self.inputs)
+
+    @property
+    def is_variadic(self) -> bool:
+        return self.max_inputs is None
+
+    def input(self, index: int) -> Input:
+        """The port at a position; the variadic one stands for all positions beyond the last."""
+        return self.inputs[min(index, len(self.inputs) - 1)]
+
+    def port_name(self, index: int) -> str:
+        port = self.input(index)
+        return f"{port.name}[{index - len(self.inputs) + 1}]" if port.variadic else port.name
+
+
+def read_signature(kernel: Callable[..., Any]) -> Signature:
+    """The signature of a kernel. Raises TypeError, saying what is wrong, for a declaration that makes no sense."""
+    where = f"{kernel.__module__}.{kernel.__qualname__}"
+    try:
+        hints = get_type_hints(kernel, include_extras=True)
+    except NameError as error:
+        raise TypeError(f"{where}: an annotation cannot be read: {error}") from error
+    inputs: list[Input] = []
+    attributes: list[Attribute] = []
+    takes_out = False
+    for parameter in inspect.signature(kernel).parameters.values():
+        if parameter.name not in hints:
+            raise TypeError(f"{where}: parameter {parameter.name!r} has no annotation")
+        hint = hints[parameter.name]
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
+            elements = _mark(hint)
+            if not isinstance(elements, Elements):
+                raise TypeError(f"{where}: input {parameter.name!r} needs Annotated[Array, Elements(...)]")
+            optional = parameter.default is not parameter.empty
+            if inputs and inputs[-1].optional and not optional and parameter.kind is parameter.POSITIONAL_ONLY:
+                raise TypeError(f"{where}: the required input {parameter.name!r} follows an optional one")
+            inputs.append(Input(parameter.name, elements, optional, parameter.kind is parameter.VAR_POSITIONAL))
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            if parameter.name == "out":
+                takes_out = True
+                continue
+            try:
+                attributes.append(Attribute.declare(parameter.name, hint, parameter.default))
+            except TypeError as error:
+                raise TypeError(f"{where}: attribute {parameter.name!r}: {error}") from error
+        else:
+            raise TypeError(f"{where}: put a `/` after the inputs and a `*` before the attributes ({parameter.name!r})")
+    if "return" not in hints:
+        raise TypeError(f"{where}: the outputs need a return annotation")
+    return Signature(tuple(inputs), _outputs(where, hints["return"]), tuple(attributes), takes_out)
+
+
+def _mark(hint: Any) -> Elements | TypeFrom | None:
+    """The Elements or TypeFrom mark of an annotation, through `| None`."""
+    if get_origin(hint) is Annotated:
+        return next((m for m in get_args(hint)[1:] if isinstance(m, (Elements, TypeFrom))), None)
+    if get_origin(hint) in (Union, python_types.UnionType):
+        return next((m for m in map(_mark, get_args(hint)) if m is not None), None)
+    return None
+
+
+def _outputs(where: str, hint: Any) -> tuple[Output, ...]:
+    if hint is type(None):
+        return ()
+    if get_origin(hint) is list:
+        return (Output(_output_mark(where, get_args(hint)[0]), variadic=True),)
+    hints = get_args(hint) if get_origin(hint) is tuple else (hint,)
+    return tuple(Output(_output_mark(where, h)) for h in hints)
+
+
+def _output_mark(where: str, hint: Any) -> Elements | TypeFrom:
+    mark = _mark(hint)
+    if mark is None:
+        raise TypeError(f"{where}: an output needs Annotated[Array, Elements(...)] or TypeFrom")
+    return mark

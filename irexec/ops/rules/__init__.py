@@ -1,0 +1,1 @@
+"""What shape rules share: broadcasting, axes, windows, slices, named extents."""

@@ -1,0 +1,142 @@
+"""Small integer inputs (axes, shapes, counts): as Python integers, checked in rules and in kernels, drawn at random."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.ops.declare.operator import Array, Check, NodeTypes, require
+from irexec.ops.rules.shapes import axis_in
+from irexec.types import Dimension, PartialShape, TensorType
+
+
+def integers(array: Array) -> list[int]:
+    """The elements as Python integers; those of an object array may be static Dimensions."""
+    return [int(v) for v in np.asarray(array).ravel().tolist()]
+
+
+def integer(array: Array) -> int:
+    """The one element as a Python integer."""
+    return integers(array)[0]
+
+
+def into(result: Array, out: Array | None, source: Array | None = None) -> Array:
+    """The result, copied into `out` when it is given. Where it may be a view of `source`, it is copied in any case."""
+    if out is not None:
+        np.copyto(out, result, casting="unsafe")
+        return out
+    return result if source is None or not np.may_share_memory(result, source) else result.copy()
+
+
+def regrouped(parts: Array, order: Sequence[int], shape: Sequence[int], out: Array | None, source: Array) -> Array:
+    """`parts` transposed and reshaped in one copy, into `out` when it is given; never a view of `source`."""
+    moved = parts.transpose(order)
+    if out is not None and out.flags.c_contiguous:
+        np.copyto(out.reshape(moved.shape), moved)
+        return out
+    return into(moved.reshape(shape), out, source)
+
+
+def axis_of(constraint: str, axis: int, rank: int, port: str | None = None) -> int:
+    """In a kernel: the axis counted from the front. Raises ConstraintError outside [-rank, rank - 1]."""
+    require(constraint, -rank <= axis < rank, f"axis {axis} is outside [{-rank}, {rank - 1}]", port=port)
+    return axis % rank
+
+
+def axes_of(constraint: str, axes: Array, rank: int, port: str | None = None) -> list[int]:
+    """In a kernel: the axes counted from the front. Raises ConstraintError for one outside [-rank, rank - 1]."""
+    return [axis_of(constraint, axis, rank, port) for axis in integers(axes)]
+
+
+def known_axes(check: Check, constraint: str, axes: TensorType, rank: int | None, port: str) -> list[int] | None:
+    """In a rule: the axes counted from the front; None when they or the rank are unknown or out of range."""
+    values = axes.ints
+    if values is None or rank is None:
+        return None
+    found = [axis_in(check, constraint, axis, rank, port=port) for axis in values]
+    return None if None in found else [axis for axis in found if axis is not None]
+
+
+def known_axis(check: Check, constraint: str, axis: TensorType, rank: int | None, port: str) -> int | None:
+    """In a rule: the one axis of a scalar or one-element input; None when it is unknown or out of range."""
+    found = known_axes(check, constraint, axis, rank, port)
+    return found[0] if found else None
+
+
+def unreported(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:
+    """A Check that reports nothing, for what another check has reported."""
+    return condition is not False
+
+
+def one_element(check: Check, constraint: str, tensor: TensorType, port: str) -> bool:
+    """In a rule: report an input that is neither a scalar nor a 1D tensor with one element."""
+    shape = tensor.shape
+    ok = shape.compatible(PartialShape(())) or shape.compatible(PartialShape((1,)))
+    message = f"{port} has shape {shape}, expected a scalar or one element"
+    return check(constraint, ok, message, port=port, found=str(shape), allowed="[] or [1]")
+
+
+def has_length(check: Check, constraint: str, tensor: TensorType, length: int | Dimension | None, port: str) -> bool:
+    """In a rule: report an input that is not 1D with this many elements (None: any number)."""
+    expected = PartialShape((-1 if length is None else length,))
+    message = f"{port} has shape {tensor.shape}, expected {expected}"
+    ok = tensor.shape.compatible(expected)
+    return check(constraint, ok, message, port=port, found=str(tensor.shape), allowed=str(expected))
+
+
+def length_of(tensor: TensorType) -> int | None:
+    """In a rule: the number of elements of a 1D input, when it is known."""
+    if tensor.known is not None:
+        return len(tensor.known)
+    return tensor.shape[0].value if tensor.rank == 1 and tensor.shape[0].is_static else None
+
+
+def first_known(tensor: TensorType) -> int | Dimension | None:
+    """In a rule: the value of a scalar or one-element input, as far as it is known."""
+    known = tensor.known
+    return known[0] if known else None
+
+
+def sum_of(values: Sequence[Dimension]) -> Dimension:
+    """The extent of parts laid end to end."""
+    total = Dimension(0)
+    for value in values:
+        total = total + value
+    return total
+
+
+def product_of(values: Sequence[Dimension]) -> Dimension:
+    """The number of elements that extents span."""
+    total = Dimension(1)
+    for value in values:
+        total = total * value
+    return total
+
+
+def is_settled(node: NodeTypes) -> bool:
+    """In `specialize`: the first input has a static shape, every other one is a constant or absent."""
+    data, *others = node.inputs
+    settled = all(c is not None for t, c in zip(others, node.constants[1:], strict=True) if t is not None)
+    return settled and data is not None and data.shape.is_static
+
+
+def filled(types: dict[str, TensorType], port: str, values: Any) -> Array:
+    """In a drawer: the values as an array of the port's element type and shape."""
+    wanted = types[port]
+    shape = wanted.shape.to_shape()
+    return np.broadcast_to(np.asarray(values), shape).astype(wanted.element_type.dtype)
+
+
+def drawn_axes(rng: np.random.Generator, types: dict[str, TensorType], port: str, rank: int) -> Array:
+    """In a drawer: different axes of `rank` dimensions for the port, where there are so many."""
+    shape = types[port].shape.to_shape()
+    count = math.prod(shape)
+    return filled(types, port, rng.permutation(max(rank, count))[:count].reshape(shape))
+
+
+def drawn_below(rng: np.random.Generator, types: dict[str, TensorType], port: str, limit: int) -> Array:
+    """In a drawer: uniform integers in [0, limit - 1] for the port."""
+    return filled(types, port, rng.integers(0, max(limit, 1), types[port].shape.to_shape()))

@@ -1,0 +1,39 @@
+"""Named extents: matching shapes against a page's patterns, such as `[batch_size, num_directions, hidden_size]`."""
+
+from __future__ import annotations
+
+from irexec.ops.declare.operator import Check
+from irexec.types import ANY_DIMENSION, Dimension, PartialShape, TensorType
+
+
+class Extents:
+    """The extents that a rule has learnt by name. Each shape that matches a pattern narrows them."""
+
+    def __init__(self, check: Check, **known: int) -> None:
+        self.check = check
+        self.found: dict[str, Dimension] = {name: Dimension.of(extent) for name, extent in known.items()}
+
+    def match(self, constraint: str, port: str, tensor: TensorType | None, *pattern: str | int) -> bool:
+        """Match a port's shape with names and numbers; a breach of `constraint` when it does not fit.
+
+        An absent port and a dynamic rank fit everything.
+        """
+        if tensor is None or tensor.rank is None:
+            return True
+        expected = PartialShape([self[p] if isinstance(p, str) else p for p in pattern])
+        merged = expected.merge(tensor.shape)
+        form = f"[{', '.join(map(str, pattern))}]"
+        if merged is None:
+            text = f"{port} has shape {tensor.shape}, expected {form}"
+            if str(expected) != form and "?" not in str(expected):
+                text += f" = {expected}"
+            return self.check(constraint, False, text, port=port, found=str(tensor.shape), allowed=str(expected))
+        self.found.update((p, d) for p, d in zip(pattern, merged, strict=True) if isinstance(p, str))
+        return True
+
+    def __getitem__(self, name: str) -> Dimension:
+        return self.found.get(name, ANY_DIMENSION)
+
+    def shape(self, *pattern: str | int) -> PartialShape:
+        """The shape that a pattern stands for now."""
+        return PartialShape([self[p] if isinstance(p, str) else p for p in pattern])

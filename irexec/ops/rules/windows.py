@@ -1,0 +1,175 @@
+"""Windows that slide over spatial axes: padding, dilation, rounding, and how many windows fit.
+
+Shared by convolution and pooling. Sources: operation pages Convolution-1, MaxPool-14 and the shape calculation rules
+of the pooling operators. Their `H_out = H` for same_upper and same_lower holds for a stride of 1; models written by
+OpenVINO have ceil(H / stride), and one more where rounding up finds room for it; so does this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from irexec.ops.declare.operator import Check
+from irexec.types import Dimension
+
+AutoPad = Literal["explicit", "same_upper", "same_lower", "valid"]
+Rounding = Literal["floor", "ceil", "ceil_torch"]
+
+
+def dilated(kernel: int, dilation: int) -> int:
+    """The extent that a kernel covers."""
+    return (kernel - 1) * dilation + 1
+
+
+def same_padding(extent: int, kernel: int, stride: int, dilation: int, auto_pad: str) -> tuple[int, int]:
+    """(begin, end) so that ceil(extent / stride) windows fit; an odd pixel goes to the end for same_upper."""
+    total = max((-(-extent // stride) - 1) * stride + dilated(kernel, dilation) - extent, 0)
+    less, more = total // 2, total - total // 2
+    return (less, more) if auto_pad == "same_upper" else (more, less)
+
+
+def window_count(padded: int, covered: int, stride: int, rounding: str = "floor") -> int:
+    """How many windows of `covered` pixels fit into `padded` ones; ceil lets the last one stick out."""
+    room = padded - covered
+    return max(0, (-(-room // stride) if rounding != "floor" else room // stride) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Windows over static spatial extents, all values resolved; one item per spatial axis in every field."""
+
+    extents: tuple[int, ...]
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+    counts: tuple[int, ...]
+
+    @staticmethod
+    def over(
+        extents: Sequence[int],
+        kernel: Sequence[int],
+        strides: Sequence[int] = (),
+        dilations: Sequence[int] = (),
+        pads_begin: Sequence[int] = (),
+        pads_end: Sequence[int] = (),
+        auto_pad: str = "explicit",
+        rounding: str = "floor",
+    ) -> Windows:
+        """Resolve the attributes for these extents; an empty list means ones (strides, dilations) or zeros (pads)."""
+        n = len(extents)
+        strides, dilations = tuple(strides) or (1,) * n, tuple(dilations) or (1,) * n
+        if auto_pad in ("same_upper", "same_lower"):
+            pairs = [
+                same_padding(e, k, s, d, auto_pad)
+                for e, k, s, d in zip(extents, kernel, strides, dilations, strict=True)
+            ]
+            begins, ends = tuple(b for b, _ in pairs), tuple(e for _, e in pairs)
+        else:
+            explicit = auto_pad == "explicit"
+            begins = (tuple(pads_begin) if explicit else ()) or (0,) * n
+            ends = (tuple(pads_end) if explicit else ()) or (0,) * n
+        counts = tuple(
+            _count(e, k, s, d, b, f, rounding)
+            for e, k, s, d, b, f in zip(extents, kernel, strides, dilations, begins, ends, strict=True)
+        )
+        return Windows(tuple(extents), tuple(kernel), strides, dilations, begins, ends, counts)
+
+    @property
+    def is_pointwise(self) -> bool:
+        """True when every window is one pixel and there is no padding."""
+        return all(k == 1 for k in self.kernel) and not any(self.begins) and not any(self.ends)
+
+    @property
+    def is_whole(self) -> bool:
+        """True when there is one window, and it covers all pixels and nothing else."""
+        return self.kernel == self.extents and not any(self.begins) and set(self.counts) == set(self.dilations) == {1}
+
+    def lifted(self, rank: int) -> Windows:
+        """The same windows with leading spatial axes of extent 1, `rank` in all."""
+        ones, zeros = (1,) * (rank - len(self.extents)), (0,) * (rank - len(self.extents))
+        return Windows(
+            ones + self.extents,
+            ones + self.kernel,
+            ones + self.strides,
+            ones + self.dilations,
+            zeros + self.begins,
+            zeros + self.ends,
+            ones + self.counts,
+        )
+
+
+def _count(extent: int, kernel: int, stride: int, dilation: int, begin: int, end: int, rounding: str) -> int:
+    count = window_count(extent + begin + end, dilated(kernel, dilation), stride, rounding)
+    # ceil_torch: the last window may not start in the padding at the end.
+    return count - 1 if rounding == "ceil_torch" and count and (count - 1) * stride >= extent + begin else count
+
+
+def _same_dim(extent: Dimension, kernel: Dimension | int, s: int, d: int, auto_pad: str, rounding: str) -> Dimension:
+    """ceil(extent / stride); one more where rounding up finds room for it, with a stride beyond the kernel."""
+    span = Dimension.of(kernel)
+    if extent.is_static and span.is_static and span.min:
+        return Dimension(Windows.over([extent.min], [span.min], [s], [d], (), (), auto_pad, rounding).counts[0])
+    count = extent.ceildiv(s)
+    return count if rounding == "floor" else Dimension(count.min, None if count.max is None else count.max + 1)
+
+
+def check_windows(
+    check: Check,
+    constraint: str,
+    rank: int | None,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+    **others: Sequence[int],
+) -> bool:
+    """Each list attribute has one item per spatial axis, or is left empty; True when all do."""
+    if rank is None:
+        return True
+    ok = True
+    attributes = {"strides": strides, "dilations": dilations, "pads_begin": pads_begin, "pads_end": pads_end} | others
+    for name, values in attributes.items():
+        message = f"{name} has {len(values)} values for {rank} spatial axes"
+        fits = len(values) in (0, rank)
+        ok &= check(constraint, fits, message, attribute=name, found=str(len(values)), allowed=str(rank))
+    return ok
+
+
+def output_dims(
+    check: Check,
+    constraint: str,
+    extents: Sequence[Dimension],
+    kernel: Sequence[Dimension | int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+    auto_pad: str,
+    rounding: str = "floor",
+) -> list[Dimension]:
+    """How many windows there are along each axis, as far as it is known; a breach when a kernel does not fit."""
+    n = len(extents)
+    explicit = auto_pad == "explicit"
+    strides, dilations = tuple(strides) or (1,) * n, tuple(dilations) or (1,) * n
+    begins = (tuple(pads_begin) if explicit else ()) or (0,) * n
+    ends = (tuple(pads_end) if explicit else ()) or (0,) * n
+    result = []
+    for axis, (extent, k, s, d, b, e) in enumerate(zip(extents, kernel, strides, dilations, begins, ends, strict=True)):
+        if auto_pad in ("same_upper", "same_lower"):
+            result.append(_same_dim(extent, k, s, d, auto_pad, rounding))
+            continue
+        span = Dimension.of(k)
+        low, high = dilated(max(span.min, 1), d), None if span.max is None else dilated(max(span.max, 1), d)
+        fits = extent.max is None or extent.max + b + e >= low
+        message = f"the kernel covers {low} pixels of spatial axis {axis}, which has {extent} and padding {b} + {e}"
+        if not check(constraint, fits, message, found=str(low), allowed=f"at most {extent.max}"):
+            result.append(Dimension(0, None))
+            continue
+        smallest = 1 if high is None else max(1, _count(extent.min, 1, s, 1, b, e - high + 1, rounding))
+        largest = None if extent.max is None else max(smallest, _count(extent.max, 1, s, 1, b, e - low + 1, rounding))
+        result.append(Dimension(smallest, largest))
+    return result

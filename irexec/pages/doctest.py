@@ -1,0 +1,384 @@
+"""Operation pages as tests: every example parsed, validated, executed and compared with what the page says."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import PurePath
+from typing import Any
+
+from irexec.arrays.brief import plural
+from irexec.diagnostics import Diagnostic, Place, Report, Severity
+from irexec.diagnostics.findings import At, Findings
+from irexec.graph.build import build
+from irexec.inference import infer_model
+from irexec.ir.weights.file import Weights
+from irexec.ops.declare import contents
+from irexec.pages.errata import Erratum, erratum
+from irexec.pages.names import Named
+from irexec.pages.page import Page, TextExample, XmlExample, pages_below, read_page
+from irexec.pages.text_example import describe
+from irexec.snippets.complete import Given
+from irexec.snippets.example import Example, evaluate_layer, read_examples
+from irexec.snippets.reader import Snippet, SnippetLayer, version_from_name
+from irexec.types import TensorType
+
+# What is found about a printed example without the page being at fault.
+_NOT_THE_PAGES = frozenset({"O004", "O007", "C010", "X005", "N008"})
+# Beyond this an execution takes more than a second or so.
+MOST_WORK = 1.5e8
+_MULTIPLYING = frozenset({"convolution", "matrix"})
+_SAMPLING = frozenset({"detection"})
+_SAMPLES = 20
+# An ellipsis stands for attributes, an element's name, or content; the text ends early.
+_SHORTENED = frozenset({"Q001", "Q002", "Q003", "Q015"})
+# What says that the documented values are wrong, not the layer.
+_ABOUT_VALUES = frozenset({"T001", "T003"})
+
+
+@dataclass(slots=True)
+class Checked:
+    """One example: what was found about it, and how far it went.
+
+    `kind` is "xml", "text", "code" or "model". `valid` is None when there is no operator to check against, `agrees`
+    when the page documents no values that could be compared. `not_executed` says why there is no result. `in_full` is
+    False when an ellipsis stands for some of what would have to be checked.
+    """
+
+    kind: str
+    number: int
+    place: Place
+    operator: str = ""
+    parsed: bool = False
+    valid: bool | None = None
+    not_executed: str | None = None
+    agrees: bool | None = None
+    in_full: bool = True
+    repairs: list[Diagnostic] = field(default_factory=list)
+    errata: list[Erratum] = field(default_factory=list)
+    notes: list[Diagnostic] = field(default_factory=list)
+    verified: list[str] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """How the example is spoken of: "example 3", "text example 1"."""
+        prefix = "" if self.kind == "xml" else f"{self.kind} "
+        return f"{prefix}example {self.number}"
+
+    @property
+    def executed(self) -> bool:
+        return self.not_executed is None
+
+    @property
+    def findings(self) -> list[Diagnostic]:
+        return [*self.repairs, *(e.diagnostic for e in self.errata), *self.notes]
+
+
+@dataclass(slots=True)
+class CheckedPage:
+    """A page and its examples. `problem` says why it has none."""
+
+    file: str
+    about: tuple[str, ...] = ()
+    examples: list[Checked] = field(default_factory=list)
+    problem: str | None = None
+    readable: bool = True
+
+    @property
+    def errata(self) -> list[Erratum]:
+        return [found for example in self.examples for found in example.errata]
+
+    @property
+    def report(self) -> Report:
+        """Every finding of the page, in its order; that it cannot be read, or has no example, is one."""
+        findings = Findings(file=self.file)
+        if self.problem is not None and self.readable:
+            findings.add("Q029", self.problem, severity=Severity.NOTE)
+        elif self.problem is not None:
+            findings.add("U001", self.problem)
+        findings.report.extend(finding for example in self.examples for finding in example.findings)
+        return findings.report.sorted()
+
+
+def find_pages(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """The files to check: those that are named, and the pages below the folders that are."""
+    found: dict[str, None] = {}
+    for path in (os.fspath(path) for path in paths):
+        found.update(dict.fromkeys(pages_below(path) if os.path.isdir(path) else [path]))
+    return list(found)
+
+
+def check_page(path: str | os.PathLike[str], *, data: bytes | None = None, large: bool = False) -> CheckedPage:
+    """Check every example of a page. Never raises for its content; a file that cannot be read has a `problem`.
+
+    `large`: examples that take long are executed although the page documents no values to compare with.
+    """
+    result, pending = plan_page(path, data=data, large=large)
+    result.examples = [example.check() for example in pending]
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An example that was found and is not checked yet; `about` names the operator that the page is about there."""
+
+    label: str
+    about: str
+    place: Place
+    check: Callable[[], Checked]
+
+
+def plan_page(
+    path: str | os.PathLike[str], *, data: bytes | None = None, large: bool = False
+) -> tuple[CheckedPage, list[Pending]]:
+    """A page without results yet, and its examples to be checked."""
+    try:
+        page = read_page(path, data)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        return CheckedPage(os.fspath(path), problem=f"it cannot be read: {reason}", readable=False), []
+    about = tuple(str(named) for named in page.names)
+    pending = list(_plan(page, math.inf if large else MOST_WORK))
+    problem = page.problem or (None if pending else "it has no example")
+    return CheckedPage(page.file, about, problem=problem, readable=page.problem is None), pending
+
+
+def _plan(page: Page, most_work: float) -> Iterator[Pending]:
+    """The examples of a page; those of one kind are counted for each operator that the page is about."""
+    numbers: Counter[tuple[str, Named | None]] = Counter()
+    for example in page.examples:
+        checks = (
+            _xml_checks(example, page.file, most_work)
+            if isinstance(example, XmlExample)
+            else [(_kind_of(example), example.excerpt.place(example.start), partial(_check_text, example, most_work))]
+        )
+        for kind, place, check in checks:
+            numbers[kind, example.named] += 1
+            started = Checked(kind, numbers[kind, example.named], place)
+            about = str(example.named) if example.named is not None else ""
+            yield Pending(started.label, about, place, partial(_guarded, check, started))
+
+
+def _guarded(check: Callable[[Checked], Checked], checked: Checked) -> Checked:
+    """Check an example; a fault of irexec itself is said, and ends this example only."""
+    try:
+        return check(checked)
+    except Exception as error:
+        message = f"irexec failed: {type(error).__name__}: {error}"
+        findings = Findings()
+        findings.add("O007", message, place=checked.place, severity=Severity.WARNING)
+        checked.not_executed, checked.valid = message, None
+        checked.notes += findings.report
+        return checked
+
+
+_Check = tuple[str, Place, Callable[[Checked], Checked]]
+
+
+def _xml_checks(block: XmlExample, file: str, most_work: float) -> list[_Check]:
+    excerpt, named = block.excerpt, block.named
+    about = f"{named.type}-{named.version}" if named is not None and named.version is not None else None
+    snippet = read_examples(excerpt.text, file=file, page=about)
+    if not snippet.layers:
+        kind = "model" if snippet.document is not None else "xml"
+        return [(kind, excerpt.place(0), partial(_check_model, block, snippet))]
+    starts = [excerpt.offset(snippet.findings.place(At(layer.layer.at))) for layer in snippet.layers]
+    read: list[list[Diagnostic]] = [[] for _ in starts]
+    for finding in snippet.findings.report:
+        read[max(0, bisect_right(starts, excerpt.offset(finding.place)) - 1)].append(finding)
+    checks: list[_Check] = []
+    for start, layer, found in zip(starts, snippet.layers, read, strict=True):
+        check = partial(_check_layer, block, layer, snippet.findings.place, found, most_work)
+        checks.append(("xml", excerpt.place(start), check))
+    return checks
+
+
+def _check_layer(
+    block: XmlExample,
+    layer: SnippetLayer,
+    locate: Callable[[At], Place],
+    read: list[Diagnostic],
+    most_work: float,
+    checked: Checked,
+) -> Checked:
+    """A layer as it is printed; `read` was found when it was read."""
+    if _is_unversioned(block.named, layer):
+        checked.parsed, checked.operator = True, str(block.named)
+        checked.not_executed = f"{block.named} is in no opset"
+        _sort(checked, read, block, None)
+        return checked
+    example, findings = _evaluate(layer, locate, most_work)
+    _fill(checked, example)
+    _sort(checked, [*read, *findings.report], block, example)
+    return checked
+
+
+def _is_unversioned(named: Named | None, layer: SnippetLayer) -> bool:
+    """Whether a layer is of an operator that the page describes and that is in no opset, whatever its name."""
+    return named is not None and named.version is None and layer.written_type == named.type
+
+
+def _check_model(block: XmlExample, snippet: Snippet, checked: Checked) -> Checked:
+    """A whole model: read and validated; it has no weights here, and is not executed."""
+    findings = Findings(snippet.findings.place)
+    if snippet.document is not None:
+        checked.parsed, checked.not_executed = True, "a page has no weights for a model"
+        model = build(snippet.document, findings, Weights())
+        infer_model(model, findings)
+        checked.operator = f"a model of {plural(len(snippet.document.net.layers), 'layer')}"
+    else:
+        checked.not_executed = "it cannot be read"
+    _sort(checked, [*snippet.findings.report, *findings.report], block, None)
+    return checked
+
+
+def _kind_of(example: TextExample) -> str:
+    return "text" if example.group.node is None else "code"
+
+
+def _check_text(block: TextExample, most_work: float, checked: Checked) -> Checked:
+    """An example in words; where it does not say its element types, those count with which it holds."""
+    described = describe(block)
+    checked.parsed = True
+    if not described.layers:
+        checked.operator = str(block.named) if block.named is not None else ""
+        checked.not_executed = described.problem
+        return checked
+    tried = []
+    for layer in described.layers:
+        example, findings = _evaluate(layer, described.locate, most_work)
+        tried.append((example, findings))
+        if findings.report.ok and all(output.agrees is not False for output in example.outputs):
+            break
+    else:
+        example, findings = tried[0]
+    _fill(checked, example)
+    checked.operator = str(block.named)
+    _sort(checked, list(findings.report), block, example)
+    return checked
+
+
+def _evaluate(layer: SnippetLayer, locate: Callable[[At], Place], most_work: float) -> tuple[Example, Findings]:
+    """Evaluate a layer; one that would take long and has nothing to compare with is not executed."""
+    findings = Findings(locate)
+    example = evaluate_layer(layer, findings, Given(), execute=False)
+    documents = any(port.listed is not None for port in layer.outputs)
+    if not documents and (work := estimated_work(example)) > most_work:
+        example.not_executed = f"it takes long (some {work:.0e} steps), and the page documents no values"
+        return example, findings
+    findings = Findings(locate)
+    return evaluate_layer(layer, findings, Given()), findings
+
+
+def estimated_work(example: Example) -> float:
+    """How many steps an execution takes, roughly: its elements, or its multiplications."""
+    sizes = [_size(entry.type) for entry in example.inputs]
+    results = [_size(output.type) for output in example.outputs]
+    work = float(sum(sizes) + sum(results))
+    operator = example.operator
+    family = operator.kernel.__module__.split(".")[-2] if operator is not None else ""
+    if family in _SAMPLING:
+        work *= _SAMPLES
+    if family in _MULTIPLYING and len(sizes) > 1:
+        # What a matrix product takes is the square root of the three sizes' product; a convolution some times that.
+        first, second = sorted(sizes)[-2:]
+        work = max(work, math.sqrt(first * second * max(results, default=1)))
+    return work
+
+
+def _size(type: TensorType) -> float:
+    if type.rank is None:
+        return 1.0
+    return math.prod(float(d.value) if d.is_static else 2.0 for d in type.shape)
+
+
+def _fill(checked: Checked, example: Example) -> None:
+    checked.parsed, checked.not_executed, checked.verified = True, example.not_executed, example.verified
+    operator = example.operator
+    checked.operator = operator.versioned_name if operator is not None else example.layer.type
+    agrees = [output.agrees for output in example.outputs if output.agrees is not None]
+    checked.agrees = all(agrees) if agrees else None
+
+
+def _sort(checked: Checked, found: list[Diagnostic], block: XmlExample | TextExample, example: Example | None) -> None:
+    """Tell errata from repairs and notes, each with its place in the page."""
+    shortened = {finding.code for finding in found} & _SHORTENED
+    for written in found:
+        finding = _judged(written, block)
+        if shortened and finding.severity is Severity.ERROR and _is_left_out(finding, shortened, example):
+            finding = replace(finding, severity=Severity.NOTE)
+            checked.in_full = False
+        moved = block.excerpt.moved(finding)
+        if finding.severity is Severity.ERROR:
+            checked.errata.append(erratum(finding, moved, block.excerpt, found, example))
+        elif finding.code.startswith("Q"):
+            checked.repairs.append(moved)
+        else:
+            checked.notes.append(moved)
+    checked.errata.sort(key=lambda entry: (entry.diagnostic.line or 0, entry.diagnostic.column or 0))
+    if checked.not_executed and example is not None and checked.not_executed in _blamed_on_chance(found):
+        checked.not_executed = f"with values drawn at random: {checked.not_executed}"
+    if checked.parsed and checked.in_full and (example is None or example.operator is not None):
+        checked.valid = all(e.diagnostic.code in _ABOUT_VALUES for e in checked.errata)
+
+
+def _blamed_on_chance(found: list[Diagnostic]) -> set[str]:
+    """What went wrong only because the page does not say the values."""
+    return {d.message for d in found if d.severity is Severity.NOTE and d.code in ("O005", "O006")}
+
+
+def _is_left_out(finding: Diagnostic, shortened: set[str], example: Example | None) -> bool:
+    """Whether what is missing is what an ellipsis stands for: layers of a body, and port maps, are shortened so."""
+    inside = example is not None and finding.layer is not None and finding.layer != example.layer
+    return inside or "Q015" in shortened or (finding.code.startswith("B") and "Q003" in shortened)
+
+
+def _judged(finding: Diagnostic, block: XmlExample | TextExample) -> Diagnostic:
+    """A finding with the severity that it has on a page."""
+    its_own = finding.code == "L004" and finding.layer is not None and _describes(block, finding.layer.type)
+    if finding.code in _NOT_THE_PAGES or its_own:
+        # A page may describe an operator that is newer than the opsets known here.
+        return replace(finding, severity=Severity.NOTE)
+    if finding.code == "Q022" and contents.canonical_type(_quoted(finding.message)) is None:
+        return replace(finding, severity=Severity.ERROR)
+    return finding
+
+
+def _describes(block: XmlExample | TextExample, type: str) -> bool:
+    """Whether the page is about operators of this type, by its text or by the name of its file or folder."""
+    if block.named is not None and block.named.type.lower() == type.lower():
+        return True
+    file = block.excerpt.page.file or ""
+    parts = (re.sub(r"[^a-z0-9]", "", part.lower().split(".")[0]) for part in PurePath(file).parts[-2:])
+    return version_from_name(file, type) is not None or type.lower() in parts
+
+
+def _quoted(message: str) -> str:
+    return message.split("'")[1] if message.count("'") > 1 else ""
+
+
+def summary(pages: Sequence[CheckedPage]) -> dict[str, Any]:
+    """The numbers of a run, by name."""
+    examples = [example for page in pages for example in page.examples]
+    return {
+        "pages": len(pages),
+        "without examples": sum(page.readable and not page.examples for page in pages),
+        "unreadable": sum(not page.readable for page in pages),
+        "examples": len(examples),
+        "parsed": sum(e.parsed for e in examples),
+        "validated": sum(e.valid is not None for e in examples),
+        "executed": sum(e.executed for e in examples),
+        "agree": sum(e.agrees is True for e in examples),
+        "disagree": sum(e.agrees is False for e in examples),
+        "repairs": sum(len(e.repairs) for e in examples),
+        "errata": sum(len(e.errata) for e in examples),
+    }
+
+
+__all__ = ["Checked", "CheckedPage", "Pending", "check_page", "find_pages", "plan_page", "summary"]

@@ -1,0 +1,231 @@
+"""Errata: what a page prints, what is right, why, and the text that would put it right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from irexec.arrays.brief import shown_item, shown_shape
+from irexec.arrays.listed import shape_of
+from irexec.diagnostics import Diagnostic
+from irexec.ir.xml.positions import Span
+from irexec.pages.excerpt import Excerpt
+from irexec.pages.literals import read_literal
+from irexec.snippets.documented import agrees
+from irexec.snippets.example import Example, ExampleOutput
+
+if TYPE_CHECKING:
+    from irexec.pages.doctest import CheckedPage
+
+_DIM = re.compile(r"<dim>[^<>]*</dim>")
+_SHAPE = re.compile(r"\[[\d, ]*\]")
+_LONGEST = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Erratum:
+    """One error of a page.
+
+    `printed` is the text as it stands, `right` what is right in a few words, `replacement` what could stand there.
+    """
+
+    diagnostic: Diagnostic
+    printed: str
+    right: str | None = None
+    replacement: str | None = None
+
+
+class _Mended(NamedTuple):
+    """A stretch of text and what could stand there instead; `first` is the first thing in it that is wrong."""
+
+    span: Span
+    text: str
+    first: Span | None = None
+
+
+def erratum(
+    found: Diagnostic, moved: Diagnostic, excerpt: Excerpt, others: Sequence[Diagnostic], example: Example | None
+) -> Erratum:
+    """The erratum that a finding about `excerpt` is; `moved` is the finding in the page, `others` are found with it."""
+    right = found.allowed or found.hint
+    if found.place.line is None:
+        return Erratum(moved, "", right)
+    start = excerpt.offset(found.place)
+    mended: _Mended | None = None
+    if found.code == "T001" and example is not None:
+        mended = _mended_values(excerpt.text, start, _output_at(found, example))
+    elif (shape := _right_shape(found, others, example)) is not None:
+        right = f"shape {shape}"
+        mended = _mended_dims(excerpt.text, start, shape)
+    elif (value := found.allowed if found.code == "P004" else found.hint if found.code == "Q022" else None) is not None:
+        mended = _mended_attribute(excerpt.text, Span(start, found.place.length), value)
+    if mended is None:
+        return Erratum(moved, (moved.place.source_line or "").strip(), right)
+    span, replacement, first = mended
+    if first is not None:
+        moved = replace(moved, place=excerpt.place(first.start, first.length))
+    printed = excerpt.text[span.start : span.start + span.length]
+    return Erratum(moved, printed, right, replacement if replacement != printed else None)
+
+
+def _output_at(found: Diagnostic, example: Example) -> ExampleOutput | None:
+    return next((o for o in example.outputs if o.port is not None and o.port.place == found.place), None)
+
+
+def _mended_values(text: str, start: int, output: ExampleOutput | None) -> _Mended | None:
+    """The listed values with those that no execution gives replaced, laid out as they are printed."""
+    if output is None or output.array is None or output.documented is None:
+        return None
+    opening = re.compile(r"[\[{]").search(text, start, start + 200)
+    literal = read_literal(text, opening.start(), commented=_in_program_comment(text, start)) if opening else None
+    if literal is None or len(literal.leaves) != output.array.size or output.documented.size != output.array.size:
+        return None
+    same = np.asarray(agrees(output.documented, output.array, output.type.element_type)).reshape(-1)
+    computed = output.array.reshape(-1)
+    wrong = [(leaf, computed[index]) for index, leaf in enumerate(literal.leaves) if not same[index]]
+    parts, position = [], literal.span.start
+    for leaf, value in wrong:
+        parts += [text[position : leaf.start], _item(value, text[leaf.start : leaf.start + leaf.length])]
+        position = leaf.start + leaf.length
+    return _Mended(literal.span, "".join([*parts, text[position : literal.end]]), wrong[0][0] if wrong else None)
+
+
+def _in_program_comment(text: str, start: int) -> bool:
+    """Whether the values stand in a comment of a program, whose lines all begin with its mark."""
+    line = text.rfind("\n", 0, start) + 1
+    return text[line:start].lstrip().startswith(("#", "//"))
+
+
+def _item(value: Any, printed: str) -> str:
+    """One element as the page prints its neighbours: with a point where they have one."""
+    text = shown_item(value)
+    if printed.endswith(".") and text.lstrip("-").isdigit():
+        return f"{text}."
+    decimals = printed.partition(".")[2]
+    if decimals.isdigit() and re.fullmatch(r"-?\d+(?:\.\d+)?", text):
+        return f"{float(value):.{len(decimals)}f}"
+    return text
+
+
+def _right_shape(found: Diagnostic, others: Sequence[Diagnostic], example: Example | None) -> str | None:
+    """The shape that a port should declare."""
+    if found.code == "P005":
+        return found.allowed if found.allowed and _SHAPE.fullmatch(found.allowed) else None
+    if found.code == "T002" and example is not None:
+        ports = (*example.snippet.inputs, *example.snippet.outputs)
+        port = next((p for p in ports if p.place == found.place and p.listed is not None), None)
+        shape = shape_of(port.listed.value) if port is not None and port.listed is not None else None
+        return None if shape is None else shown_shape(shape)
+    if found.code.startswith("O"):
+        read = next((d for d in others if d.code == "Q033" and d.place == found.place), None)
+        shapes = _SHAPE.findall(read.message) if read is not None else []
+        return shapes[0] if shapes else None
+    return None
+
+
+def _mended_dims(text: str, start: int, shape: str) -> _Mended | None:
+    """The port around `start` with the dims of another shape; its comments stay where they are."""
+    opening = text.rfind("<port", 0, start + 5)
+    closing = text.find("</port>", opening)
+    if opening < 0 or closing < 0 or closing - opening > _LONGEST:
+        return None
+    span = Span(opening, closing + len("</port>") - opening)
+    port = text[opening : span.start + span.length]
+    dims = list(_DIM.finditer(port))
+    wanted = [f"<dim>{extent.strip()}</dim>" for extent in shape.strip("[]").split(",") if extent.strip()]
+    if not dims or not wanted:
+        return None
+    line = port.rfind("\n", 0, dims[0].start()) + 1
+    between = "\n" + port[line : dims[0].start()] if line and not port[line : dims[0].start()].strip() else ""
+    if len(dims) != len(wanted):
+        return _Mended(span, f"{port[: dims[0].start()]}{between.join(wanted)}{port[dims[-1].end() :]}")
+    parts, position = [], 0
+    for dim, right in zip(dims, wanted, strict=True):
+        parts += [port[position : dim.start()], right]
+        position = dim.end()
+    return _Mended(span, "".join([*parts, port[position:]]))
+
+
+def _mended_attribute(text: str, span: Span, value: str) -> _Mended | None:
+    """The line with another value for the attribute whose value stands at `span`."""
+    begin = text.rfind("\n", 0, span.start) + 1
+    end = text.find("\n", span.start)
+    end = len(text) if end < 0 else end
+    begin += len(text[begin : span.start]) - len(text[begin : span.start].lstrip())
+    value = value.partition('="')[2].removesuffix('"') or value
+    if end - begin > _LONGEST:
+        return None
+    mended = f"{text[begin : span.start]}{value}{text[span.start + span.length : end]}"
+    return _Mended(Span(begin, end - begin), mended)
+
+
+def errata_report(pages: Iterable[CheckedPage]) -> str:
+    """A Markdown report that whoever keeps the pages can act on."""
+    lines = ["# Errata of the operation pages", ""]
+    found = [page for page in pages if page.errata]
+    total = sum(len(page.errata) for page in found)
+    lines += [f"{total} errata on {len(found)} pages." if total else "No errata were found.", ""]
+    for page in found:
+        lines += [f"## {page.file}", ""]
+        if page.about:
+            lines += [f"About {', '.join(page.about)}.", ""]
+        several = len(set(page.about)) > 1
+        entries = [
+            (f"{example.label} of {example.operator}" if several else example.label, entry)
+            for example in page.examples
+            for entry in example.errata
+        ]
+        for number, (label, entry) in enumerate(entries, 1):
+            lines += [*_entry(number, label, entry), ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _entry(number: int, label: str, entry: Erratum) -> list[str]:
+    found = entry.diagnostic
+    lines = [f"### {number}. Line {found.line}, column {found.column} ({label})", "", "Printed:", ""]
+    lines += [*_fenced(entry.printed), ""]
+    if entry.right:
+        lines += [f"Right: {_code(entry.right)}", ""]
+    why = f"{found.constraint}: {found.message}" if found.constraint else found.message
+    lines += [f"Why: {_prose(why)} (`irexec explain {found.code}`)", ""]
+    if entry.replacement is not None:
+        lines += ["Suggested replacement:", "", *_fenced(entry.replacement), ""]
+    return lines[:-1]
+
+
+def _fenced(text: str) -> list[str]:
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return [f"{fence}text", *text.splitlines(), fence]
+
+
+def _prose(text: str) -> str:
+    """Text of a page inside Markdown: on one line, with nothing in it that is markup."""
+    return re.sub(r"([\\`*_<|])", r"\\\1", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    """Text as a code span."""
+    ticks = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{ticks}{' '.join(text.split())}{ticks}" if "`" not in text else f"{ticks} {' '.join(text.split())} {ticks}"
+
+
+def pages_table(rows: Iterable[tuple[str, CheckedPage]]) -> str:
+    """A Markdown table of pages (each with the name of the system that it documents), a row per version."""
+    lines = [
+        "| system | version | examples | executed | agree | errata found |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for system, page in rows:
+        for version in dict.fromkeys(example.operator for example in page.examples):
+            of = [example for example in page.examples if example.operator == version]
+            executed = sum(example.executed for example in of)
+            documented = sum(example.agrees is not None for example in of)
+            agree = sum(example.agrees is True for example in of)
+            errata = sum(len(example.errata) for example in of)
+            agreeing = f"{agree} of {documented}" if documented else "-"
+            lines.append(f"| {system} | {version} | {len(of)} | {executed} | {agreeing} | {errata} |")
+    return "\n".join(lines) + "\n"

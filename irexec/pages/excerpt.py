@@ -1,0 +1,74 @@
+"""A stretch of a page as plain text, which knows for each of its characters where in the page that stands."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from irexec.diagnostics import Diagnostic, Place, Related
+from irexec.ir.xml.positions import Positions
+
+
+class PageText:
+    """The text of a page as its file holds it."""
+
+    def __init__(self, text: str, file: str | None = None) -> None:
+        self.text = text
+        self.file = file
+        self._positions = Positions(text)
+
+    def place(self, start: int, end: int) -> Place:
+        """The place of the characters from `start` to `end`, as far as they are on one line."""
+        line, column = self._positions.line_column(start)
+        first = start - column + 1
+        newline = self.text.find("\n", start)
+        last = len(self.text) if newline < 0 else newline
+        length = max(1, min(end, last) - start)
+        return Place(self.file, line, column, length, self.text[first:last].rstrip("\r"))
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """`text`, made of runs of the page: its characters from `starts[i]` on are the page's from `origins[i]` on."""
+
+    text: str
+    page: PageText
+    starts: tuple[int, ...] = (0,)
+    origins: tuple[int, ...] = (0,)
+
+    def origin(self, offset: int) -> int:
+        """Where in the page the character at `offset` stands."""
+        run = max(0, bisect_right(self.starts, offset) - 1)
+        return self.origins[run] + offset - self.starts[run]
+
+    def place(self, start: int, length: int = 1) -> Place:
+        """The place in the page of `length` characters from `start` on."""
+        return self.page.place(self.origin(start), self.origin(start + max(length, 1) - 1) + 1)
+
+    def part(self, start: int, end: int) -> Excerpt:
+        """The excerpt from `start` to `end`."""
+        first = max(0, bisect_right(self.starts, start) - 1)
+        last = max(first + 1, bisect_right(self.starts, max(start, end - 1)))
+        starts = (0, *(s - start for s in self.starts[first + 1 : last]))
+        origins = (self.origin(start), *self.origins[first + 1 : last])
+        return Excerpt(self.text[start:end], self.page, starts, origins)
+
+    @cached_property
+    def _positions(self) -> Positions:
+        return Positions(self.text)
+
+    def offset(self, place: Place) -> int:
+        """The offset in this excerpt of a place whose line and column count in this excerpt."""
+        return self._positions.offset(place.line or 1, place.column or 1)
+
+    def in_page(self, place: Place) -> Place:
+        """A place whose line and column count in this excerpt, as one of the page."""
+        if place.line is None:
+            return replace(place, file=self.page.file)
+        return self.place(self.offset(place), place.length)
+
+    def moved(self, diagnostic: Diagnostic) -> Diagnostic:
+        """A finding about this excerpt, as one about the page."""
+        related = tuple(Related(r.message, self.in_page(r.place)) for r in diagnostic.related)
+        return replace(diagnostic, place=self.in_page(diagnostic.place), related=related)

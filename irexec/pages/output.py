@@ -1,0 +1,116 @@
+"""What a check of pages found, as text for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from irexec.arrays.brief import plural
+from irexec.diagnostics import Diagnostic, Report
+from irexec.diagnostics.render import text
+from irexec.diagnostics.render.characters import visible_text
+from irexec.pages.doctest import Checked, CheckedPage, summary
+from irexec.pages.errata import Erratum
+
+
+def page_text(page: CheckedPage, *, verbose: bool = False, color: bool = False) -> Iterator[str]:
+    """A page: a line per example, then the repairs, then the errata with their source lines."""
+    about = f": {', '.join(dict.fromkeys(page.about))}" if page.about else ""
+    yield visible_text(f"{page.file}{about}") + "\n"
+    if page.problem is not None:
+        yield f"  {visible_text(page.problem)}\n"
+    width = max((len(example.label) for example in page.examples), default=0)
+    lines = max((len(str(example.place.line)) for example in page.examples), default=0)
+    operators = {example.operator for example in page.examples}
+    for example in page.examples:
+        which = f"  {example.operator}" if len(operators) > 1 else ""
+        head = f"  {example.label:<{width}}  line {example.place.line:>{lines}}{which}"
+        yield visible_text(f"{head}  {status(example)}") + "\n"
+        if verbose:
+            yield from (f"    checked: {visible_text(words)}\n" for words in example.verified)
+    for example in page.examples:
+        yield from (_line("repaired", finding) for finding in example.repairs)
+        if verbose:
+            yield from (_line("note", finding) for finding in example.notes)
+    errata = Report([found.diagnostic for found in page.errata]).sorted()
+    if len(errata):
+        yield "\n"
+        *findings, _ = text.chunks(errata, color=color)
+        yield from findings
+    else:
+        yield "\n"
+
+
+def status(example: Checked) -> str:
+    """How far an example went: parsed, valid, executed, documented values agree."""
+    if not example.parsed:
+        return f"not parsed: {example.not_executed}"
+    words = ["parsed"]
+    if example.valid is not None:
+        words.append("valid" if example.valid else "not valid")
+    words.append("executed" if example.executed else f"not executed: {example.not_executed}")
+    if example.agrees is not None:
+        words.append("documented values agree" if example.agrees else "documented values differ")
+    return ", ".join(words)
+
+
+def _line(word: str, finding: Diagnostic) -> str:
+    where = ":".join(str(part) for part in (finding.file, finding.line, finding.column) if part is not None)
+    return visible_text(f"  {where}: {word}: {finding.message} [{finding.code}]") + "\n"
+
+
+def summary_text(pages: Sequence[CheckedPage]) -> str:
+    """One line with the numbers of a run."""
+    numbers = summary(pages)
+    aside = [f"{numbers[key]} {key}" for key in ("without examples", "unreadable") if numbers[key]]
+    head = plural(numbers["pages"], "page") + (f" ({', '.join(aside)})" if aside else "")
+    agree = numbers["agree"]
+    return (
+        f"{head}, {plural(numbers['examples'], 'example')}: {numbers['parsed']} parsed, "
+        f"{numbers['validated']} validated, {numbers['executed']} executed; documented values: "
+        f"{agree} agree, {numbers['disagree']} differ; "
+        f"{plural(numbers['repairs'], 'repair')}, {numbers['errata']} errata\n"
+    )
+
+
+def as_json(pages: Sequence[CheckedPage]) -> dict[str, Any]:
+    """Everything that was found, as JSON-ready values: `ok`, `pages`, `summary`."""
+    return {
+        "ok": all(page.report.ok for page in pages),
+        "pages": [_page(page) for page in pages],
+        "summary": {name.replace(" ", "_"): count for name, count in summary(pages).items()},
+    }
+
+
+def _page(page: CheckedPage) -> dict[str, Any]:
+    found: dict[str, Any] = {"file": page.file, "about": list(dict.fromkeys(page.about))}
+    if page.problem is not None:
+        found["problem"] = page.problem
+    return found | {"examples": [_example(example) for example in page.examples]}
+
+
+def _example(example: Checked) -> dict[str, Any]:
+    return {
+        "label": example.label,
+        "kind": example.kind,
+        "line": example.place.line,
+        "column": example.place.column,
+        "operator": example.operator,
+        "parsed": example.parsed,
+        "valid": example.valid,
+        "executed": example.executed,
+        "not_executed": example.not_executed,
+        "agrees": example.agrees,
+        "verified": example.verified,
+        "repairs": [finding.to_dict() for finding in example.repairs],
+        "errata": [_erratum(found) for found in example.errata],
+        "notes": [finding.to_dict() for finding in example.notes],
+    }
+
+
+def _erratum(found: Erratum) -> dict[str, Any]:
+    return found.diagnostic.to_dict() | {
+        "printed": found.printed,
+        "right": found.right,
+        "replacement": found.replacement,
+    }

@@ -1,0 +1,137 @@
+"""A page: its text, the operators it names, and its examples in order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from irexec.ir.xml.encoding import EncodingProblem, decode
+from irexec.pages.assignments import Assignment, Group, groups_in, prose_assignments
+from irexec.pages.blocks import Range, explicit_blocks, is_example, loose_layers
+from irexec.pages.excerpt import Excerpt, PageText
+from irexec.pages.html import visible_text
+from irexec.pages.names import Named, named_at, names_in
+
+SUFFIXES = (".rst", ".md", ".html", ".htm", ".txt", ".xml")
+"""What a page's file is called; any other is read as plain text when it is asked for by name."""
+MAX_BYTES = 64_000_000
+
+_HTML = (".html", ".htm")
+
+
+@dataclass(frozen=True, slots=True)
+class XmlExample:
+    """A block of layers or a model. `named`: the operator that the page is about there."""
+
+    excerpt: Excerpt
+    start: int
+    named: Named | None
+
+
+@dataclass(frozen=True, slots=True)
+class TextExample:
+    """Named values of the operator that the page is about; `said` are those of the sentence before them.
+
+    `givens`: values that stood on the page before, without an output of their own.
+    """
+
+    excerpt: Excerpt
+    start: int
+    named: Named | None
+    group: Group
+    said: tuple[Assignment, ...] = ()
+    givens: tuple[Assignment, ...] = ()
+
+
+@dataclass(slots=True)
+class Page:
+    """What a page holds. `problem` says why it cannot be read."""
+
+    file: str
+    names: list[Named] = field(default_factory=list)
+    examples: list[XmlExample | TextExample] = field(default_factory=list)
+    problem: str | None = None
+
+
+def pages_below(path: str | os.PathLike[str]) -> list[str]:
+    """The pages in a folder and the folders below it, by name; hidden folders are passed over."""
+    found = []
+    for folder, folders, files in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += [os.path.join(folder, name) for name in sorted(files) if name.lower().endswith(SUFFIXES)]
+    return found
+
+
+def read_page(path: str | os.PathLike[str], data: bytes | None = None) -> Page:
+    """Read a page from its file, or from `data`. Raises OSError; a page that is no text has a `problem`."""
+    file = os.fspath(path)
+    if data is None:
+        with Path(path).open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        return Page(file, problem=f"it is larger than {MAX_BYTES // 1_000_000} MB")
+    try:
+        text = decode(data)
+    except EncodingProblem as problem:
+        return Page(file, problem=str(problem))
+    if "\0" in text:
+        return Page(file, problem="it is no text")
+    return _Finder(PageText(text, file)).page()
+
+
+class _Finder:
+    """Finds a page's examples."""
+
+    def __init__(self, page: PageText) -> None:
+        self.source = page
+        self.file = page.file or ""
+        self.all = Excerpt(page.text, page)
+        self.blocks: list[Range] = []
+        suffix = Path(self.file).suffix.lower()
+        if suffix in _HTML:
+            self.all, self.blocks = visible_text(page)
+        elif suffix == ".xml":
+            self.blocks = [(0, len(page.text))]
+        else:
+            self.blocks = explicit_blocks(page.text)
+        self.text = self.all.text
+        self.names = names_in(self.text, self.file)
+
+    def page(self) -> Page:
+        xml = [block for block in self.blocks if is_example(self.text[slice(*block)])]
+        xml += loose_layers(self.text, xml)
+        found: list[XmlExample | TextExample] = [
+            XmlExample(self.all.part(*block), block[0], named_at(self.names, block[0])) for block in xml
+        ]
+        found += self._text_examples(sorted(xml))
+        return Page(self.file, self.names, sorted(found, key=lambda example: example.start))
+
+    def _text_examples(self, taken: Sequence[Range]) -> Iterator[TextExample]:
+        """The groups of values that have an output; those without are given for the ones that follow."""
+        givens: dict[str, Assignment] = {}
+        about: Named | None = None
+        for group in groups_in(_blanked(self.text, taken)):
+            named = named_at(self.names, group.start)
+            if named != about:
+                givens, about = {}, named
+            if not any(is_output(name) for name in group.assignments) and group.node is None:
+                givens |= group.assignments
+                continue
+            said = prose_assignments(self.text, group.lead)
+            yield TextExample(self.all, group.start, named, group, tuple(said), tuple(givens.values()))
+
+
+def is_output(name: str) -> bool:
+    """Whether a value of this name is an operator's result."""
+    return name.lower().rstrip("0123456789_") in ("output", "out", "outputs", "result", "results", "expected", "y")
+
+
+def _blanked(text: str, ranges: Sequence[Range]) -> str:
+    """The text with these ranges blank, every other character where it was."""
+    parts, position = [], 0
+    for start, end in ranges:
+        parts += [text[position:start], "".join("\n" if c == "\n" else " " for c in text[start:end])]
+        position = max(end, position)
+    return "".join([*parts, text[position:]])

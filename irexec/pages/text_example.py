@@ -1,0 +1,253 @@
+"""An example in words, `data = [...]`, as the layer that it describes: its values bound to ports and attributes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from irexec.arrays.listed import Listed, Value
+from irexec.diagnostics import Place
+from irexec.diagnostics.findings import At
+from irexec.ir.document import Dim, Layer, Port
+from irexec.ir.xml.positions import Span
+from irexec.ops.declare import contents
+from irexec.ops.declare.operator import Operator
+from irexec.ops.declare.signature import TypeFrom
+from irexec.pages.assignments import Assignment
+from irexec.pages.excerpt import PageText
+from irexec.pages.page import TextExample, is_output
+from irexec.snippets.reader import SnippetLayer, SnippetPort
+from irexec.types import F32, I32, I64, ElementType
+
+# What pages call the first input, whatever the operator calls it.
+_FIRST = ("input", "data", "x", "arg", "inputs", "input_shape")
+# What sentences call an element type, where an attribute wants its name.
+_TYPE_WORDS = {"double": "f64", "float": "f32", "half": "f16"}
+_SHAPE = re.compile(r"(\w+?)_?shape")
+
+
+@dataclass(slots=True)
+class Described:
+    """The layer that a text describes, once for each choice of the element types that it leaves open.
+
+    `locate` gives the places of what is found about it, in the text. `problem` says why there is no layer.
+    """
+
+    layers: tuple[SnippetLayer, ...] = ()
+    locate: Callable[[At], Place] = lambda _: Place()
+    problem: str | None = None
+
+
+def describe(example: TextExample) -> Described:
+    """The layer that an example in words describes."""
+    named = example.named
+    if named is None:
+        return Described(problem="the page does not say which operator it is about")
+    node = example.group.node
+    if node is not None and node.type != named.type:
+        return Described(problem=f"the example is about {node.type}, the page about {named}")
+    operator = contents.find(named.type, named.opset) if named.opset is not None else None
+    if operator is None:
+        known = contents.canonical_type(named.type) is not None
+        return Described(problem=f"{named} is not implemented yet" if known else f"{named} is no known operator")
+    return _Binder(example, operator).described()
+
+
+class _Binder:
+    """Gives every named value of one example its place in the operator's signature."""
+
+    def __init__(self, example: TextExample, operator: Operator) -> None:
+        self.example = example
+        self.operator = operator
+        self.group = example.group
+        self.text = PageText(example.excerpt.text)
+        own = example.group.assignments
+        values = {a.name: a for a in (*example.givens, *example.said)} | own
+        self.shapes = {m[1].lower(): a for n, a in values.items() if (m := _SHAPE.fullmatch(n.lower()))}
+        self.values = {_folded(name): a for name, a in values.items()}
+        self.spans: dict[At, Span] = {At(0): Span(example.start, 1)}
+
+    def described(self) -> Described:
+        inputs = self._inputs()
+        if isinstance(inputs, str):
+            return Described(problem=inputs)
+        data = self._attributes()
+        outputs = self._outputs(len(inputs))
+        if not outputs and self.group.unread and self.group.node is None:
+            return Described(problem=f"the value of {self.group.unread[0]} is no list of numbers")
+        layers = [self._layer(choice, outputs, data) for choice in self._choices(inputs, data)]
+        return Described(tuple(layers), self._locate)
+
+    def _choices(self, inputs: list[SnippetPort], data: dict[str, str]) -> Iterator[list[SnippetPort]]:
+        """The inputs as they are, then with every element type that the values may have where none is said."""
+        yield inputs
+        for kind, members in self._open_types(inputs, data):
+            precision = {"precision": kind.port_name}
+            yield [
+                replace(port, port=port.port.model_copy(update=precision)) if index in members else port
+                for index, port in enumerate(inputs)
+            ]
+
+    def _open_types(self, inputs: list[SnippetPort], data: dict[str, str]) -> Iterator[tuple[ElementType, list[int]]]:
+        """Element types, and the inputs that could have them: the first one's group, or those that make the output."""
+        ports = [self.operator.signature.input(i).elements for i in range(len(inputs))]
+        unsaid = [i for i, port in enumerate(inputs) if port.port.precision is None]
+        for output in self.operator.outputs:
+            if isinstance(output.elements, TypeFrom):
+                kind = ElementType.by_name.get(data.get(output.elements.attribute, ""))
+                if kind is not None:
+                    yield kind, [i for i in unsaid if kind in ports[i].types and F32 in ports[i].types]
+        if 0 not in unsaid:
+            return
+        members = [i for i in unsaid if i == 0 or (ports[0].name is not None and ports[i].name == ports[0].name)]
+        leaves = [leaf for i in members for leaf in _leaves(inputs[i])]
+        if all(isinstance(leaf, int) and not isinstance(leaf, bool) for leaf in leaves):
+            yield from ((kind, members) for kind in (I32, I64) if kind in ports[0].types)
+
+    def _layer(self, inputs: list[SnippetPort], outputs: list[SnippetPort], data: dict[str, str]) -> SnippetLayer:
+        layer = Layer(
+            at=0,
+            id="0",
+            name=self.operator.type,
+            type=self.operator.type,
+            version=self.operator.opset,
+            data=data,
+            data_at=1,
+            inputs=tuple(port.port for port in inputs),
+            outputs=tuple(port.port for port in outputs),
+        )
+        return SnippetLayer(layer, tuple(inputs), tuple(outputs))
+
+    def _locate(self, at: At) -> Place:
+        span = self.spans.get(at) or self.spans.get(At(at.element)) or self.spans[At(0)]
+        return self.text.place(span.start, span.start + span.length)
+
+    def _inputs(self) -> list[SnippetPort] | str:
+        """The inputs in order; in words, which one is not there."""
+        node = self.group.node
+        found: list[SnippetPort] = []
+        left_out: list[str] = []
+        for index, entry in enumerate(self.operator.inputs):
+            if entry.variadic and node is None:
+                return [*found, *self._variadic(index)]
+            if node is not None:
+                name = node.inputs[index] if index < len(node.inputs) else ""
+                given = self.values.pop(_folded(name), None)
+            else:
+                given = self._take(entry.name, first=index == 0)
+            if given is not None and left_out:
+                return f"its {left_out[0]} is not written"
+            if given is not None:
+                found.append(self._port(given, index, 2 + index))
+            elif not entry.optional and not entry.variadic:
+                return f"its {entry.name} is not written"
+            else:
+                left_out.append(entry.name)
+        return found
+
+    def _variadic(self, index: int) -> list[SnippetPort]:
+        """Every list that is neither an attribute nor a result, in order: `A = [...]`, `B = [...]`."""
+        attributes = {_folded(attribute.name) for attribute in self.operator.attributes}
+        found: list[SnippetPort] = []
+        for name, given in list(self.values.items()):
+            if name in attributes or is_output(given.name) or _SHAPE.fullmatch(given.name.lower()):
+                continue
+            if isinstance(given.value, str):
+                continue
+            found.append(self._port(self.values.pop(name), index + len(found), 2 + index + len(found)))
+        return found
+
+    def _take(self, name: str, *, first: bool) -> Assignment | None:
+        found = self.values.pop(_folded(name), None)
+        if found is None and first:
+            taken = {_folded(entry.name) for entry in self.operator.inputs}
+            taken |= {_folded(attribute.name) for attribute in self.operator.attributes}
+            for other in _FIRST:
+                if _folded(other) not in taken and (found := self.values.pop(_folded(other), None)) is not None:
+                    break
+        return found
+
+    def _attributes(self) -> dict[str, str]:
+        """The operator's attributes as the text of a `<data>`."""
+        made = {_folded(k): v for k, v in (self.group.node.attributes if self.group.node else {}).items()}
+        data = {}
+        for attribute in self.operator.attributes:
+            given = self.values.pop(_folded(attribute.name), None)
+            value: Any = given.value if given is not None else made.get(_folded(attribute.name))
+            if value is None:
+                continue
+            text = _attribute_text(value)
+            data[attribute.file_name] = _TYPE_WORDS.get(text, text)
+            if given is not None:
+                self.spans[At(1, attribute.file_name)] = given.span
+        return self._with_pads(data)
+
+    def _with_pads(self, data: dict[str, str]) -> dict[str, str]:
+        """Where `auto_pad` decides the pads, texts leave them out, though a layer must have them."""
+        axes = data.get("kernel") or data.get("strides")
+        if data.get("auto_pad", "explicit") not in ("explicit", "notset") and axes:
+            zeros = ",".join("0" for _ in axes.split(","))
+            own = {attribute.file_name for attribute in self.operator.attributes}
+            data |= {name: zeros for name in ("pads_begin", "pads_end") if name in own and name not in data}
+        return data
+
+    def _outputs(self, inputs: int) -> list[SnippetPort]:
+        """The documented outputs in order; `output0` and `output1` count on."""
+        node = self.group.node
+        named = [a for a in self.group.assignments.values() if is_output(a.name) and _folded(a.name) in self.values]
+        places: dict[int, Assignment] = {}
+        for order, given in enumerate(named):
+            digits = re.search(r"\d+$", given.name)
+            index = order if digits is None or len(named) == 1 else int(digits[0])
+            if node is not None and given.name in node.outputs:
+                index = node.outputs.index(given.name)
+            places[index] = given
+        first = min(places, default=0)
+        count = len(places) if sorted(places) == list(range(first, first + len(places))) else 0
+        return [
+            self._port(places[first + index], inputs + index, 2 + inputs + index, is_result=True)
+            for index in range(count)
+        ]
+
+    def _port(self, given: Assignment, index: int, at: int, *, is_result: bool = False) -> SnippetPort:
+        self.spans[At(at)] = given.span
+        shape = given.shape
+        stated = self.shapes.get(given.name.lower())
+        if (
+            shape is None
+            and stated is not None
+            and isinstance(stated.value, list)
+            and _folded(stated.name) in self.values
+        ):
+            shape = tuple(extent for extent in stated.value if isinstance(extent, int) and extent >= 0)
+        dims = tuple(Dim(at=at, text=str(extent)) for extent in shape or ())
+        kind = ElementType.by_name.get(given.kind or "")
+        precision = kind.port_name if kind is not None and not is_result else None
+        port = Port(at=at, id=str(index), precision=precision, dims=dims)
+        place = self.text.place(given.span.start, given.span.start + given.span.length)
+        return SnippetPort(port, given.name, Listed(given.value, given.name, given.kind), place, elided=not dims)
+
+
+def _leaves(port: SnippetPort) -> Iterator[Value]:
+    """The single values that are listed at a port."""
+    waiting = [port.listed.value] if port.listed is not None else []
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting += value
+        else:
+            yield value
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
+def _attribute_text(value: Value | Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ",".join(_attribute_text(item) for item in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

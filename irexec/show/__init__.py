@@ -1,0 +1,1 @@
+"""Text for a terminal: tables, findings, a model or an example that was run."""

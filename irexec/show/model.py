@@ -1,0 +1,84 @@
+"""A model that was run, for people and for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.arrays.brief import Statistics, plural, shown, shown_number, shown_seconds, shown_shape
+from irexec.show.example import tensor_dict
+from irexec.show.printing import Page
+from irexec.watch.run import ModelInput, ModelRun
+from irexec.watch.trace import Trace
+
+_FEW = 40
+
+
+def show(run: ModelRun, page: Page, trace: Trace | None = None, *, verbose: bool = False) -> None:
+    """Inputs, the trace if there is one, outputs, what was verified, and the findings."""
+    page.line(run.model.name or "model", "heading")
+    if run.inputs:
+        page.heading("inputs")
+        page.table([_input_row(entry) for entry in run.inputs], ("name", None, None, None, "dim"))
+    if trace is not None and trace.rows:
+        page.heading("trace")
+        page.table(trace.table(), ("name", None, None, None, "dim"), right=7)
+    if run.executed:
+        page.heading("outputs")
+        page.table([("name", "type", "shape", "min", "max", "mean", "values"), *_output_rows(run)], ("name",))
+        _show_verified(run, page)
+        page.heading("time")
+        page.line(f"  compile {shown_seconds(run.compile_seconds)}, run {shown_seconds(run.run_seconds)}")
+    page.findings(run.report, verbose=verbose)
+
+
+def _input_row(entry: ModelInput) -> tuple[str, ...]:
+    origin = entry.origin or "not given"
+    if entry.assumed:
+        origin += f", shape chosen for {entry.port.partial_shape}"
+    if entry.array is None:
+        return entry.name, str(entry.port.element_type), str(entry.port.partial_shape), "", origin
+    return entry.name, str(entry.port.element_type), shown_shape(entry.array.shape), shown(entry.array, _FEW), origin
+
+
+def _output_rows(run: ModelRun) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for name, array, kind in run.outputs:
+        numbers = Statistics.of(array)
+        low, high, mean = map(shown_number, (numbers.min, numbers.max, numbers.mean))
+        odd = [plural(numbers.nan, "NaN")] * bool(numbers.nan) + [f"{numbers.inf} infinite"] * bool(numbers.inf)
+        values = ", ".join([shown(array, _FEW), *odd])
+        rows.append((name, str(kind), shown_shape(array.shape), low, high, mean, values))
+    return rows
+
+
+def _show_verified(run: ModelRun, page: Page) -> None:
+    page.heading("verified")
+    page.line(f"  the file: {plural(len(run.model.nodes), 'layer')}, no error in grammar, types and shapes", "good")
+    page.line(f"  while running: element types and shapes of the results of {plural(run.layers, 'layer')}", "good")
+
+
+def run_dict(run: ModelRun, trace: Trace | None = None) -> dict[str, Any]:
+    """The run as JSON-ready values."""
+    result: dict[str, Any] = {
+        "file": run.model.file,
+        "kind": "model",
+        "ok": run.report.ok,
+        "name": run.model.name,
+        "executed": run.executed,
+        "layers": run.layers,
+        "inputs": [
+            {
+                "name": entry.name,
+                "declared": f"{entry.port.element_type}{entry.port.partial_shape}",
+                "values_from": entry.origin or None,
+                **({} if entry.array is None else tensor_dict(entry.array, str(entry.port.element_type))),
+            }
+            for entry in run.inputs
+        ],
+        "outputs": [{"name": name, **tensor_dict(array, str(kind))} for name, array, kind in run.outputs],
+        "seconds": {"compile": run.compile_seconds, "run": run.run_seconds},
+        "diagnostics": [finding.to_dict() for finding in run.report],
+    }
+    if trace is not None:
+        result["trace"] = [row.to_dict() for row in trace.rows]
+    return result

@@ -1,0 +1,1 @@
+"""Printed `<layer>` examples: repaired, completed, evaluated, and compared with what the page documents."""

@@ -1,0 +1,358 @@
+"""Completing an example: precisions, shapes and values that a printed layer leaves out, each with its origin."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from irexec.arrays.brief import plural, shown_shape
+from irexec.arrays.listed import Listed, shape_of
+from irexec.arrays.options import FIRST_GROUP
+from irexec.diagnostics.findings import Findings
+from irexec.graph.build import declared_type
+from irexec.ops.declare.operator import Operator
+from irexec.ops.declare.signature import Elements, TypeFrom
+from irexec.snippets.reader import SnippetLayer, SnippetPort
+from irexec.types import BOOLEAN, DYNAMIC, F8E8M0, F32, I64, STRING, ElementType, PartialShape, TensorType
+
+Array = np.ndarray[Any, Any]
+
+# An extent that the page leaves open (-1), where no value says how large it is.
+_OPEN_EXTENT = 2
+# More than this, all inputs together, is not drawn at random: it is not worth the memory of a small machine.
+MAX_DRAWN_BYTES = 1 << 31
+
+
+@dataclass(slots=True)
+class Given:
+    """What the caller supplies, by port name or number, and how to draw the rest.
+
+    `inputs`: arrays, or values as nested lists. A precision under FIRST_GROUP is for the ports that share the type of
+    the first one, where nothing declares it. `duplicates`: indices that are drawn may repeat.
+    """
+
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    precisions: Mapping[str, ElementType] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    seed: int = 0
+    duplicates: bool = False
+
+
+@dataclass(slots=True)
+class ExampleInput:
+    """One input port of an example: its type, its array (None when it has none), and where each is from.
+
+    `repaired`: the values were read in another shape than the written one, so that the example can go on.
+    """
+
+    name: str
+    port: SnippetPort
+    type: TensorType
+    array: Array | None = None
+    type_from: str = ""
+    array_from: str = ""
+    repaired: bool = False
+
+    @property
+    def is_random(self) -> bool:
+        return self.array_from.startswith("random")
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Further names that the input goes by: what the page calls it, and the id of its port."""
+        return tuple(key for key in (self.port.role, self.port.port.id) if key)
+
+
+def complete_inputs(layer: SnippetLayer, operator: Operator, given: Given, findings: Findings) -> list[ExampleInput]:
+    """The inputs of an example as far as they can be known without drawing any."""
+    ports = layer.inputs if operator.inputs else ()
+    names = [operator.signature.port_name(i) for i in range(len(ports))]
+    supplied = [_of_port(given.inputs, name, i, port) for i, (name, port) in enumerate(zip(names, ports, strict=True))]
+    kinds = _element_types(layer, operator, given, supplied)
+    inputs = []
+    for index, (name, port, value, (kind, origin)) in enumerate(zip(names, ports, supplied, kinds, strict=True)):
+        shape, wanted = _written_shape(port), _of_port(given.shapes, name, index, port)
+        if wanted is not None:
+            shape = PartialShape(wanted)
+        entry = ExampleInput(name, port, TensorType(kind, shape), type_from=origin)
+        if value is not None:
+            entry.array, entry.array_from = _supplied_array(value, kind, shape, name, layer, findings), "--input"
+        elif port.listed is not None and kind.dtype is not None and wanted is None:
+            entry.array, entry.array_from = listed_array(port, kind, shape, name, layer, findings), "page"
+        if entry.array is not None:
+            entry.type = TensorType(kind, PartialShape(entry.array.shape))
+        inputs.append(entry)
+    return inputs
+
+
+def _supplied_array(
+    value: Any, kind: ElementType, shape: PartialShape, name: str, layer: SnippetLayer, findings: Findings
+) -> Array | None:
+    """What --input gives, in the port's type. Values that are written flat take the shape of the port's dims."""
+    array = None if shape_of(value) is None else convert(value, kind)
+    if array is None:
+        message = f"the values given for {name} are no {kind} values"
+        if shape_of(value) is None:
+            message = f"the rows of the values given for {name} differ in length"
+        findings.add("U004", message, layer=layer.layer.ref, port=name)
+        return None
+    if not isinstance(value, np.ndarray) and array.ndim <= 1 and shape.is_static:
+        extents = shape.to_shape()
+        return array.reshape(extents) if math.prod(extents) == array.size else array
+    return array
+
+
+def listed_array(
+    port: SnippetPort,
+    kind: ElementType,
+    shape: PartialShape,
+    name: str,
+    layer: SnippetLayer,
+    findings: Findings,
+) -> Array | None:
+    """The values that a page lists at a port, in the shape of its dims; a finding where both contradict each other."""
+    assert port.listed is not None
+    where: dict[str, Any] = {"place": port.place, "layer": layer.layer.ref, "port": port.port.id}
+    value = port.listed.value
+    if shape_of(value) is None:
+        findings.add("T002", f"the rows of the values listed for {name} differ in length", **where)
+        return None
+    array = convert(value, kind)
+    if array is None:
+        findings.add("T003", f"the values listed for {name} are no {kind} values", **where)
+        return None
+    if port.elided or not port.port.dims or shape.rank is None:
+        return array
+    extents = [d.value if d.is_static else -1 for d in shape]
+    unknown, known = extents.count(-1), math.prod(e for e in extents if e >= 0)
+    if unknown and shape.accepts(array.shape):
+        return array
+    if (unknown == 0 and known == array.size) or (unknown == 1 and known and array.size % known == 0):
+        return array.reshape(extents)
+    holds = str(known) if not unknown else f"multiples of {known}" if unknown == 1 else "others"
+    message = f"{name} lists {plural(array.size, 'value')}, its dims {shape} hold {holds}"
+    found, allowed = plural(array.size, "value"), f"{shape}: {holds}"
+    hint = f"the values make shape {shown_shape(array.shape)}"
+    findings.add("T002", message, found=found, allowed=allowed, hint=hint, **where)
+    return array
+
+
+def draw_missing(
+    inputs: Sequence[ExampleInput], operator: Operator, attributes: dict[str, Any], given: Given
+) -> str | None:
+    """Give every input that has no array yet seeded random values; the reason why one cannot have any, or None."""
+    rng = np.random.default_rng(given.seed)
+    missing = [entry for entry in inputs if entry.array is None]
+    total = 0
+    for entry in missing:
+        entry.type = _static(entry.type)
+        kind, shape = entry.type.element_type, entry.type.shape
+        if not shape.is_static:
+            return f"the shape of {entry.name} is not written"
+        if kind.dtype is None:
+            return f"the precision of {entry.name} is not known"
+        total += math.prod(shape.to_shape()) * kind.dtype.itemsize
+        if total > MAX_DRAWN_BYTES:
+            return f"{entry.name} is too large to be drawn at random"
+    types = {e.name: TensorType(e.type.element_type, e.type.shape, e.array) for e in inputs}
+    for entry in missing:
+        entry.array = _drawn(rng, entry, operator, types, attributes, given)
+        entry.array_from = f"random (seed {given.seed})"
+        types[entry.name] = TensorType(entry.type.element_type, entry.type.shape, entry.array)
+    return None
+
+
+def _drawn(
+    rng: np.random.Generator,
+    entry: ExampleInput,
+    operator: Operator,
+    types: dict[str, TensorType],
+    attributes: dict[str, Any],
+    given: Given,
+) -> Array:
+    shape, kind = entry.type.shape.to_shape(), entry.type.element_type
+    array = draw_for(rng, operator, entry.name, types, attributes)
+    if array is None:
+        array = draw(rng, kind, shape)
+    elif given.duplicates and array.dtype.kind in "iu" and array.size > 1:
+        # As many values of those drawn, at random: in range, and some more than once.
+        array = _repeated(rng, array)
+    return np.asarray(array, kind.dtype)
+
+
+def draw_for(
+    rng: np.random.Generator, operator: Operator, name: str, types: dict[str, TensorType], attributes: dict[str, Any]
+) -> Array | None:
+    """Random values that a port of the operator takes, by its own drawer; None where it has none."""
+    drawer, array = operator.drawers.get(name), None
+    if drawer is not None:
+        # Shapes that break the operator's constraints are reported by its shape rule, not here.
+        with contextlib.suppress(Exception):
+            array = drawer(rng, name, types, attributes)
+    shape = types[name].shape
+    return array if array is not None and shape.accepts(np.shape(array)) else None
+
+
+def _repeated(rng: np.random.Generator, indices: Array) -> Array:
+    """Index entries (rows of the last axis, or single ones) picked at random from those there are."""
+    width = indices.shape[-1] if indices.ndim > 1 else 1
+    rows = indices.reshape(-1, width) if width else indices.reshape(-1, 1)
+    picked: Array = rows[rng.integers(0, max(1, len(rows) // 2), len(rows))]
+    return picked.reshape(indices.shape)
+
+
+def draw(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...]) -> Array:
+    """Random values of an element type: normal floats, small whole numbers, coin flips, short words."""
+    if kind is BOOLEAN:
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    if kind is STRING:
+        words = np.array(["", "a", "bc", "déf", "ghij"], dtype=np.dtypes.StringDType())
+        return words[rng.integers(0, len(words), shape)]
+    if kind.is_integral:
+        top = min(10, 2 ** (kind.bitwidth - (kind.kind == "i")))
+        return rng.integers(0, top, shape).astype(kind.dtype)
+    if kind.is_carried:
+        return rng.integers(0, 1 << kind.bitwidth, shape).astype(np.uint8)
+    values = rng.standard_normal(shape, dtype=np.float32)
+    if kind is F8E8M0:
+        values = np.exp2(np.rint(values))
+    return values if kind is F32 else values.astype(kind.dtype)
+
+
+def _static(type: TensorType) -> TensorType:
+    if type.rank is None:
+        return type
+    extents = [d.value if d.is_static else max(d.min, min(_OPEN_EXTENT, d.max or _OPEN_EXTENT)) for d in type.shape]
+    return TensorType(type.element_type, PartialShape(extents))
+
+
+def _written_shape(port: SnippetPort) -> PartialShape:
+    """The shape that the dims say; a port without dims is a scalar, unless an ellipsis stands for them."""
+    if port.elided:
+        return PartialShape.dynamic()
+    return declared_type(port.port).shape if port.port.dims else PartialShape(())
+
+
+def _of_port(given: Mapping[str, Any], name: str, index: int, port: SnippetPort) -> Any:
+    """What is given for a port, by its name, the page's name for it, its id or its position."""
+    keys = (name, port.role, port.port.id, str(index))
+    return next((given[key] for key in keys if key is not None and key in given), None)
+
+
+def _element_types(
+    layer: SnippetLayer, operator: Operator, given: Given, supplied: Sequence[Any]
+) -> list[tuple[ElementType, str]]:
+    """Every input's element type and its origin: its own precision, another port of its group, its values."""
+    signature = operator.signature
+    names = [signature.port_name(i) for i in range(len(supplied))]
+    ports = [signature.input(i).elements for i in range(len(supplied))]
+    own = [
+        _own_type(name, index, port, elements, given, value)
+        for index, (name, port, elements, value) in enumerate(zip(names, layer.inputs, ports, supplied, strict=False))
+    ]
+    groups: dict[str | None, tuple[ElementType, str]] = {}
+    for name, elements, found in zip(names, ports, own, strict=True):
+        if found is not None and found[1] != "values":
+            groups.setdefault(elements.name, (found[0], f"as {name}"))
+    for index, port in enumerate(layer.outputs if operator.outputs else ()):
+        output = operator.outputs[min(index, len(operator.outputs) - 1)].elements
+        kind = declared_type(port.port).element_type
+        if isinstance(output, Elements) and kind is not DYNAMIC:
+            groups.setdefault(output.name, (kind, "as the output"))
+    if FIRST_GROUP in given.precisions and ports:
+        chosen = (given.precisions[FIRST_GROUP], "--precision")
+        if ports[0].name is not None:
+            groups.setdefault(ports[0].name, chosen)
+        elif own[0] is None or own[0][1] == "values":
+            own[0] = chosen
+    for name, elements, found in zip(names, ports, own, strict=True):
+        if found is not None:
+            groups.setdefault(elements.name, (found[0], f"as {name}"))
+    groups.pop(None, None)
+    result = []
+    for elements, found in zip(ports, own, strict=True):
+        if (found is None or found[1] == "values") and elements.name in groups:
+            shared = groups[elements.name]
+            found = shared if found is None or found[0] is not shared[0] else found
+        result.append(found or (default_type(elements), "default"))
+    return result
+
+
+def _own_type(
+    name: str, index: int, port: SnippetPort, elements: Elements, given: Given, value: Any
+) -> tuple[ElementType, str] | None:
+    if (wanted := _of_port(given.precisions, name, index, port)) is not None:
+        return wanted, "--precision"
+    declared = declared_type(port.port).element_type
+    if declared is not DYNAMIC:
+        return declared, "declared"
+    if isinstance(value, np.ndarray):
+        with contextlib.suppress(TypeError):
+            return ElementType.of(value.dtype), "--input"
+    listed = port.listed if value is None else Listed(value) if not isinstance(value, np.ndarray) else None
+    if listed is not None:
+        kind = _kind_of(listed, elements)
+        return None if kind is None else (kind, "values")
+    return None
+
+
+def _kind_of(listed: Listed, elements: Elements) -> ElementType | None:
+    """The element type that listed values speak for, out of those the port takes."""
+    if listed.kind in ElementType.by_name and ElementType.by_name[listed.kind] in elements.types:
+        return ElementType.by_name[listed.kind]
+    leaf: Any = listed.value
+    items = _leaves(leaf)
+    kinds = {type(i) for i in items}
+    if kinds <= {bool} and items and BOOLEAN in elements.types:
+        return BOOLEAN
+    if str in kinds:
+        return STRING if STRING in elements.types else None
+    if float in kinds or listed.kind == "float":
+        return F32 if F32 in elements.types else None
+    if listed.kind == "int" and I64 in elements.types:
+        return I64
+    return None
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [value]
+
+
+def default_type(elements: Elements | TypeFrom) -> ElementType:
+    """f32 where a port takes it, else i64, else boolean or the first of those it takes."""
+    if isinstance(elements, TypeFrom):
+        return DYNAMIC
+    for kind in (F32, I64, BOOLEAN):
+        if kind in elements.types:
+            return kind
+    return min(elements.types, key=lambda t: t.name)
+
+
+def convert(value: Any, kind: ElementType) -> Array | None:
+    """Listed values, or an array of another type, as an array of a type; None when they are none of its values."""
+    try:
+        if kind is STRING:
+            return np.array(value, dtype=np.dtypes.StringDType())
+        plain = np.asarray(value)
+        if plain.dtype == kind.dtype or kind.dtype is None:
+            return plain
+        if plain.size == 0:
+            return np.zeros(plain.shape, kind.dtype)
+        if plain.dtype.kind == "V" and plain.dtype.itemsize == kind.dtype.itemsize and plain.dtype.names is None:
+            # What NumPy alone makes of a type that it does not know.
+            return plain.view(kind.dtype)
+        if plain.dtype.kind in "USTOVmM":
+            return None
+        with np.errstate(all="ignore"):
+            array = plain.astype(kind.dtype)
+            exact = not kind.is_integral or np.array_equal(plain, array.astype(plain.dtype))
+        return array if exact else None
+    except (ValueError, TypeError, OverflowError):
+        return None

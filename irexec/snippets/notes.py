@@ -1,0 +1,154 @@
+"""Which port a comment speaks of, and what it says: the port's name, the values it holds, or a remark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from irexec.arrays.listed import Listed, Unfinished, Value, read_values, role_of, shape_of
+from irexec.ir.xml.positions import Span
+from irexec.snippets.repairs.parts import Comment, Node
+
+MOST_JOINED = 256
+"""How many comments one list may be spread over."""
+
+
+@dataclass(slots=True)
+class PortNotes:
+    """What the comments at one port say. `span` is the comment that lists the values, in the original text."""
+
+    role: str | None = None
+    listed: Listed | None = None
+    span: Span | None = None
+    remarks: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A comment at a port; `of_dim` when it stands behind one of the port's dims on the same line."""
+
+    comment: Comment
+    of_dim: bool
+
+
+def notes_of_section(section: Node, text: str) -> list[PortNotes]:
+    """The notes of every port of an `<input>` or `<output>`, in order; `text` is the original text.
+
+    A comment inside a port, or behind it on its last line, is the port's. One on a line of its own between ports is the
+    next port's, unless it goes on with values that the port before it began.
+    """
+    said: list[list[_Said]] = []
+    waiting: list[_Said] = []
+    port: Node | None = None
+    for child in section.children:
+        if isinstance(child, Node) and child.name == "port":
+            said.append([*waiting, *_inside(child, text)])
+            port, waiting = child, []
+        elif isinstance(child, Comment):
+            here = _Said(child, of_dim=False)
+            if port is None and _same_line(text, section.span.start, child.span.start):
+                continue
+            behind = port is not None and _same_line(text, max(port.end - 1, port.span.start), child.span.start)
+            if behind or (said and not waiting and _goes_on(said[-1])):
+                said[-1].append(here)
+            else:
+                waiting.append(here)
+    ports = section.elements("port")
+    return [_read(comments, node) for comments, node in zip(said, ports, strict=True)]
+
+
+def _inside(port: Node, text: str) -> Iterator[_Said]:
+    dim: Node | None = None
+    for child in port.children:
+        if isinstance(child, Comment):
+            yield _Said(child, dim is not None and _same_line(text, dim.span.start, child.span.start))
+        elif isinstance(child, Node):
+            # a remark inside a dim is about the dim
+            yield from (_Said(inner, of_dim=True) for inner in child.children if isinstance(inner, Comment))
+            dim = child
+
+
+def _same_line(text: str, start: int, end: int) -> bool:
+    return "\n" not in text[start:end]
+
+
+def _goes_on(said: Sequence[_Said]) -> bool:
+    """Whether the last of these comments leaves a list open."""
+    begun = next((n for n, item in enumerate(said) if read_values(item.comment.text) is Unfinished.LIST), len(said))
+    return len(said) < MOST_JOINED and read_values(_text(said[begun:])) is Unfinished.LIST
+
+
+def _joined(said: Sequence[_Said]) -> tuple[Listed | None, int]:
+    """The values that the first comment begins, and how many comments they take."""
+    result, count = read_values(said[0].comment.text), 1
+    while result is Unfinished.LIST and count < min(len(said), MOST_JOINED):
+        result = read_values(_text(said[: count + 1]))
+        if result is None:
+            break
+        count += 1
+    if not isinstance(result, Listed) and read_values(_text(said[:count])) is Unfinished.LIST:
+        result = read_values(_text(said[:count]), closing=True)
+    return result if isinstance(result, Listed) else None, count
+
+
+def _text(said: Sequence[_Said]) -> str:
+    return " ".join(item.comment.text for item in said)
+
+
+def _read(said: Sequence[_Said], port: Node) -> PortNotes:
+    notes = PortNotes()
+    extents = [dim.text.strip() for dim in port.elements("dim")]
+    found: list[tuple[Listed, Span]] = []
+    index = 0
+    while index < len(said):
+        item = said[index]
+        listed, count = _joined(said[index : index + MOST_JOINED])
+        index += count
+        if listed is not None and _is_plausible(listed, extents, of_dim=item.of_dim):
+            found.append((listed, item.comment.span))
+            continue
+        remark = " ".join(item.comment.text.split())
+        if not item.of_dim and notes.role is None:
+            notes.role = role_of(remark)
+        if remark:
+            notes.remarks.append(remark)
+    if found:
+        first, notes.span = found[0]
+        notes.listed = _as_bytes(_rows([listed for listed, _ in found], extents) or first, port)
+        notes.remarks += [listed.note for listed, _ in found if listed.note]
+        notes.role = notes.role or first.name
+    return notes
+
+
+def _is_plausible(listed: Listed, extents: Sequence[str], *, of_dim: bool) -> bool:
+    """Whether what reads like values can be the port's, and not a remark about a dim or the shape."""
+    sizes = [int(extent) for extent in extents if re.fullmatch(r"\d{1,18}", extent)]
+    if listed.is_scalar and not isinstance(listed.value, str) and of_dim:
+        symbol = listed.name is not None and re.fullmatch(r"[A-Z]\w?", listed.name) is not None
+        return len(extents) == 1 and prod(sizes) == 1 and not symbol
+    if (listed.name or "").lower() in ("shape", "dims"):
+        return isinstance(listed.value, list) and sizes == [len(listed.value)]
+    return True
+
+
+def _rows(found: Sequence[Listed], extents: Sequence[str]) -> Listed | None:
+    """Rows that stand in one comment each, put together; None when the comments are no such rows."""
+    if len(found) < 2 or any(listed.is_scalar or (listed.name and n) for n, listed in enumerate(found)):
+        return None
+    shapes = {shape_of(listed.value) for listed in found}
+    if len(shapes) > 1 or None in shapes or extents[:1] not in ([str(len(found))], ["-1"]):
+        return None
+    rows: list[Value] = [listed.value for listed in found]
+    kind = next((listed.kind for listed in found if listed.kind), None)
+    return replace(found[0], value=rows, kind=kind, balanced=all(listed.balanced for listed in found))
+
+
+def _as_bytes(listed: Listed, port: Node) -> Listed:
+    """A text that is the content of a byte tensor, as its bytes."""
+    precision = port.get("precision")
+    is_bytes = listed.kind == "utf-8" or (precision is not None and precision.value.lower() == "u8")
+    if not is_bytes or not isinstance(listed.value, str):
+        return listed
+    return replace(listed, value=list(listed.value.encode("utf-8", "replace")), kind="utf-8")

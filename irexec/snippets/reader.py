@@ -1,0 +1,240 @@
+"""Examples of operation pages: `<layer>` as printed, repaired, completed and read, with the values in its comments."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from irexec.arrays.listed import Listed
+from irexec.diagnostics.diagnostic import Place, Severity
+from irexec.diagnostics.findings import Findings, Mode
+from irexec.ir.checks.bodies import bodies_of, check_bodies
+from irexec.ir.checks.check import check_net
+from irexec.ir.checks.layers import check_layers
+from irexec.ir.checks.scope import Scope
+from irexec.ir.document import Document, Layer, Net, Port
+from irexec.ir.reader import read, read_layers
+from irexec.ir.xml.encoding import EncodingProblem, decode
+from irexec.ir.xml.positions import Span
+from irexec.ir.xml.source import Source
+from irexec.snippets.notes import PortNotes, notes_of_section
+from irexec.snippets.repairs.loose import ChooseVersion, LooseLayers
+from irexec.snippets.repairs.names import version_from_name
+from irexec.snippets.repairs.parts import Node, Repair
+from irexec.snippets.repairs.tree import Tree, read_tree
+from irexec.snippets.repairs.writer import Written
+
+__all__ = ["Snippet", "SnippetLayer", "SnippetPort", "read_snippet", "version_from_name"]
+
+MAX_CHARACTERS = 16_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SnippetPort:
+    """A port and what its comments say.
+
+    `role` is the name that a comment gives it, `listed` the values, `place` where they stand, `remarks` every other
+    comment. `elided`: an ellipsis stands for its dims, so the shape is not known.
+    """
+
+    port: Port
+    role: str | None = None
+    listed: Listed | None = None
+    place: Place | None = None
+    remarks: tuple[str, ...] = ()
+    elided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SnippetLayer:
+    """A loose layer. `elided` names its sections that an ellipsis stands for ("input", "output", ...).
+
+    `written_type` and `written_version` are what the text says, which `layer` may have completed.
+    """
+
+    layer: Layer
+    inputs: tuple[SnippetPort, ...]
+    outputs: tuple[SnippetPort, ...]
+    elided: frozenset[str] = frozenset()
+    written_type: str | None = None
+    written_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """What a text holds. `document` is None when it holds nothing that can be read; `findings` says why.
+
+    A whole model has no `layers` here: it is read as it stands. Of loose layers, `document.net` holds the same
+    layers without edges, and `written` is the repaired text.
+    """
+
+    text: str
+    written: str
+    document: Document | None
+    findings: Findings
+    layers: tuple[SnippetLayer, ...] = ()
+    repairs: tuple[Repair, ...] = field(default=(), repr=False)
+
+
+def read_snippet(
+    data: str | bytes,
+    *,
+    file: str | None = None,
+    known_types: Collection[str] = (),
+    choose_version: ChooseVersion = lambda _: None,
+    strict: bool = False,
+    mode: Mode = "strict",
+) -> Snippet:
+    """Read an example as it is printed on an operation page, or a whole `<net>`.
+
+    `known_types` are the operator types a misspelt one may mean; `choose_version` says which version is meant where
+    none is written (`version_from_name` knows what a page's name tells). Every repair is a finding at its place in the
+    given text, a warning, or with `strict` an error. A well-formed model is not touched. Never raises for a bad text.
+    """
+    try:
+        text = data if isinstance(data, str) else decode(data)
+    except EncodingProblem:
+        return _whole(Source.from_bytes(data if isinstance(data, bytes) else data.encode(), file), mode)
+    source = Source(text, file=file)
+    if source.root is not None and str(source.root.tag).lower() == "net":
+        return _whole(source, mode)
+    if len(text) > MAX_CHARACTERS:
+        return _whole(source, mode)
+    tree = read_tree(text)
+    if tree.refused is not None:
+        tree.repairs.append(tree.refused)
+        return _Reading(source, tree, [], wrapped=False, mode=mode, strict=strict).nothing()
+    if nets := tree.root.elements("net"):
+        _report_other_roots(tree, nets[:1])
+        return _Reading(source, tree, nets[:1], wrapped=False, mode=mode, strict=strict).model()
+    nodes = _loose_nodes(tree.root)
+    _report_other_roots(tree, nodes)
+    as_written = [(_value(node, "type"), _value(node, "version")) for node in nodes]
+    LooseLayers(known_types, choose_version, tree.repairs).complete(nodes)
+    reading = _Reading(source, tree, nodes, wrapped=True, mode=mode, strict=strict)
+    return reading.layers(as_written) if nodes else reading.nothing()
+
+
+def _whole(source: Source, mode: Mode) -> Snippet:
+    """A text as it stands: a model, or something that only `read` can say what is wrong with."""
+    findings = Findings(source.locate, file=source.file, mode=mode)
+    return Snippet(source.text, source.text, read(source, findings), findings)
+
+
+def _loose_nodes(root: Node) -> list[Node]:
+    """The layers that stand in no model: alone, one after the other, or in a `<layers>`."""
+    return [
+        layer
+        for node in root.elements("layer", "layers")
+        for layer in ([node] if node.name == "layer" else node.elements("layer"))
+    ]
+
+
+def _report_other_roots(tree: Tree, nodes: list[Node]) -> None:
+    roots = tree.root.elements()
+    if not nodes:
+        tree.repairs.append(Repair("Q029", "there is no <layer> here", roots[0].span if roots else Span(0, 1)))
+    elif len(roots) > 1:
+        what = "only the model is read" if nodes[0].name == "net" else f"{len(nodes)} layers are read, each by itself"
+        tree.repairs.append(Repair("Q004", f"the text has several roots; {what}", roots[1].span))
+
+
+class _Reading:
+    """A repaired tree on its way to a Snippet: written out as clean XML, read as any other, placed in the original."""
+
+    def __init__(
+        self, original: Source, tree: Tree, roots: list[Node], *, wrapped: bool, mode: Mode, strict: bool
+    ) -> None:
+        self.text = original.text
+        self.nodes = roots
+        self.repairs = tree.repairs
+        self.strict = strict
+        self.written = Written(roots, wrapper="layers" if wrapped else None)
+        self.source = Source(
+            self.written.text, file=original.file, remap=self.written.original, display_text=original.text
+        )
+        self.findings = Findings(self.source.locate, file=original.file, mode=mode)
+
+    def nothing(self) -> Snippet:
+        return self._snippet(None)
+
+    def model(self) -> Snippet:
+        return self._snippet(read(self.source, self.findings))
+
+    def layers(self, as_written: list[tuple[str | None, str | None]]) -> Snippet:
+        self.source.report(self.findings)
+        layers = read_layers(self.source, self.findings)
+        if len(layers) != len(self.nodes):
+            return self._snippet(None)
+        net = Net(version="11", layers=tuple(layers))
+        self._check(net)
+        found = [
+            self._layer(node, layer, *written)
+            for node, layer, written in zip(self.nodes, layers, as_written, strict=True)
+        ]
+        return self._snippet(Document(net, self.source), tuple(found))
+
+    def _snippet(self, document: Document | None, layers: tuple[SnippetLayer, ...] = ()) -> Snippet:
+        starts = [node.span.start for node in self.nodes]
+        for repair in sorted(self.repairs, key=lambda repair: repair.span.start):
+            index = bisect_right(starts, repair.span.start) - 1
+            inside = 0 <= index < len(layers) and repair.span.start < self.nodes[index].end
+            self.findings.add(
+                repair.code,
+                repair.message,
+                place=self.source.display_place(repair.span),
+                severity=Severity.ERROR if self.strict else None,
+                layer=layers[index].layer.ref if inside else None,
+                hint=repair.hint,
+            )
+        return Snippet(self.text, self.written.text, document, self.findings, layers, tuple(self.repairs))
+
+    def _check(self, net: Net) -> None:
+        """What the grammar says of layers and ports, but for what a page may leave to the operator's signature."""
+        version = int(net.version or 0)
+        findings = Findings(self.source.locate, file=self.findings.file, mode=self.findings.mode)
+        scope = Scope(net, findings)
+        check_layers(scope, version)
+        for layer, node in zip(net.layers, self.nodes, strict=True):
+            if not _has_ellipsis(node):
+                check_bodies(layer, scope)
+                for body in bodies_of(layer):
+                    check_net(body, version, findings)
+        for finding in findings.report:
+            is_precision = finding.code == "P003" and finding.found is None
+            is_version = finding.code == "L001" and finding.attribute == "version"
+            if not (is_precision or is_version):
+                self.findings.report.add(finding)
+
+    def _layer(self, node: Node, layer: Layer, kind: str | None, version: str | None) -> SnippetLayer:
+        return SnippetLayer(
+            layer,
+            self._ports(node, "input", layer.inputs),
+            self._ports(node, "output", layer.outputs),
+            frozenset(child.name for child in node.elements() if child.elided),
+            kind,
+            version,
+        )
+
+    def _ports(self, layer: Node, side: str, ports: tuple[Port, ...]) -> tuple[SnippetPort, ...]:
+        sections = layer.elements(side)
+        if not sections:
+            return ()
+        nodes, notes = sections[0].elements("port"), notes_of_section(sections[0], self.text)
+        return tuple(self._port(*parts) for parts in zip(nodes, notes, ports, strict=True))
+
+    def _port(self, node: Node, notes: PortNotes, port: Port) -> SnippetPort:
+        place = self.source.display_place(notes.span) if notes.span is not None else None
+        if notes.listed is not None and notes.span is not None and not notes.listed.balanced:
+            self.repairs.append(Repair("Q028", "the brackets around the values do not match", notes.span))
+        return SnippetPort(port, notes.role, notes.listed, place, tuple(notes.remarks), node.elided)
+
+
+def _value(node: Node, name: str) -> str | None:
+    attribute = node.get(name)
+    return attribute.value if attribute is not None else None
+
+
+def _has_ellipsis(node: Node) -> bool:
+    return node.elided or any(_has_ellipsis(child) for child in node.elements())

@@ -1,0 +1,200 @@
+"""Loose layers made whole: what a `<layer>` of an operation page leaves out or writes in another place than an IR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from itertools import count
+
+from irexec.ir.xml.positions import Span
+from irexec.snippets.repairs.grammar import LAYER_ATTRIBUTES
+from irexec.snippets.repairs.names import known_type
+from irexec.snippets.repairs.parts import Attribute, Node, Repair
+from irexec.types import ElementType
+
+ChooseVersion = Callable[[str], str | None]
+"""From an operator type to the version text of the operator that is meant, None when there is no such type."""
+
+_BODIES = ("body", "then_body", "else_body")
+_PORT_MAPS = ("port_map", "then_port_map", "else_port_map")
+
+
+@dataclass(slots=True)
+class LooseLayers:
+    """Makes the layers of one text whole; `repairs` grows with every change."""
+
+    known_types: Collection[str]
+    choose_version: ChooseVersion
+    repairs: list[Repair]
+
+    def complete(self, layers: list[Node], *, in_body: bool = False) -> None:
+        """Change `layers` in place. In a body, edges name layers and ports by id, so written ids stay."""
+        for layer in layers:
+            self._merge_sections(layer)
+            self._move_attributes(layer)
+            self._spell_type(layer)
+            self._choose_version(layer)
+            self._number_ports(layer, keep=in_body or bool(layer.elements(*_BODIES)))
+            self._name_outputs(layer)
+            self._spell_precisions(layer, ("output",) if in_body else ("input", "output"))
+        self._identify(layers, keep=in_body)
+        for layer in layers:
+            for body in layer.elements(*_BODIES):
+                inner = [item for section in body.elements("layers") for item in section.elements("layer")]
+                self.complete(inner, in_body=True)
+
+    def _repair(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
+        self.repairs.append(Repair(code, message, span, hint))
+
+    # Structure
+
+    def _merge_sections(self, layer: Node) -> None:
+        for name in ("input", "output", "data"):
+            sections = layer.elements(name)
+            for section in sections[1:]:
+                first = sections[0]
+                self._repair("Q016", f"a second <{name}> in one layer; it goes on with the first one", section.span)
+                first.children += section.children
+                first.attributes = section.attributes | first.attributes
+                first.elided, first.end = first.elided or section.elided, section.end
+                layer.children.remove(section)
+
+    def _move_attributes(self, layer: Node) -> None:
+        """Attributes of the operator belong into `<data>`; the `precision` of old files belongs to the output ports."""
+        own = [name for name in layer.attributes if name not in LAYER_ATTRIBUTES]
+        for attribute in [layer.attributes.pop(name) for name in own]:
+            if attribute.name == "precision":
+                self._repair("Q017", "'precision' belongs to the ports, not to <layer>", attribute.span)
+                for port in _ports(layer, "output"):
+                    port.put(Attribute("precision", attribute.value, attribute.span, written=False))
+                continue
+            message = f"attribute {attribute.name!r} belongs to <data>, not to <layer>"
+            self._repair("Q017", message, attribute.span, f'<data {attribute.name}="{attribute.value}"/>')
+            data = next(iter(layer.elements("data")), None)
+            if data is None:
+                data = Node("data", layer.span)
+                layer.children.insert(0, data)
+            data.put(attribute)
+
+    # Identity
+
+    def _spell_type(self, layer: Node) -> None:
+        kind = layer.get("type")
+        if kind is None or not self.known_types:
+            return
+        meant = known_type(kind.value, self.known_types)
+        if meant is not None and meant != kind.value:
+            self._repair("Q022", f"type {kind.value!r} is spelled {meant!r} in an IR", kind.span, f'type="{meant}"')
+            kind.value = meant
+
+    def _choose_version(self, layer: Node) -> None:
+        kind = layer.get("type")
+        if layer.get("version") is None and kind is not None:
+            version = self.choose_version(kind.value)
+            if version is not None:
+                self._add(layer, "version", version, "Q020")
+
+    def _identify(self, layers: list[Node], *, keep: bool) -> None:
+        """Give every layer an id and a name that no other has; a repeated id is kept where edges may mean it."""
+        ids, names = _Unused(), _Unused()
+        for layer in layers:
+            if not keep and (written := layer.get("id")) is not None and written.value in ids.taken:
+                self._repair("Q018", f"id {written.value!r} is another layer's already", written.span)
+                del layer.attributes["id"]
+            for unused, attribute in ((ids, layer.get("id")), (names, layer.get("name"))):
+                if attribute is not None:
+                    unused.taken.add(attribute.value)
+        for layer in layers:
+            kind = layer.get("type")
+            if layer.get("id") is None:
+                self._add(layer, "id", ids.id(), "Q018")
+            if layer.get("name") is None:
+                self._add(layer, "name", names.name(kind.value if kind is not None else "layer"), "Q019")
+
+    def _add(self, node: Node, name: str, value: str, code: str) -> None:
+        self._repair(code, f"<{node.name}> has no {name}; taken as {value!r}", node.span, f'{name}="{value}"')
+        node.put(Attribute(name, value, node.span, written=False))
+
+    # Ports
+
+    def _number_ports(self, layer: Node, *, keep: bool) -> None:
+        """Ports are bound by their order: ids that say otherwise are replaced, unless others refer to them (`keep`)."""
+        reported: set[str] = set()
+        seen: set[str] = set()
+        ports = [(side, port) for side in ("input", "output") for port in _ports(layer, side)]
+        for expected, (side, port) in enumerate(ports):
+            written = port.get("id")
+            if written is None:
+                code, message, span = "Q030", f"an {side} port has no id", port.span
+                port.put(Attribute("id", str(expected), port.span, written=False))
+            elif keep or written.value == str(expected):
+                seen.add(written.value)
+                continue
+            else:
+                code = "Q023" if written.value in seen else "Q024"
+                what = "is another port's already" if code == "Q023" else "is not the next one"
+                message, span = f"port id {written.value!r} {what}; ports are taken in order", written.span
+                seen.add(written.value)
+                written.value = str(expected)
+            if code not in reported:
+                self._repair(code, message, span)
+                reported.add(code)
+
+    def _name_outputs(self, layer: Node) -> None:
+        """A port map names an output port by its id; some pages count the outputs instead."""
+        ids = [port.get("id") for port in _ports(layer, "output")]
+        known = [attribute.value for attribute in ids if attribute is not None]
+        for port_map in layer.elements(*_PORT_MAPS):
+            named = [entry.get("external_port_id") for entry in port_map.elements("output")]
+            counted = [a for a in named if a is not None and a.value.isdecimal()]
+            if any(a.value in known or int(a.value[:9]) >= len(known) for a in counted):
+                continue
+            for attribute in counted:
+                meant = known[int(attribute.value)]
+                message = f"output {attribute.value} is counted; its port has the id {meant!r}"
+                self._repair("Q032", message, attribute.span, f'external_port_id="{meant}"')
+                attribute.value = meant
+
+    def _spell_precisions(self, layer: Node, sides: tuple[str, ...]) -> None:
+        missing: list[tuple[str, Node]] = []
+        for side in sides:
+            for number, port in enumerate(_ports(layer, side)):
+                precision = port.get("precision")
+                if precision is None:
+                    missing.append((f"{side} {number}", port))
+                elif ElementType.from_port(precision.value) is None:
+                    meant = ElementType.from_attribute(precision.value.strip())
+                    if meant is not None:
+                        message = f"precision {precision.value!r} is written {meant.port_name!r} on a port"
+                        self._repair("Q031", message, precision.span, f'precision="{meant.port_name}"')
+                        precision.value = meant.port_name
+        if missing:
+            which = ", ".join(port for port, _ in missing[:6]) + (", ..." if len(missing) > 6 else "")
+            self._repair("Q021", f"no precision is written on {which}", missing[0][1].span)
+
+
+def _ports(layer: Node, side: str) -> list[Node]:
+    return [port for section in layer.elements(side) for port in section.elements("port")]
+
+
+class _Unused:
+    """Hands out ids and names that are not taken yet."""
+
+    def __init__(self) -> None:
+        self.taken: set[str] = set()
+        self._numbers: dict[str, Iterator[int]] = {}
+
+    def id(self) -> str:
+        return self._next("{}", 0)
+
+    def name(self, wanted: str) -> str:
+        if wanted in self.taken:
+            return self._next(wanted.replace("{", "{{").replace("}", "}}") + "_{}", 1)
+        self.taken.add(wanted)
+        return wanted
+
+    def _next(self, pattern: str, first: int) -> str:
+        numbers = self._numbers.setdefault(pattern, count(first))
+        found = next(text for number in numbers if (text := pattern.format(number)) not in self.taken)
+        self.taken.add(found)
+        return found

@@ -1,0 +1,78 @@
+"""What a tolerantly read text consists of: attributes, elements, comments, and the repairs that were needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from irexec.ir.xml.positions import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One thing that was put right: what, and where in the original text."""
+
+    code: str
+    message: str
+    span: Span
+    hint: str | None = None
+
+
+@dataclass(slots=True)
+class Attribute:
+    """An attribute as it is meant; `span` is its value in the original text, or the tag when it was not written."""
+
+    name: str
+    value: str
+    span: Span
+    written: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Comment:
+    """A comment: its text without the marks, and its place with them."""
+
+    text: str
+    span: Span
+
+
+@dataclass(slots=True, eq=False)
+class Text:
+    """Characters between tags."""
+
+    text: str
+    start: int
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """An element. `span` is its start tag; `end` the offset behind its end tag; `at` its number when it is written out.
+
+    `elided` says that an ellipsis stands for some of its content.
+    """
+
+    name: str
+    span: Span
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    children: list[Child] = field(default_factory=list)
+    end: int = -1
+    at: int = -1
+    elided: bool = False
+
+    def get(self, name: str) -> Attribute | None:
+        return self.attributes.get(name)
+
+    def put(self, attribute: Attribute) -> None:
+        """Add an attribute unless there is one of that name."""
+        self.attributes.setdefault(attribute.name, attribute)
+
+    def elements(self, *names: str) -> list[Node]:
+        """The child elements, those with one of `names` when any are given."""
+        return [c for c in self.children if isinstance(c, Node) and (not names or c.name in names)]
+
+    @property
+    def text(self) -> str:
+        return "".join(c.text for c in self.children if isinstance(c, Text))
+
+
+Child: TypeAlias = "Node | Comment | Text"

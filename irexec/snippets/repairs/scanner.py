@@ -1,0 +1,236 @@
+"""Tags, comments and text of a printed example, read so tolerantly that nothing is refused and little is lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from xml.sax.saxutils import unescape
+
+from irexec.ir.xml.positions import Span
+from irexec.snippets.repairs.grammar import NAMES
+from irexec.snippets.repairs.parts import Attribute, Comment, Repair, Text
+
+ELLIPSIS = re.compile(r"\.{2,}|…")
+
+# dots glued to a name are an ellipsis, not part of it
+_NAME = r"[A-Za-z_](?:[\w-]|\.(?!\.))*+"
+_MARKUP = re.compile(
+    rf"""<(?P<comment>\s*+!\s*+--?)
+        |<(?P<cdata>!\[CDATA\[)
+        |<(?P<instruction>\?)
+        |<(?P<declaration>\s*+!)
+        |<\s*+(?P<close>/?)\s*+(?P<name>{_NAME}|\.{{2,}}|…|(?<=/)(?=\s*>))""",
+    re.VERBOSE,
+)
+# A tag of the grammar whose `<` got lost: `5/dim>`, `port id="0">`.
+_WITHOUT_BRACKET = re.compile(
+    rf"(?:(?<=[\s\d>])|^)(?P<close>/?)(?P<name>{'|'.join(sorted(NAMES, key=len, reverse=True))})"
+    r"(?P<rest>(?:\s+[\w-]+\s*=\s*\"[^\"<>]*\")*\s*/?)>"
+)
+_COMMENT_END = {"--": re.compile(r"--\s*>"), "-": re.compile(r"-\s*>")}
+_BLANKS = re.compile(r"\s+")
+_SLASH_END = re.compile(r"/\s*>")
+_ATTRIBUTE_NAME = re.compile(_NAME)
+_ASSIGNED = re.compile(r"\s*:?=\s*|\s+(?=\"[^\"=<>]*\")")
+_QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“", "‘": "’", "’": "’"}
+_BARE_VALUE = re.compile(r"[^\s\"'<>,/=]+(?:/(?!>)[^\s\"'<>,/=]+)*")
+# A value that swallowed the next attribute: its own closing quote is missing.
+_NEXT_ATTRIBUTE = re.compile(r"\s[\w.:-]+\s*=\s*$")
+_NUMERIC = re.compile(r"&#(?:x([0-9a-fA-F]{1,6})|([0-9]{1,7}));")
+
+
+@dataclass(slots=True)
+class Tag:
+    """A start or end tag; `name` is an ellipsis or "" where no name is written."""
+
+    name: str
+    span: Span
+    closing: bool = False
+    empty: bool = False
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+
+
+class Scanner:
+    """Cuts a text into tags, comments and text, and notes what had to be put right on the way.
+
+    `unsafe` becomes the place of a document type declaration or the like, which is not read on.
+    """
+
+    def __init__(self, text: str, repairs: list[Repair]) -> None:
+        self.text = text
+        self.repairs = repairs
+        self.unsafe: Span | None = None
+        self.cut_off = False
+        self._endless: set[str] = set()
+
+    def tokens(self) -> Iterator[Tag | Comment | Text]:
+        position = 0
+        while position < len(self.text) and self.unsafe is None:
+            match = _MARKUP.search(self.text, position)
+            start = match.start() if match else len(self.text)
+            if start > position:
+                yield from self._characters(position, start)
+            if match is None:
+                return
+            token, position = self._markup(match)
+            if token is not None:
+                yield token
+
+    def attributes_of_text(self, span: Span) -> dict[str, Attribute]:
+        """The attributes that are written as text, as in `<data>axis="1"</data>`."""
+        inner = Scanner(self.text[: span.start + span.length], self.repairs)
+        tag = Tag("data", span)
+        inner._attributes(tag, span.start)
+        return tag.attributes
+
+    # Markup
+
+    def _markup(self, match: re.Match[str]) -> tuple[Tag | Comment | Text | None, int]:
+        start = match.start()
+        if match["comment"] is not None:
+            return self._comment(match)
+        if match["cdata"] is not None:
+            end = self.text.find("]]>", start)
+            end = len(self.text) if end < 0 else end
+            return Text(self.text[match.end() : end], match.end()), min(end + 3, len(self.text))
+        if match["instruction"] is not None:
+            return None, self._instruction(start)
+        if match["declaration"] is not None:
+            self.unsafe = Span(start, match.end() - start)
+            return None, len(self.text)
+        tag = Tag(match["name"], Span(start, 0), closing=match["close"] == "/")
+        end = self._attributes(tag, match.end())
+        tag.span = Span(start, end - start)
+        return tag, end
+
+    def _comment(self, match: re.Match[str]) -> tuple[Comment, int]:
+        start = match.start()
+        if match[0] != "<!--":
+            self._repair("Q011", "a comment starts with '<!--'", start, len(match[0]))
+        end = self._find("--" if match[0].endswith("--") else "-", match.end())
+        if end is None:
+            line_end = self.text.find("\n", start)
+            stop = len(self.text) if line_end < 0 else line_end
+            self._repair("Q011", "the comment has no end", start, stop - start)
+            return Comment(self.text[match.end() : stop], Span(start, stop - start)), stop
+        return Comment(self.text[match.end() : end.start()], Span(start, end.end() - start)), end.end()
+
+    def _find(self, mark: str, position: int) -> re.Match[str] | None:
+        """The end of a comment; once there is none, nobody looks for it again."""
+        if mark in self._endless:
+            return None
+        found = _COMMENT_END[mark].search(self.text, position)
+        if found is None:
+            self._endless.add(mark)
+        return found
+
+    def _instruction(self, start: int) -> int:
+        end = self.text.find("?>", start)
+        bracket = self.text.find(">", start)
+        if end >= 0 and end < bracket:
+            return end + 2
+        stop = bracket + 1 if bracket >= 0 else len(self.text)
+        self._repair("Q012", "the XML declaration ends with '?>'", start, stop - start)
+        return stop
+
+    # Attributes
+
+    def _attributes(self, tag: Tag, position: int) -> int:
+        """Read up to the `>` of a tag; return the offset behind it. No tag goes on behind an empty line."""
+        text, end = self.text, len(self.text)
+        while position < end:
+            blanks = _BLANKS.match(text, position)
+            start, position = position, blanks.end() if blanks else position
+            character = text[position : position + 1]
+            if character == "<" or text.count("\n", start, position) > 1:
+                length = start - tag.span.start
+                self._repair("Q007", f"'>' of the tag <{tag.name}> is missing", tag.span.start, length)
+                return start
+            if character == ">":
+                return position + 1
+            if (close := _SLASH_END.match(text, position)) is not None:
+                tag.empty = not tag.closing
+                return close.end()
+            if (dots := ELLIPSIS.match(text, position)) is not None:
+                self._repair("Q001", "an ellipsis stands for attributes", position, len(dots[0]))
+                position = dots.end()
+            elif (name := _ATTRIBUTE_NAME.match(text, position)) is not None:
+                position = self._attribute(tag, name)
+            elif character:
+                what = "','" if character == "," else repr(character)
+                self._repair("Q009", f"{what} does not belong between attributes", position, 1)
+                position += 1
+        self.cut_off = True
+        return end
+
+    def _attribute(self, tag: Tag, name: re.Match[str]) -> int:
+        key, position = name[0], name.end()
+        assigned = _ASSIGNED.match(self.text, position)
+        if assigned is None:
+            self._repair("Q009", f"{key!r} has no value", name.start(), len(key))
+            return position
+        if "=" not in assigned[0]:
+            self._repair("Q010", f"'=' is missing after {key!r}", name.start(), len(key))
+        value, span, end = self._value(key, assigned.end())
+        if key in tag.attributes:
+            self._repair("Q027", f"attribute {key!r} is written twice; the first one counts", span.start, span.length)
+        else:
+            tag.attributes[key] = Attribute(key, _decode(value), span)
+        return end
+
+    def _value(self, key: str, start: int) -> tuple[str, Span, int]:
+        text = self.text
+        opening = text[start : start + 1]
+        if opening not in _QUOTES or not opening:
+            bare = _BARE_VALUE.match(text, start)
+            value = bare[0] if bare else ""
+            self._repair("Q010", f"the value of {key!r} is not in quotes", start, max(len(value), 1))
+            return value, Span(start, len(value)), start + len(value)
+        if opening not in "\"'":
+            self._repair("Q010", f"the value of {key!r} is in typographic quotes", start, 1)
+        stop = re.compile(f"[{_QUOTES[opening]}<]" if opening in "\"'" else '["”“’<]').search(text, start + 1)
+        end = stop.start() if stop else len(text)
+        value = text[start + 1 : end]
+        swallowed = _NEXT_ATTRIBUTE.search(value) if stop and text[end + 1 : end + 2].strip(" \t\r\n/>") else None
+        if stop is None or stop[0] == "<" or swallowed:
+            whole = re.compile(r"[^\s\"'<>/]*").match(text, start + 1)
+            value = whole[0] if whole else ""
+            self._repair("Q010", f"the closing quote of {key!r} is missing", start, len(value) + 1)
+            return value, Span(start + 1, len(value)), start + 1 + len(value)
+        return value, Span(start + 1, len(value)), end + 1
+
+    # Text
+
+    def _characters(self, start: int, end: int) -> Iterator[Tag | Text]:
+        """Text between tags, in which a tag may stand whose `<` is missing."""
+        if (doubled := re.compile(r"\s*(>+)").match(self.text, start, end)) is not None and start > 0:
+            self._repair("Q013", "'>' is written twice", doubled.start(1), len(doubled[1]))
+            start = doubled.end()
+        while (lost := _WITHOUT_BRACKET.search(self.text, start, end)) is not None:
+            self._repair(
+                "Q007", f"'<' of the tag <{lost['close']}{lost['name']}> is missing", lost.start(), len(lost[0])
+            )
+            if lost.start() > start:
+                yield Text(_decode(self.text[start : lost.start()]), start)
+            tag = Tag(lost["name"], Span(lost.start(), len(lost[0])), closing=bool(lost["close"]))
+            self._attributes(tag, lost.end("name"))
+            yield tag
+            start = lost.end()
+        if end > start:
+            yield Text(_decode(self.text[start:end]), start)
+
+    def _repair(self, code: str, message: str, start: int, length: int) -> None:
+        self.repairs.append(Repair(code, message, Span(start, max(length, 1))))
+
+
+def _decode(value: str) -> str:
+    """Character references replaced; one that means nothing stays as it is written."""
+
+    def character(match: re.Match[str]) -> str:
+        code = int(match[1], 16) if match[1] else int(match[2])
+        allowed = code in (9, 10, 13) or 32 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
+        return chr(code) if allowed else match[0]
+
+    replace: Callable[[str], str] = lambda text: _NUMERIC.sub(character, text)  # noqa: E731
+    return unescape(replace(value), {"&quot;": '"', "&apos;": "'"})

@@ -1,0 +1,285 @@
+"""The element tree of a printed example: what end tags lack or misspell is guessed from the grammar."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from irexec.ir.xml.positions import Span
+from irexec.snippets.repairs.grammar import CHILDREN, NAMES, is_free, spelled_like
+from irexec.snippets.repairs.parts import Comment, Node, Repair, Text
+from irexec.snippets.repairs.scanner import ELLIPSIS, Scanner, Tag
+
+MAX_DEPTH = 200
+MAX_TOKENS = 2_000_000
+
+_SHOWN = re.compile(r"\S.*\S|\S", re.DOTALL)
+
+
+@dataclass(slots=True)
+class Tree:
+    """The roots under a node without name, and what had to be repaired. `refused` says why there is no tree."""
+
+    root: Node
+    repairs: list[Repair] = field(default_factory=list)
+    refused: Repair | None = None
+
+
+def read_tree(text: str) -> Tree:
+    """Read any text as the elements of an IR. Nothing is ever refused but document types and absurd depth or size."""
+    return _Builder(text).build()
+
+
+class _Builder:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.repairs: list[Repair] = []
+        self.root = Node("", Span(0, 0))
+        self.stack = [self.root]
+        # what looks like a tag among the words around the elements
+        self._prose: list[Span] = []
+
+    def build(self) -> Tree:
+        scanner = Scanner(self.text, self.repairs)
+        tokens = list(scanner.tokens())
+        refused = None
+        if scanner.unsafe is not None:
+            refused = Repair("X002", "a document type declaration is not allowed", scanner.unsafe)
+        elif len(tokens) > MAX_TOKENS:
+            refused = Repair("X005", f"more than {MAX_TOKENS} tags and texts", Span(0, 1))
+        for index, token in enumerate(tokens if refused is None else ()):
+            if isinstance(token, Text):
+                self._characters(token)
+            elif isinstance(token, Comment):
+                self.top.children.append(token)
+            elif token.closing or self._closes_itself(token, tokens[index + 1 : index + 20]):
+                self._close(token)
+            else:
+                self._open(token)
+            if len(self.stack) > MAX_DEPTH:
+                refused = Repair("X005", f"elements nested deeper than {MAX_DEPTH}", self.top.span)
+                break
+        self._finish(cut_off=scanner.cut_off)
+        self._data_as_text(scanner)
+        self._report_prose()
+        return Tree(self.root, self.repairs, refused)
+
+    @property
+    def top(self) -> Node:
+        return self.stack[-1]
+
+    def _repair(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
+        self.repairs.append(Repair(code, message, span, hint))
+
+    # Start tags
+
+    def _open(self, tag: Tag) -> None:
+        if tag.name == "xml":
+            what = "the XML declaration is written as an element"
+            self._repair("Q012", what, tag.span, 'write <?xml version="1.0"?>')
+            return
+        name = self._name(tag)
+        if len(self.stack) == 1 and name not in NAMES:
+            self._prose.append(tag.span)
+            return
+        if name in NAMES:
+            self._make_room(name, tag.span)
+        end = tag.span.start + tag.span.length
+        node = Node(name, tag.span, tag.attributes, end=end)
+        self.top.children.append(node)
+        if not tag.empty:
+            self.stack.append(node)
+
+    def _name(self, tag: Tag) -> str:
+        """The element that a start tag means."""
+        if tag.name in NAMES or self._is_free():
+            return tag.name
+        possible = self._possible()
+        if ELLIPSIS.fullmatch(tag.name):
+            name = _element_with(tag, possible)
+            self._repair("Q002", f"an ellipsis stands for the element's name, taken as <{name}>", tag.span)
+            return name
+        if (meant := spelled_like(tag.name, possible)) is not None:
+            self._repair("Q026", f"<{tag.name}> is taken as <{meant}>", tag.span)
+            return meant
+        return tag.name
+
+    def _possible(self) -> frozenset[str]:
+        """What may be opened here: children of the element that is open, and of those around it."""
+        return frozenset().union(*(CHILDREN.get(node.name, frozenset()) for node in self.stack))
+
+    def _make_room(self, name: str, span: Span) -> None:
+        """Close or open what has to be, so that `name` may stand here; where nothing helps, it stands as it does."""
+        if name == "dim" and self.top.name in ("input", "output") and not self._takes(len(self.stack) - 1, name):
+            self._open_port(span)
+        elif name == "port" and self.top.name == "layer":
+            self._open_silently("output" if self.top.elements("input") else "input", span)
+        else:
+            home = next((n for n in reversed(range(len(self.stack))) if self._takes(n, name)), len(self.stack) - 1)
+            while len(self.stack) - 1 > home:
+                self._close_silently(span.start)
+
+    def _open_port(self, span: Span) -> None:
+        """Dims outside a port go on with one that was closed too early, `<port id="4"/>`, or begin another one."""
+        last = next((child for child in reversed(self.top.children) if isinstance(child, Node)), None)
+        if last is not None and last.name == "port" and not last.elements("dim"):
+            self._repair("Q008", "the port is closed already, but goes on with its <dim>s", last.span)
+            behind = self.top.children.index(last) + 1
+            last.children += self.top.children[behind:]
+            del self.top.children[behind:]
+            self.stack.append(last)
+        else:
+            self._open_silently("port", span)
+
+    def _open_silently(self, name: str, span: Span) -> None:
+        """Open an element although its start tag is not there."""
+        self._repair("Q005", f"<{name}> is missing", span)
+        node = Node(name, span)
+        self.top.children.append(node)
+        self.stack.append(node)
+
+    def _takes(self, depth: int, name: str) -> bool:
+        """Whether the open element at `depth` of the stack may have a child of that name."""
+        parent = self.stack[depth]
+        if depth == 0:
+            return name in CHILDREN[""] or len(self.stack) == 1
+        if parent.name in ("input", "output") and self.stack[depth - 1].name.endswith("port_map"):
+            return False
+        return self._is_free(depth) or name in CHILDREN[parent.name]
+
+    def _is_free(self, depth: int = -1) -> bool:
+        """Whether the grammar has nothing to say about the content of the open element at `depth`."""
+        return any(is_free(node.name) for node in self.stack[1 : depth % len(self.stack) + 1])
+
+    # End tags
+
+    def _closes_itself(self, tag: Tag, following: list[Tag | Comment | Text]) -> bool:
+        """True for a start tag that stands where the end tag of the same element belongs: `<dim>5<dim>`."""
+        top = self.top
+        if tag.name != top.name or tag.name not in NAMES or tag.attributes or tag.empty or is_free(tag.name):
+            return False
+        after = next((t for t in following if isinstance(t, Tag) or (isinstance(t, Text) and t.text.strip())), None)
+        if isinstance(after, Text):
+            closes = tag.name != "dim" or not re.match(r"\s*[-+]?\d", after.text)
+        elif isinstance(after, Tag):
+            closes = after.closing or after.name not in CHILDREN[tag.name]
+        else:
+            closes = True
+        if closes and (top.text.strip() or top.elements()):
+            self._repair("Q006", f"<{tag.name}> stands where </{tag.name}> belongs", tag.span)
+            return True
+        return False
+
+    def _close(self, tag: Tag) -> None:
+        name, depth = tag.name, len(self.stack) - 1
+        if name == "xml":
+            return
+        open_names = [node.name for node in self.stack]
+        if name in open_names[1:]:
+            depth = len(open_names) - 1 - open_names[::-1].index(name)
+        elif depth == 0 and name not in NAMES:
+            return
+        elif depth == 0 or not self._may_close(name):
+            self._repair("Q006", f"</{name}> closes nothing", tag.span)
+            return
+        else:
+            self._repair("Q006", f"</{name}> is taken as </{self.top.name}>", tag.span)
+        while len(self.stack) - 1 > depth:
+            self._close_silently(tag.span.start)
+        self.stack.pop().end = tag.span.start + tag.span.length
+
+    def _may_close(self, name: str) -> bool:
+        """Whether an end tag with another name can be meant for the element that is open."""
+        top, above = self.top, self.stack[-2]
+        if name not in NAMES:
+            return True
+        beside = name in CHILDREN.get(above.name, frozenset()) and above is not self.root
+        return beside or difflib.SequenceMatcher(None, name, top.name).ratio() > 0.7
+
+    def _close_silently(self, offset: int) -> None:
+        """Close the open element although its end tag is not there."""
+        node = self.stack.pop()
+        node.end = offset
+        self._repair("Q005", f"</{node.name}> is missing", node.span)
+
+    def _finish(self, *, cut_off: bool) -> None:
+        waiting = self.stack[1:]
+        if cut_off or len(waiting) > 1:
+            inside = f"inside <{self.top.name}>" if waiting else "inside a tag"
+            last = len(self.text.rstrip())
+            self._repair("Q015", f"the text ends early, {inside}", Span(max(last - 1, 0), 1))
+        elif waiting:
+            self._repair("Q005", f"</{waiting[0].name}> is missing", waiting[0].span)
+        for node in waiting:
+            node.end = len(self.text)
+
+    def _report_prose(self) -> None:
+        """One finding for what is no tag of an IR at all, instead of one for each slip in it."""
+        starts = [span.start for span in self._prose]
+
+        def is_inside(repair: Repair) -> bool:
+            index = bisect_right(starts, repair.span.start) - 1
+            return index >= 0 and repair.span.start < self._prose[index].start + self._prose[index].length
+
+        self.repairs = [repair for repair in self.repairs if not is_inside(repair)]
+        for span in self._prose:
+            self._repair("Q025", f"{self.text[span.start : span.start + 20]!r} is no element of an IR", span)
+
+    # Text
+
+    def _characters(self, token: Text) -> None:
+        top = self.top
+        if self._is_free() or top.name == "data" or not token.text.strip():
+            top.children.append(token)
+            return
+        meant = ELLIPSIS.sub("", token.text)
+        stray = _SHOWN.search(meant) if top.name != "dim" else None
+        if meant != token.text and not (stray and top is self.root):
+            dots = ELLIPSIS.search(self.text, token.start)
+            span = Span(dots.start(), len(dots[0])) if dots else Span(token.start, 1)
+            self._repair("Q003", f"an ellipsis stands for content of {_described(top)}", span)
+            top.elided = True
+        if stray is not None:
+            start = token.start + max(token.text.find(stray[0][:1]), 0)
+            shown = stray[0] if len(stray[0]) <= 40 else stray[0][:40] + "..."
+            what = f"text {shown!r} does not belong into {_described(top)}"
+            self._repair("Q025", what, Span(start, len(stray[0])))
+        if top.name != "dim":
+            meant = "\n" * token.text.count("\n")
+        top.children.append(Text(meant, token.start))
+
+    def _data_as_text(self, scanner: Scanner) -> None:
+        for node in _all(self.root):
+            if node.name != "data":
+                continue
+            for part in [child for child in node.children if isinstance(child, Text)]:
+                if (written := _SHOWN.search(part.text)) is not None:
+                    span = Span(part.start + written.start(), len(written[0]))
+                    found = scanner.attributes_of_text(span)
+                    what = "the attributes are written as text of" if found else "text does not belong into"
+                    self._repair("Q014" if found else "Q025", f"{what} <data>", span)
+                    node.attributes = found | node.attributes
+                    node.children.remove(part)
+
+
+def _element_with(tag: Tag, possible: frozenset[str]) -> str:
+    """The element whose name an ellipsis hides: the one that has such attributes, innermost first."""
+    for name, mark in (("layer", "type"), ("edge", "from-layer"), ("port", "id")):
+        if mark in tag.attributes and name in possible:
+            return name
+    return next((name for name in ("dim", "port", "layer") if name in possible), "layer")
+
+
+def _described(node: Node) -> str:
+    return f"<{node.name}>" if node.name else "the text around the elements"
+
+
+def _all(node: Node) -> Iterable[Node]:
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting += reversed(current.elements())

@@ -1,5 +1,0 @@
-"""Validation: shape and type inference over a model, declared against inferred."""
-
-from irexec.validation.infer import infer_model
-
-__all__ = ["infer_model"]

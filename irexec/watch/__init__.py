@@ -1,0 +1,1 @@
+"""Watching a run: one inference of a model with its listeners (trace, dump, until, progress)."""

@@ -1,0 +1,51 @@
+"""`--dump DIR`: a listener that writes every output of every layer as .npy, and an index of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from irexec.arrays.brief import Array, exact_array
+from irexec.arrays.saving import safe_name, save_array, save_json
+from irexec.graph.model import Node
+from irexec.types import ElementType
+
+INDEX = "index.json"
+
+
+class Dump:
+    """Writes into a folder, which is made if need be. Raises OSError; files that are there are whole."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.entries: list[dict[str, Any]] = []
+        self._calls: dict[int, int] = {}
+
+    def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
+        """Nothing to do before a layer runs."""
+
+    def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
+        call = self._calls[id(node)] = self._calls.get(id(node), -1) + 1
+        for index, array in enumerate(outputs):
+            kind = node.outputs[index].element_type if index < len(node.outputs) else None
+            if kind is None or kind.is_dynamic:
+                kind = ElementType.of(array.dtype)
+            port = f".{index}" if len(outputs) > 1 else ""
+            name = f"{len(self.entries):05d}_{safe_name(node.friendly_name or node.type)}{port}.npy"
+            save_array(self.folder / name, exact_array(array, kind))
+            self.entries.append(
+                {
+                    "file": name,
+                    "layer": {"id": node.id, "name": node.friendly_name, "type": node.type, "version": node.version},
+                    "output": index,
+                    "call": call,
+                    "element_type": str(kind),
+                    "shape": list(array.shape),
+                }
+            )
+
+    def close(self) -> None:
+        """Write the index of what is there, also after a run that failed."""
+        save_json(self.folder / INDEX, {"tensors": self.entries})

@@ -1,0 +1,41 @@
+"""The listeners that a run was asked for, from the first to the last layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from irexec.diagnostics import Place
+from irexec.diagnostics.findings import Findings
+from irexec.engine import Listener
+from irexec.watch.dump import Dump
+from irexec.watch.trace import Trace
+
+
+@contextmanager
+def watchers(*, trace: bool, dump: str | None, findings: Findings) -> Iterator[tuple[list[Listener], Trace | None]]:
+    """The listeners, and the trace among them. What cannot be written becomes a finding; the index is written last."""
+    tracer = Trace() if trace else None
+    listeners: list[Listener] = [] if tracer is None else [tracer]
+    writer = None
+    try:
+        if dump is not None:
+            writer = Dump(dump)
+            listeners.append(writer)
+    except OSError as error:
+        _report(error, dump, findings)
+    try:
+        yield listeners, tracer
+    except OSError as error:
+        _report(error, dump, findings)
+    finally:
+        if writer is not None:
+            try:
+                writer.close()
+            except OSError as error:
+                _report(error, dump, findings)
+
+
+def _report(error: OSError, folder: str | None, findings: Findings) -> None:
+    message = f"--dump: a file cannot be written: {error.strerror or error}"
+    findings.add("U007", message, place=Place(file=folder))

@@ -1,0 +1,259 @@
+"""`irexec run` on a whole model: inputs supplied or drawn, one inference, and what there is to tell of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from irexec.arrays.brief import Array, exact_array
+from irexec.arrays.options import check_names
+from irexec.arrays.saving import archive_names
+from irexec.diagnostics import Diagnostic, IRError, Report
+from irexec.diagnostics.findings import Findings
+from irexec.engine import CompiledModel, Listener
+from irexec.graph.model import Model, Value
+from irexec.inference import infer_model
+from irexec.snippets.complete import MAX_DRAWN_BYTES, Given, convert, draw, draw_for
+from irexec.types import ElementType, PartialShape, TensorType
+from irexec.watch.progress import Progress
+
+# Extents to try for what a model leaves open, the smallest first: most models take 1, some need room for a window.
+_EXTENTS = (1, 2, 4, 8, 16, 32, 64, 128, 224)
+
+
+@dataclass(slots=True)
+class ModelInput:
+    """One input of the model: its array and where that is from. `assumed`: extents that were open and are chosen."""
+
+    port: Value
+    array: Array | None = None
+    origin: str = ""
+    assumed: bool = False
+
+    @property
+    def name(self) -> str:
+        return port_name(self.port)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*sorted(self.port.names), self.port.node.friendly_name)
+
+
+@dataclass(slots=True)
+class ModelRun:
+    """A model that was run, or the findings that say why not. Times are in seconds."""
+
+    model: Model
+    report: Report
+    inputs: list[ModelInput] = field(default_factory=list)
+    outputs: list[tuple[str, Array, ElementType]] = field(default_factory=list)
+    layers: int = 0
+    compile_seconds: float = 0.0
+    run_seconds: float = 0.0
+
+    @property
+    def executed(self) -> bool:
+        return bool(self.outputs) or (self.report.ok and not self.model.results)
+
+    def arrays(self) -> dict[str, Array]:
+        """The results by name, as --save writes them."""
+        names = archive_names([name for name, _, _ in self.outputs])
+        return {n: exact_array(array, kind) for n, (_, array, kind) in zip(names, self.outputs, strict=True)}
+
+
+def run_model(model: Model, given: Given, listeners: Sequence[Listener] = ()) -> ModelRun:
+    """Run a model once. Never raises for what the model or the caller's values do: the report says it."""
+    findings = Findings(file=model.file)
+    run = ModelRun(model, findings.report)
+    run.inputs = complete(model, given, findings)
+    if not findings.report.ok:
+        return run
+    try:
+        begin = time.perf_counter()
+        compiled = CompiledModel(model)
+        run.compile_seconds = time.perf_counter() - begin
+        run.layers = compiled.layer_count
+        with ExitStack() as stack:
+            watchers = list(listeners)
+            if Progress.wanted():
+                watchers.append(stack.enter_context(Progress(run.layers)))
+            begin = time.perf_counter()
+            results = compiled.create_infer_request(watchers).infer([entry.array for entry in run.inputs])
+            run.run_seconds = time.perf_counter() - begin
+    except IRError as error:
+        findings.report.extend(_with_hint(finding, run.inputs) for finding in error.report)
+        return run
+    for index, (port, array) in enumerate(results.to_dict().items()):
+        kind = ElementType.of(array.dtype) if port.element_type.is_dynamic else port.element_type
+        run.outputs.append((port_name(port) or f"output_{index}", array, kind))
+    return run
+
+
+def _with_hint(finding: Diagnostic, inputs: list[ModelInput]) -> Diagnostic:
+    """A value that breaks a constraint may come from values that were drawn at random."""
+    drawn = ", ".join(entry.name for entry in inputs if entry.origin.startswith("random"))
+    if not drawn or finding.code != "O005" or finding.hint is not None:
+        return finding
+    return replace(finding, hint=f"{drawn}: drawn at random; give values with --input")
+
+
+def port_name(port: Value) -> str:
+    """The name that people know a port by: a tensor name, or else the layer's, and of a Result its producer's."""
+    if port.names:
+        return min(port.names)
+    source = port.node.inputs[0] if port.node.type == "Result" and port.node.inputs else None
+    return source.node.friendly_name if source is not None else port.node.friendly_name
+
+
+def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]:
+    """An array for each input: the caller's, or a random one of the declared shape."""
+    inputs = [ModelInput(port) for port in model.inputs]
+    known = {entry.name: (str(index), *entry.names) for index, entry in enumerate(inputs)}
+    check_names("--input", given.inputs, known, findings)
+    check_names("--shape", given.shapes, known, findings)
+    types = []
+    for index, entry in enumerate(inputs):
+        value = next((given.inputs[key] for key in (*entry.names, str(index)) if key in given.inputs), None)
+        shape = next((given.shapes[key] for key in (*entry.names, str(index)) if key in given.shapes), None)
+        kind = entry.port.element_type
+        if value is not None:
+            _supply(entry, value, findings)
+        declared = entry.port.partial_shape
+        if entry.array is not None:
+            declared = PartialShape(entry.array.shape)
+        elif shape is not None:
+            if not declared.accepts(shape):
+                found, allowed = str(list(shape)), str(declared)
+                message = f"--shape {entry.name}: {found} is none of the model's shapes {allowed}"
+                findings.add("O008", message, layer=entry.port.node.ref, found=found, allowed=allowed)
+            declared = PartialShape(shape)
+        types.append(TensorType(kind, declared))
+    if findings.report.ok:
+        _draw(model, inputs, types, given, findings)
+    return inputs
+
+
+def _supply(entry: ModelInput, value: Any, findings: Findings) -> None:
+    kind, declared = entry.port.element_type, entry.port.partial_shape
+    layer = entry.port.node.ref
+    array = convert(value, kind)
+    if array is None:
+        findings.add("U004", f"the values given for {entry.name} are no {kind} values", layer=layer)
+        return
+    if not isinstance(value, np.ndarray) and declared.is_static and array.ndim <= 1:
+        extents = declared.to_shape()
+        if array.size == int(np.prod(extents, dtype=object)):
+            array = array.reshape(extents)
+    entry.array, entry.origin = array, "--input"
+    if not declared.accepts(array.shape):
+        found, allowed = str(list(array.shape)), str(declared)
+        message = f"input {entry.name} has shape {allowed}; the array has {found}"
+        findings.add("O008", message, layer=layer, found=found, allowed=allowed)
+
+
+def _draw(model: Model, inputs: list[ModelInput], types: list[TensorType], given: Given, findings: Findings) -> None:
+    missing = [index for index, entry in enumerate(inputs) if entry.array is None]
+    if not missing:
+        return
+    shapes = _static_shapes(model, types)
+    known = [
+        t if s is None else TensorType(t.element_type, PartialShape(s)) for t, s in zip(types, shapes, strict=True)
+    ]
+    with _inferred(model, known):
+        _draw_each(model, inputs, types, shapes, given, findings)
+
+
+def _draw_each(
+    model: Model,
+    inputs: list[ModelInput],
+    types: list[TensorType],
+    shapes: list[tuple[int, ...] | None],
+    given: Given,
+    findings: Findings,
+) -> None:
+    missing = [index for index, entry in enumerate(inputs) if entry.array is None]
+    rng = np.random.default_rng(given.seed)
+    total = 0
+    for index in missing:
+        entry, kind, shape = inputs[index], types[index].element_type, shapes[index]
+        if shape is None or kind.dtype is None:
+            what = "rank" if shape is None else "element type"
+            hint = f"--shape {entry.name}=1,2,3, or --input {entry.name}=FILE.npy"
+            findings.add("U006", f"the {what} of input {entry.name} is not known", layer=entry.port.node.ref, hint=hint)
+            continue
+        total += int(np.prod(shape, dtype=object)) * kind.dtype.itemsize
+        if total > MAX_DRAWN_BYTES:
+            findings.add("U006", f"input {entry.name} is too large to be drawn at random", layer=entry.port.node.ref)
+            continue
+        array = _by_consumer(model, entry.port, rng)
+        entry.array = np.asarray(draw(rng, kind, shape) if array is None else array, kind.dtype)
+        entry.origin, entry.assumed = f"random (seed {given.seed})", not types[index].shape.is_static
+        # What is drawn next may depend on it, as indices do on an axis.
+        entry.port.type = TensorType.of(entry.array, kind)
+
+
+def _by_consumer(model: Model, port: Value, rng: np.random.Generator) -> Array | None:
+    """Values that a layer which takes the input as it is draws for it: indices in range, lengths, axes."""
+    for node in model.nodes:
+        for index, value in enumerate(node.inputs):
+            if value is not port or node.operator is None:
+                continue
+            name = node.operator.signature.port_name(index)
+            if name not in node.operator.drawers:
+                continue
+            names = [node.operator.signature.port_name(i) for i in range(len(node.inputs))]
+            types = {n: v.type for n, v in zip(names, node.inputs, strict=True) if v is not None}
+            attributes = {a.name: node.attributes.get(a.name, a.default) for a in node.operator.attributes}
+            array = draw_for(rng, node.operator, name, types, attributes)
+            if array is not None:
+                return array
+    return None
+
+
+def _static_shapes(model: Model, types: list[TensorType]) -> list[tuple[int, ...] | None]:
+    """The input shapes with what is open filled in: by the smallest extent that every layer's shape rule takes."""
+    if all(t.shape.is_static for t in types):
+        return [t.shape.to_shape() for t in types]
+    if any(t.rank is None for t in types):
+        return [_filled(t.shape, 1) if t.rank is not None else None for t in types]
+    for extent in _EXTENTS:
+        shapes = [_filled(t.shape, extent) for t in types]
+        if _fits(model, types, shapes):
+            return list(shapes)
+    return [_filled(t.shape, 1) for t in types]
+
+
+def _filled(shape: PartialShape, extent: int) -> tuple[int, ...]:
+    """Open extents filled in; the first of several is the batch, which is 1."""
+    dims = []
+    for axis, dim in enumerate(shape):
+        wanted = 1 if axis == 0 and len(shape) > 1 else extent
+        most = dim.max if dim.max is not None else wanted
+        dims.append(dim.value if dim.is_static else max(dim.min, min(wanted, most)))
+    return tuple(dims)
+
+
+def _fits(model: Model, types: list[TensorType], shapes: list[tuple[int, ...]]) -> bool:
+    """Whether inference finds nothing wrong with these input shapes."""
+    given = [TensorType(t.element_type, PartialShape(s)) for t, s in zip(types, shapes, strict=True)]
+    with _inferred(model, given) as report:
+        return report.ok
+
+
+@contextmanager
+def _inferred(model: Model, given: list[TensorType]) -> Iterator[Report]:
+    """The model with the types that follow from these inputs; its own are put back at the end."""
+    values = [value for node in model.walk() for value in node.outputs]
+    kept = [value.type for value in values]
+    try:
+        findings = Findings()
+        infer_model(model, findings, given)
+        yield findings.report
+    finally:
+        for value, type in zip(values, kept, strict=True):
+            value.type = type

@@ -1,0 +1,117 @@
+"""`--trace`: a listener that notes for every layer its results' type, shape, time and numbers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from irexec.arrays.brief import Array, Statistics, shown_number, shown_seconds, shown_shape
+from irexec.graph.model import Node
+from irexec.types import ElementType
+
+_HEADING = ("layer", "type", "precision", "shape", "time", "calls", "min", "max", "mean", "nan", "inf")
+
+
+@dataclass(slots=True)
+class Output:
+    """One output of a layer at its last call."""
+
+    element_type: str
+    shape: tuple[int, ...]
+    statistics: Statistics
+
+
+@dataclass(slots=True)
+class Row:
+    """One layer: how often it ran and how long in all. `depth` counts the bodies that it stands in."""
+
+    node: Node
+    depth: int
+    calls: int = 0
+    seconds: float = 0.0
+    outputs: list[Output] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "id": self.node.id,
+            "name": self.node.friendly_name,
+            "type": self.node.type,
+            "version": self.node.version,
+            "depth": self.depth,
+            "calls": self.calls,
+            "seconds": self.seconds,
+            "outputs": [
+                {
+                    "element_type": output.element_type,
+                    "shape": list(output.shape),
+                    "min": output.statistics.min,
+                    "max": output.statistics.max,
+                    "mean": output.statistics.mean,
+                    "nan": output.statistics.nan,
+                    "inf": output.statistics.inf,
+                }
+                for output in self.outputs
+            ],
+        }
+
+
+class Trace:
+    """The layers that ran, in the order in which they began. A layer of a body that runs often is one row."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, Row] = {}
+        # The time that this listener itself has taken so far, and what that was when each running layer began.
+        self._spent = 0.0
+        self._begun: list[float] = []
+
+    def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
+        self._rows.setdefault(id(node), Row(node, len(self._begun)))
+        self._begun.append(self._spent)
+
+    def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
+        begin = time.perf_counter()
+        row = self._rows[id(node)]
+        row.calls += 1
+        row.seconds += seconds - (self._spent - self._begun.pop())
+        kinds = [str(value.element_type) for value in node.outputs]
+        row.outputs = [
+            Output(_kind(kinds, index, array), array.shape, Statistics.of(array)) for index, array in enumerate(outputs)
+        ]
+        self._spent += time.perf_counter() - begin
+
+    @property
+    def rows(self) -> list[Row]:
+        return list(self._rows.values())
+
+    def table(self) -> list[tuple[str, ...]]:
+        """Cells for people: a heading, then a line per output."""
+        table: list[tuple[str, ...]] = [_HEADING]
+        for row in self.rows:
+            name = "  " * row.depth + (row.node.friendly_name or f"#{row.node.id}")
+            for index, output in enumerate(row.outputs):
+                numbers = output.statistics
+                first = index == 0
+                table.append(
+                    (
+                        name if first else "",
+                        row.node.type if first else "",
+                        output.element_type,
+                        shown_shape(output.shape),
+                        shown_seconds(row.seconds) if first else "",
+                        str(row.calls) if first else "",
+                        shown_number(numbers.min),
+                        shown_number(numbers.max),
+                        shown_number(numbers.mean),
+                        str(numbers.nan or "-"),
+                        str(numbers.inf or "-"),
+                    )
+                )
+        return table
+
+
+def _kind(kinds: Sequence[str], index: int, array: Array) -> str:
+    """The output's element type; that of the array where the model leaves it open."""
+    known = kinds[index] if index < len(kinds) else "dynamic"
+    return known if known != "dynamic" else str(ElementType.of(array.dtype))

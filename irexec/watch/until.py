@@ -1,0 +1,49 @@
+"""`--until LAYER`: the part of a model that a layer needs, with the layer's outputs as results."""
+
+from __future__ import annotations
+
+from irexec.arrays.options import nearest
+from irexec.diagnostics.findings import Findings
+from irexec.graph.model import Model, Node
+
+
+def find_layer(model: Model, name: str) -> Node | None:
+    """The layer of that name, or else of that id; layers of bodies are not looked at."""
+    by_name = next((node for node in model.nodes if node.friendly_name == name), None)
+    return by_name or next((node for node in model.nodes if node.id and node.id == name), None)
+
+
+def find_in_bodies(model: Model, name: str) -> Node | None:
+    """The layer of the model whose bodies hold a layer of that name."""
+    for node in model.nodes:
+        for body in node.bodies:
+            if any(inner.friendly_name == name for inner in body.model.walk()):
+                return node
+    return None
+
+
+def cut(model: Model, node: Node) -> Model:
+    """A model of the layer and what it depends on. It shares the nodes, so only one of both should be changed."""
+    part = Model([node] if node.type == "Result" else list(node.outputs), [])
+    needed = set(part.nodes)
+    part.parameters = [parameter for parameter in model.parameters if parameter in needed]
+    part.name, part.file, part.version = model.name, model.file, model.version
+    return part
+
+
+def reduce(model: Model, name: str, findings: Findings) -> Model | None:
+    """The part of the model that ends with the layer of that name; None, with a finding, when there is none."""
+    node = find_layer(model, name)
+    if node is not None and node.outputs:
+        return cut(model, node)
+    outer = find_in_bodies(model, name)
+    if node is not None:
+        message, hint = f"--until {name}: the layer has no outputs", None
+    elif outer is not None:
+        message = f"--until {name}: the layer is in a body of {outer.friendly_name!r}"
+        hint = f"use --until {outer.friendly_name}; --trace and --dump show the layers of bodies"
+    else:
+        names = [n.friendly_name for n in model.nodes if n.friendly_name]
+        message, hint = f"--until {name}: no layer has this name", nearest(name, names) or f"such as {names[-1]}"
+    findings.add("U005", message, hint=hint)
+    return None

@@ -1,0 +1,209 @@
+"""Constants in a `.bin`: their values, and every way in which a range can be wrong."""
+
+from __future__ import annotations
+
+import mmap
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from irexec.diagnostics.codes import CODES
+from irexec.diagnostics.findings import Findings
+from irexec.ir.document import Layer
+from irexec.ir.weights.file import Weights
+from irexec.ir.weights.strings import write_strings
+from irexec.ir.xml.source import Source
+from irexec.types import BOOLEAN, F32, I4, I64, STRING, U8, ElementType
+
+DATA = bytes(range(64))
+
+
+def layer_of(text: str) -> tuple[Layer, Findings]:
+    source = Source(f'<layer id="0" name="c" type="Const">\n  <data {text}/></layer>')
+    data = dict(source.root[0].items()) if len(source.root) else {}
+    return Layer(at=0, id="0", name="c", type="Const", data=data, data_at=1), Findings(source.locate)
+
+
+def constant(weights: Weights, *arguments) -> tuple[np.ndarray | None, list[str]]:
+    findings = Findings()
+    value = weights.constant(*arguments, findings)
+    return value, [finding.code for finding in findings.report]
+
+
+CASES = [
+    ('element_type="f32" shape="1" offset="0"', "C001", 2, 3),
+    ('element_type="f32" shape="1" size="4"', "C001", 2, 3),
+    ('element_type="f32" offset="0" size="4"', "C001", 2, 3),
+    ('shape="1" offset="0" size="4"', "C001", 2, 3),
+    ('element_type="f32" shape="4" offset="56" size="16"', "C002", 2, 46),
+    ('element_type="f32" shape="4" offset="9223372036854775807" size="16"', "C002", 2, 46),
+    ('element_type="f32" shape="4" offset="0" size="12"', "C003", 2, 55),
+    ('element_type="u3" shape="9" offset="0" size="4"', "C003", 2, 54),
+    ('element_type="f32" shape="1" offset="0" size="8"', "C004", 2, 55),
+    ('element_type="f32" shape="1" offset="0" size="4" value="1"', "C006", 2, 65),
+    ('element_type="string" shape="1" offset="0" size="64"', "C007", 2, 49),
+    ('element_type="FP32" shape="1" offset="0" size="4"', "C012", 2, 23),
+    ('element_type="dynamic" shape="1" offset="0" size="4"', "C012", 2, 23),
+    ('element_type="f32" shape="-1" offset="0" size="4"', "C012", 2, 35),
+    ('element_type="f32" shape="?" offset="0" size="4"', "C012", 2, 35),
+    ('element_type="f32" shape="1,x" offset="0" size="4"', "C012", 2, 35),
+    ('element_type="f32" shape="1" offset="zero" size="4"', "C012", 2, 46),
+    ('element_type="f32" shape="1" offset="18446744073709551615" size="4"', "C012", 2, 46),
+    ('element_type="f32" shape="1" offset="-4" size="4"', "C012", 2, 46),
+    ('element_type="f32" shape="1" offset="0" size="4 "', "C012", 2, 55),
+    ('element_type="f32" shape="1" offset=" 0" size="4"', "N010", 2, 46),
+    ('element_type="f32" shape="4294967296,4294967296" offset="0" size="4"', "C013", 2, 35),
+    ('element_type="f32" shape="0,9223372036854775807" offset="0" size="0"', "C013", 2, 35),
+    ('element_type="u1" shape="' + "1," * 64 + '1" offset="0" size="1"', "C013", 2, 34),
+    ('element_type="boolean" shape="1" offset="2" size="1"', "C014", 2, 50),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "line", "column"), CASES, ids=lambda value: str(value)[:60])
+def test_finding(text, code, line, column) -> None:
+    layer, findings = layer_of(text)
+    Weights(DATA).of_layer(layer, findings)
+    assert [(found.code, found.line, found.column) for found in findings.report] == [(code, line, column)]
+    assert findings.report.diagnostics[0].layer.name == "c"
+
+
+def test_every_code_has_an_example() -> None:
+    below = {"C005", "C008", "C009", "C010", "C011"}
+    assert {code for code in CODES if code[0] == "C"} - below == {case[1] for case in CASES} - {"N010"}
+
+
+def test_several_findings_at_once() -> None:
+    layer, findings = layer_of('element_type="?" shape="a" offset="b"')
+    Weights(DATA).of_layer(layer, findings)
+    assert [found.code for found in findings.report] == ["C012", "C012", "C012", "C001"]
+    bare = Layer(at=0, id="0", name="c", type="Const")
+    Weights(DATA).of_layer(bare, findings)
+    assert [(found.code, found.line) for found in findings.report][4:] == [("C001", 1)] * 4
+
+
+@pytest.mark.parametrize(
+    ("element_type", "shape", "offset", "size", "expected"),
+    [
+        (U8, (2, 2), 1, 4, [[1, 2], [3, 4]]),
+        (U8, (), 5, 1, 5),
+        (U8, (0, 3), 64, 0, []),
+        (U8, (0,), 3, 1, []),
+        (I64, (1,), 8, 8, [int.from_bytes(DATA[8:16], "little")]),
+        (I4, (3,), 0x21, 2, [1, 2, 2]),
+        (BOOLEAN, (2,), 0, 2, [False, True]),
+    ],
+)
+def test_values(element_type, shape, offset, size, expected) -> None:
+    value, codes = constant(Weights(DATA), element_type, shape, offset, size)
+    assert codes == []
+    assert value.dtype == element_type.dtype
+    assert value.shape == shape
+    assert value.tolist() == expected
+    assert not value.flags.writeable
+
+
+def test_strings() -> None:
+    blob = write_strings(["a", "größe"])
+    value, codes = constant(Weights(b"xx" + blob), STRING, (2, 1), 2, len(blob))
+    assert codes == []
+    assert value.tolist() == [["a"], ["größe"]]
+    value, codes = constant(Weights(blob), STRING, (3,), 0, len(blob))
+    assert (value, codes) == (None, ["C007"])
+
+
+def test_a_file_is_mapped_and_not_copied(tmp_path) -> None:
+    (tmp_path / "m.bin").write_bytes(DATA)
+    weights = Weights.find(tmp_path / "m.xml")
+    assert (weights.size, weights.file) == (64, str(tmp_path / "m.bin"))
+    value, _ = constant(weights, F32, (2,), 8, 8)
+    assert value.tolist() == np.frombuffer(DATA, "<f4", 2, 8).tolist()
+    base = value
+    while isinstance(base, np.ndarray):
+        base = base.base
+    assert isinstance(base.obj, mmap.mmap)
+
+
+def test_where_weights_come_from(tmp_path) -> None:
+    (tmp_path / "a.b.bin").write_bytes(b"1")
+    (tmp_path / "other").write_bytes(b"")
+    assert Weights.find(tmp_path / "a.b.xml").size == 1
+    assert Weights.find(tmp_path / "a.b.xml", tmp_path / "other").size == 0
+    assert Weights.find(tmp_path / "a.b.xml", b"123").size == 3
+    assert Weights.find(None).size == 0
+    with pytest.raises(OSError, match="missing"):
+        Weights.find(tmp_path / "a.xml", tmp_path / "missing")
+
+
+def test_no_weights(tmp_path) -> None:
+    weights = Weights.find(tmp_path / "m.xml")
+    value, codes = constant(weights, F32, (2,), 0, 8)
+    assert (value, codes) == (None, ["C010"])
+    value, codes = constant(weights, F32, (0,), 0, 0)
+    assert codes == []
+    assert value.shape == (0,)
+
+
+def test_values_that_are_no_numbers() -> None:
+    values = np.array([1, np.inf, np.nan, 2], np.float32)
+    findings = Findings()
+    read = Weights(values.tobytes()).constant(F32, (4,), 0, 16, findings)
+    assert np.array_equal(read, values, equal_nan=True)
+    assert [(found.code, found.message) for found in findings.report] == [
+        ("C011", "2 of the constant's 4 values are NaN or infinity")
+    ]
+
+
+def test_usage() -> None:
+    weights, findings = Weights(DATA, file="m.bin"), Findings()
+    for offset, size in ((0, 8), (0, 8), (8, 4), (20, 8), (24, 8), (13, 4)):
+        weights.constant(F32, (size // 4,), offset, size, findings)
+    weights.check_usage(findings)
+    assert [found.code for found in findings.report] == ["C008", "C005", "C009"]
+    shared, unaligned, unused = findings.report
+    assert "bytes 24 to 28" in shared.message
+    assert unaligned.message.startswith("1 constants")
+    assert "36 of 64 bytes" in unused.message
+    assert unused.file == "m.bin"
+
+
+def test_unused_bytes_are_not_known_after_an_error() -> None:
+    weights = Weights(DATA)
+    layer, findings = layer_of('element_type="f32" shape="1" offset="0"')
+    weights.of_layer(layer, findings)
+    weights.check_usage(findings)
+    assert [found.code for found in findings.report] == ["C001"]
+
+
+def test_large_unaligned_constants_leave_their_neighbours_as_they_are(tmp_path) -> None:
+    values = np.arange(1 << 16, dtype=np.float32)
+    path = tmp_path / "m.bin"
+    path.write_bytes(b"\7" + values.tobytes() + values[::-1].tobytes())
+    weights = Weights.find(None, path)
+    first = constant(weights, U8, (1,), 0, 1)[0]
+    shape, size = values.shape, values.nbytes
+    np.testing.assert_array_equal(constant(weights, F32, shape, 1, size)[0], values)
+    np.testing.assert_array_equal(constant(weights, F32, shape, 1 + size, size)[0], values[::-1])
+    # Pages that were let go come back from the file.
+    assert first.tolist() == [7]
+    np.testing.assert_array_equal(constant(weights, F32, shape, 1, size)[0], values)
+
+
+NUMBERS = st.one_of(st.integers(-2, 70), st.sampled_from([2**31, 2**62, 2**63 - 1]))
+
+
+@given(
+    st.sampled_from(sorted(ElementType.by_name)),
+    st.lists(NUMBERS.filter(lambda number: number >= 0), max_size=4),
+    NUMBERS,
+    NUMBERS,
+)
+def test_no_range_escapes(name, shape, offset, size) -> None:
+    data = f'element_type="{name}" shape="{",".join(map(str, shape))}" offset="{offset}" size="{size}"'
+    layer, findings = layer_of(data)
+    value = Weights(DATA).of_layer(layer, findings)
+    assert (value is None) <= bool(findings.report.errors)
+    if value is not None:
+        assert value.shape == tuple(shape)
+        assert offset + size <= len(DATA)

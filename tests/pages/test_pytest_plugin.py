@@ -1,0 +1,82 @@
+"""`pytest --ir-doctest`: pages as tests, in a pytest of its own."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+from support.seed_pages import PAGES
+
+pytest_plugins = ["pytester"]
+
+PLUGIN = ("-p", "irexec.pages.pytest_plugin")
+
+
+def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+    """Run pytest with the plugin, loaded once: an installed irexec brings it already."""
+    installed = pytester.plugins or any(
+        entry.value == "irexec.pages.pytest_plugin" for entry in _entry_points() if entry.name == "irexec"
+    )
+    return pytester.runpytest_inprocess(*(() if installed else PLUGIN), "-p", "no:cacheprovider", *options)
+
+
+def _entry_points() -> list[object]:
+    from importlib.metadata import entry_points
+
+    return list(entry_points(group="pytest11"))
+
+
+@pytest.fixture
+def docs(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.mkdir("docs")
+    for name in ("slice-scatter-15.page.txt", "scatter-elements-update-3.page.txt"):
+        shutil.copy(PAGES / name, pytester.path / "docs")
+    (pytester.path / "docs" / "nothing.md").write_text("No example here.\n")
+    return pytester
+
+
+def test_every_example_is_a_test(docs: pytest.Pytester) -> None:
+    result = run(docs, "--ir-doctest", "-v", "docs")
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(
+        ["*slice-scatter-15.page.txt::example 1 PASSED*", "*slice-scatter-15.page.txt::example 3 FAILED*"]
+    )
+
+
+def test_a_failure_shows_the_line_of_the_page(docs: pytest.Pytester) -> None:
+    result = run(docs, "--ir-doctest", "docs/slice-scatter-15.page.txt")
+    result.stdout.fnmatch_lines(["*error?T002?: start lists 2 values*", "*slice-scatter-15.page.txt:151:27*"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_versions_of_one_page_are_told_apart(docs: pytest.Pytester) -> None:
+    shutil.copy(PAGES / "onnx-scatter-nd.page.txt", docs.path / "docs")
+    result = run(docs, "--ir-doctest", "-k", "ScatterND-11", "-v", "docs")
+    result.assert_outcomes(passed=2, deselected=15)
+
+
+def test_nothing_is_collected_without_the_option(docs: pytest.Pytester) -> None:
+    result = run(docs, "docs")
+    result.assert_outcomes()
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_a_page_that_is_no_text_is_an_error(docs: pytest.Pytester) -> None:
+    (docs.path / "docs" / "bad.md").write_bytes(b"\xff\xff")
+    result = run(docs, "--ir-doctest", "docs/bad.md")
+    result.assert_outcomes(errors=1)
+
+
+def test_loading_the_plugin_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, pytest; before = set(sys.modules); import irexec.pages.pytest_plugin; "
+        "print(sorted(m for m in set(sys.modules) - before if not m.startswith('irexec')), "
+        "len([m for m in sys.modules if m.startswith('irexec')]))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    heavy = {"numpy", "lxml", "pydantic", "ml_dtypes", "rich"}
+    names, count = found.stdout.rsplit(" ", 1)
+    assert not any(f"'{name}" in names for name in heavy)
+    assert int(count) <= 4
