@@ -157,7 +157,7 @@ def _key(text: str | None) -> str:
 def declared_type(port: Port) -> TensorType:
     """What a port of the file says of its tensor. A port without dims says nothing of the shape."""
     kind = ElementType.from_port(port.precision) if port.precision else None
-    dims: Sequence[int | None] = [read_dim(d.text).value for d in port.dims]
+    dims: Sequence[int | None] = [read_dim(text).value for text in port.dims]
     if not dims:
         shape = PartialShape.dynamic()
     else:

@@ -58,4 +58,4 @@ def _first_difference(node: Node, index: int) -> At:
     if declared.rank != inferred.rank or declared.rank is None:
         return At(port.at)
     wrong = next(i for i, (d, n) in enumerate(zip(declared, inferred, strict=True)) if not d.compatible(n))
-    return At(port.dims[wrong].at, "#text") if wrong < len(port.dims) else At(port.at)
+    return At(port.dim_at(wrong), "#text") if wrong < len(port.dims) else At(port.at)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar, cast
+from dataclasses import fields
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from lxml import etree
 
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.checks import check_document
-from irexec.ir.document import BackEdge, Dim, Document, Edge, Element, Item, Layer, Net, Port, PortMap, construct
+from irexec.ir.document import BackEdge, Document, Edge, Element, Layer, Net, Port, PortMap
 from irexec.ir.xml.source import Source
 
 T = TypeVar("T")
@@ -20,7 +21,7 @@ T = TypeVar("T")
 _LAYER_ATTRIBUTES = ("id", "name", "type", "version", "output_names")
 _PORT_ATTRIBUTES = ("id", "precision", "names")
 _EDGE_ATTRIBUTES = ("from-layer", "from-port", "to-layer", "to-port")
-_MAP_ATTRIBUTES = tuple(name for name in PortMap.model_fields if name not in ("at", "kind"))
+_MAP_ATTRIBUTES = tuple(field.name for field in fields(PortMap) if field.name not in ("at", "kind"))
 # Written by old converters, and ignored by every reader since.
 _IGNORED_IN_MAPS = {"internal_port_id"}
 _IGNORED_IN_BACK_EDGES = {"from-port", "to-port"}
@@ -108,6 +109,8 @@ class _Reader:
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._number = -1
+        # The texts, and tuples of texts, that a model repeats in every layer are kept once.
+        self._once: dict[Any, Any] = {}
 
     def _enter(self) -> int:
         self._number += 1
@@ -119,40 +122,43 @@ class _Reader:
         at = self._enter()
         is_body = at > 0
         attributes = _attributes(element)
-        name, version = attributes.pop("name", None), attributes.pop("version", None)
+        net = Net(at, attributes.pop("name", None), attributes.pop("version", None))
         if not is_body:
             self._unknown_attributes("net", attributes, at, ("name", "version"))
-        parts, _ = self._sections(element, _BODY if is_body else _NET)
-        return construct(Net, at=at, name=name, version=version, **parts)
+        self._sections(element, _BODY if is_body else _NET, net)
+        return net
 
     def layer(self, element: etree._Element) -> Layer:
         at = self._enter()
         other = _attributes(element)
-        known = {name: other.pop(name, None) for name in _LAYER_ATTRIBUTES}
+        take, once = other.pop, self._once.setdefault
+        layer = Layer(at, take("id", None), take("name", None))
+        layer.type = once(kind := take("type", None), kind)
+        layer.version = once(version := take("version", None), version)
+        layer.output_names = take("output_names", None)
         if other:
+            layer.other = other
             self._unknown_attributes("layer", other, at, _LAYER_ATTRIBUTES)
-        parts, where = self._sections(element, _LAYER)
-        parts["data"] = parts["data"] or {}
-        return construct(Layer, at=at, data_at=where.get("data", -1), other=other, **known, **parts)
+        layer.data_at = self._sections(element, _LAYER, layer).get("data", -1)
+        return layer
 
-    def _sections(self, element: etree._Element, known: _Sections) -> tuple[dict[str, Any], dict[str, int]]:
-        """Read the children that are known: what each field holds, and the number of each child.
+    def _sections(self, element: etree._Element, known: dict[str, _Section], item: Net | Layer) -> dict[str, int]:
+        """Read the children that are known into the fields of `item`; the number of each child by its tag.
 
         Of two children with one name the first counts.
         """
-        parts = dict(known.defaults)
         where: dict[str, int] = {}
         for child in element:
-            tag = child.tag
-            section = known.children.get(tag)
+            tag = str(child.tag)
+            section = known.get(tag)
             if section is None:
-                self._unknown_element(child, element.tag, known.children)
+                self._unknown_element(child, element.tag, known)
             elif tag in where:
                 self._repeated(child, element.tag, where[tag])
             else:
                 where[tag] = self._number + 1
-                parts[section.field] = section.read(self, child)
-        return parts, where
+                setattr(item, section.field, section.read(self, child))
+        return where
 
     def items(
         self, element: etree._Element, tag: str, read_item: Callable[[_Reader, etree._Element], T]
@@ -172,39 +178,41 @@ class _Reader:
     def port(self, element: etree._Element) -> Port:
         at = self._enter()
         other = _attributes(element)
-        port_id, precision = other.pop("id", None), other.pop("precision", None)
-        names = other.pop("names", None)
+        take, once = other.pop, self._once.setdefault
+        port = Port(
+            at, once(id := take("id", None), id), once(name := take("precision", None), name), take("names", None)
+        )
         if other:
+            port.other = other
             self._unknown_attributes("port", other, at, _PORT_ATTRIBUTES)
-        dims: list[Dim] = []
-        rt_info: Element | None = None
+        dims, dims_at = [], []
         for child in element:
             if child.tag == "dim":
                 self._number += 1
-                dims.append(construct(Dim, at=self._number, text=child.text or ""))
+                dims.append(child.text or "")
+                dims_at.append(self._number)
                 if len(child):
                     self._no_children(child)
             elif child.tag != "rt_info":
                 self._unknown_element(child, "port", ("dim", "rt_info"))
-            elif rt_info is None:
-                rt_info = self.element(child)
+            elif port.rt_info is None:
+                port.rt_info = self.element(child)
             else:
-                self._repeated(child, "port", rt_info.at)
-        return construct(
-            Port, at=at, id=port_id, precision=precision, names=names, dims=tuple(dims), rt_info=rt_info, other=other
-        )
+                self._repeated(child, "port", port.rt_info.at)
+        if dims:
+            texts = tuple(dims)
+            port.dims = once(texts, texts)
+            # They ascend, so the last one tells where all are.
+            if dims_at[-1] != at + len(dims):
+                port.dims_at = tuple(dims_at)
+        return port
 
     def edge(self, element: etree._Element) -> Edge:
         at = self._enter()
         other = _attributes(element)
-        pop = other.pop
-        edge = construct(
-            Edge,
-            at=at,
-            from_layer=pop("from-layer", None),
-            from_port=pop("from-port", None),
-            to_layer=pop("to-layer", None),
-            to_port=pop("to-port", None),
+        take = other.pop
+        edge = Edge(
+            at, take("from-layer", None), take("from-port", None), take("to-layer", None), take("to-port", None)
         )
         if other:
             self._unknown_attributes("edge", other, at, _EDGE_ATTRIBUTES)
@@ -228,7 +236,7 @@ class _Reader:
             at = self._enter()
             attributes = _attributes(child)
             known = {name: attributes.pop(name, None) for name in _MAP_ATTRIBUTES}
-            maps.append(construct(PortMap, at=at, kind=child.tag, **known))
+            maps.append(PortMap(at, cast(Literal["input", "output"], child.tag), **known))
             self._unknown_attributes(str(child.tag), attributes, at, _MAP_ATTRIBUTES, _IGNORED_IN_MAPS)
             self._no_children(child)
         return tuple(maps)
@@ -236,9 +244,7 @@ class _Reader:
     def back_edge(self, element: etree._Element) -> BackEdge:
         at = self._enter()
         other = _attributes(element)
-        edge = construct(
-            BackEdge, at=at, from_layer=other.pop("from-layer", None), to_layer=other.pop("to-layer", None)
-        )
+        edge = BackEdge(at, other.pop("from-layer", None), other.pop("to-layer", None))
         self._unknown_attributes("edge", other, at, _EDGE_ATTRIBUTES, _IGNORED_IN_BACK_EDGES)
         self._no_children(element)
         return edge
@@ -247,14 +253,8 @@ class _Reader:
 
     def element(self, element: etree._Element) -> Element:
         """An element with all that is in it, uninterpreted. Depth is bounded by the parser."""
-        return construct(
-            Element,
-            at=self._enter(),
-            tag=str(element.tag),
-            attributes=_attributes(element),
-            children=tuple(self.element(child) for child in element),
-            text=element.text,
-        )
+        at, tag, attributes = self._enter(), str(element.tag), _attributes(element)
+        return Element(at, tag, attributes, tuple(self.element(child) for child in element), element.text)
 
     def _skip(self, element: etree._Element) -> int:
         """Pass an element and all that is in it; its number."""
@@ -314,36 +314,20 @@ def _list(tag: str, read_item: Callable[[_Reader, etree._Element], Any]) -> Call
     return lambda reader, element: reader.items(element, tag, read_item)
 
 
-class _Sections:
-    """The children of one kind of element: by tag what is read, by field what stands for a child that is missing."""
-
-    def __init__(self, model: type[Item], children: dict[str, _Section]) -> None:
-        self.children = children
-        fields = model.model_fields
-        # `data` has a default factory; its place is filled by the reader of layers.
-        self.defaults = {s.field: None if s.field == "data" else fields[s.field].default for s in children.values()}
-
-
-_GRAPH = {
+_BODY = {
     "layers": _Section("layers", _list("layer", _Reader.layer)),
     "edges": _Section("edges", _list("edge", _Reader.edge)),
     "rt_info": _Section("rt_info", _Reader.element),
     "meta_data": _Section("meta_data", _Reader.element),
     "quantization_parameters": _Section("quantization_parameters", _Reader.element),
 }
-_PRE_PROCESS = {"pre-process": _Section("pre_process", _Reader.element)}
-_NET = _Sections(Net, _GRAPH | _PRE_PROCESS)
-_BODY = _Sections(Net, _GRAPH)
-_BODY.defaults["pre_process"] = None
-_LAYER = _Sections(
-    Layer,
-    {
-        "data": _Section("data", _Reader.data),
-        "input": _Section("inputs", _list("port", _Reader.port)),
-        "output": _Section("outputs", _list("port", _Reader.port)),
-        "rt_info": _Section("rt_info", _Reader.element),
-        "back_edges": _Section("back_edges", _list("edge", _Reader.back_edge)),
-        **{tag: _Section(tag, _Reader.port_maps) for tag in ("port_map", "then_port_map", "else_port_map")},
-        **{tag: _Section(tag, _Reader.net) for tag in ("body", "then_body", "else_body")},
-    },
-)
+_NET = _BODY | {"pre-process": _Section("pre_process", _Reader.element)}
+_LAYER = {
+    "data": _Section("data", _Reader.data),
+    "input": _Section("inputs", _list("port", _Reader.port)),
+    "output": _Section("outputs", _list("port", _Reader.port)),
+    "rt_info": _Section("rt_info", _Reader.element),
+    "back_edges": _Section("back_edges", _list("edge", _Reader.back_edge)),
+    **{tag: _Section(tag, _Reader.port_maps) for tag in ("port_map", "then_port_map", "else_port_map")},
+    **{tag: _Section(tag, _Reader.net) for tag in ("body", "then_body", "else_body")},
+}

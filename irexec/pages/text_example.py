@@ -10,7 +10,7 @@ from typing import Any
 from irexec.arrays.listed import Listed, Value
 from irexec.diagnostics import Place
 from irexec.diagnostics.findings import At
-from irexec.ir.document import Dim, Layer, Port
+from irexec.ir.document import Layer, Port
 from irexec.ir.xml.positions import Span
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
@@ -84,9 +84,8 @@ class _Binder:
         """The inputs as they are, then with every element type that the values may have where none is said."""
         yield inputs
         for kind, members in self._open_types(inputs, data):
-            precision = {"precision": kind.port_name}
             yield [
-                replace(port, port=port.port.model_copy(update=precision)) if index in members else port
+                replace(port, port=replace(port.port, precision=kind.port_name)) if index in members else port
                 for index, port in enumerate(inputs)
             ]
 
@@ -222,10 +221,10 @@ class _Binder:
             and _folded(stated.name) in self.values
         ):
             shape = tuple(extent for extent in stated.value if isinstance(extent, int) and extent >= 0)
-        dims = tuple(Dim(at=at, text=str(extent)) for extent in shape or ())
+        dims = tuple(map(str, shape or ()))
         kind = ElementType.by_name.get(given.kind or "")
         precision = kind.port_name if kind is not None and not is_result else None
-        port = Port(at=at, id=str(index), precision=precision, dims=dims)
+        port = Port(at=at, id=str(index), precision=precision, dims=dims, dims_at=(at,) * len(dims))
         place = self.text.place(given.span.start, given.span.start + given.span.length)
         return SnippetPort(port, given.name, Listed(given.value, given.name, given.kind), place, elided=not dims)
 

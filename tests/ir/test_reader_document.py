@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import fields
 
 import pytest
 
 from irexec.diagnostics.findings import Findings
-from irexec.ir.document import Dim, Document, Layer, construct
+from irexec.ir.document import Document, Item, Layer, Port
 from irexec.ir.reader import read_layers
 from irexec.ir.xml.source import Source
 
@@ -23,7 +24,7 @@ def test_a_model(model, read_ir) -> None:
     assert x.data == {"shape": "2,3", "element_type": "f32"}
     assert x.inputs == ()
     assert (x.outputs[0].id, x.outputs[0].precision, x.outputs[0].names) == ("0", "FP32", "x")
-    assert [dim.text for dim in add.inputs[1].dims] == ["2", "3"]
+    assert add.inputs[1].dims == ("2", "3")
     assert result.data == {}
     assert result.data_at == -1
     assert result.body is result.port_map is result.rt_info is None
@@ -40,10 +41,14 @@ def numbers(item: object) -> list[int]:
     """The numbers of all items of a document."""
     if isinstance(item, tuple):
         return [number for part in item for number in numbers(part)]
-    if not hasattr(item, "model_fields_set"):
+    if not isinstance(item, Item):
         return []
-    own = [item.at] + ([item.data_at] if isinstance(item, Layer) and item.data_at >= 0 else [])
-    return own + [number for field in type(item).model_fields for number in numbers(getattr(item, field))]
+    own = [item.at]
+    if isinstance(item, Layer) and item.data_at >= 0:
+        own.append(item.data_at)
+    if isinstance(item, Port):
+        own += [item.dim_at(index) for index in range(len(item.dims))]
+    return own + [number for field in fields(item) for number in numbers(getattr(item, field.name))]
 
 
 @pytest.mark.parametrize("name", ["model", "loop"])
@@ -100,22 +105,28 @@ def test_unknown_attributes_are_kept(model, read_ir) -> None:
 def test_layers_without_a_model() -> None:
     findings = Findings()
     (layer,) = read_layers(Source('<layer type="A"><input><port><dim>2</dim></port></input></layer>'), findings)
-    assert (layer.type, layer.id, layer.inputs[0].dims[0].text) == ("A", None, "2")
+    assert (layer.type, layer.id, layer.inputs[0].dims) == ("A", None, ("2",))
     layers = read_layers(Source('<all><layer type="A"/><layer type="B"/></all>'), findings)
     assert [layer.type for layer in layers] == ["A", "B"]
     assert read_layers(Source(""), findings) == []
     assert not findings.report.diagnostics
 
 
-def test_items_that_were_read_are_like_any_other() -> None:
-    item = construct(Dim, at=3, text="5")
-    assert item == Dim(at=3, text="5")
-    assert item.model_dump() == {"at": 3, "text": "5"}
-    copy = item.model_copy(update={"text": "6"})
-    assert (item.text, copy.text) == ("5", "6")
-    item.text = "7"
-    assert Dim(at=3, text="7") == item
-    assert "text='7'" in repr(item)
+def test_every_dim_knows_its_element_wherever_it_stands(read_ir, model) -> None:
+    plain = read_ir(model).document.net.layers[1].inputs[1]
+    assert plain.dims_at is None
+    odd = model.replace("<dim>3</dim>", "<rt_info><a/></rt_info><dim>3</dim>")
+    document = read_ir(odd).document
+    port = document.net.layers[1].inputs[1]
+    elements = list(document.source.root.iter())
+    assert [elements[port.dim_at(index)].text for index in range(2)] == ["2", "3"]
+    assert port.dims_at is not None
+
+
+def test_texts_that_layers_repeat_are_kept_once(read_ir, model) -> None:
+    x, add, _ = read_ir(model).document.net.layers
+    assert add.inputs[0].dims is add.inputs[1].dims is x.outputs[0].dims
+    assert add.inputs[0].precision is x.outputs[0].precision
 
 
 def test_three_thousand_layers_take_a_fraction_of_a_second(read_ir) -> None:

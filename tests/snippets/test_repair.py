@@ -24,7 +24,7 @@ def codes(snippet: Snippet) -> set[str]:
 
 def dims(snippet: Snippet) -> list[list[list[str]]]:
     return [
-        [[dim.text.strip() for dim in port.port.dims] for port in side]
+        [[text.strip() for text in port.port.dims] for port in side]
         for layer in snippet.layers
         for side in (layer.inputs, layer.outputs)
     ]

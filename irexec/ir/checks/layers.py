@@ -125,14 +125,13 @@ def _no_precision(port: Port, layer: Layer, scope: Scope, *, is_output: bool) ->
 
 def _extents(port: Port, layer: Layer, scope: Scope) -> tuple[int, ...] | None:
     """The extents of a port; None where one is not written as it should be."""
-    texts = tuple([item.text for item in port.dims])
-    known = scope.clean_dims.get(texts)
+    known = scope.clean_dims.get(port.dims)
     if known is None:
-        extents = [_extent(item.text, At(item.at, "#text"), port, layer, scope) for item in port.dims]
+        extents = [_extent(text, At(port.dim_at(n), "#text"), port, layer, scope) for n, text in enumerate(port.dims)]
         known = tuple(extent for extent in extents if extent is not None)
         if len(known) < len(extents):
             return None
-        scope.clean_dims[texts] = known
+        scope.clean_dims[port.dims] = known
     return known
 
 
