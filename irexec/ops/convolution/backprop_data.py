@@ -1,8 +1,9 @@
 """ConvolutionBackpropData and GroupConvolutionBackpropData: transposed convolution.
 
 Source: operation pages ConvolutionBackpropData-1, GroupConvolutionBackpropData-1. With `output_shape` given, pads
-follow the page's formula also for auto_pad explicit and valid, where OpenVINO takes the attributes or zero, and a
-negative total padding centres the result, where OpenVINO takes zero.
+follow the page's formula also for auto_pad explicit and valid, where OpenVINO takes the attributes or zero. Where
+`output_shape` is larger than what the data reaches, the rest is zeros at the end, as OpenVINO, ONNX and TensorFlow have
+it: the formula's total padding is no less than 0.
 """
 
 from __future__ import annotations
@@ -100,6 +101,7 @@ def _spread(
     require("C4", channels == groups * inputs, message, port="kernel")
     message = f"{wanted} is no shape of {n} spatial axes"
     require("C6", wanted is None or (len(wanted) == n and min(wanted) >= 0), message, port="output_shape")
+    require("C3", 0 not in taps, f"the kernel {list(kernel.shape)} has no pixels along a spatial axis", port="kernel")
     full = [(x - 1) * s + dilated(k, d) for x, s, k, d in zip(extents, strides, taps, dilations, strict=True)]
     if wanted is None:
         explicit = auto_pad == "explicit"
@@ -109,7 +111,7 @@ def _spread(
         require("C5", min(counts) > 0, f"the padding leaves {counts} pixels")
     else:
         counts = wanted
-        totals = [f - w + p for f, w, p in zip(full, wanted, padding, strict=True)]
+        totals = [max(0, f - w + p) for f, w, p in zip(full, wanted, padding, strict=True)]
         begins = tuple(t - t // 2 if auto_pad == "same_upper" else t // 2 for t in totals)
     dtype = sum_dtype(data.dtype, inputs * int(np.prod(taps)))
     result = summing_buffer((batch, groups * outputs, *counts), dtype, out)
@@ -123,8 +125,10 @@ def _spread(
     threads = threads_for(x.size * outputs * size)
     parts = max(-(-outputs // wide), -(-threads // (batch * groups)))
     tasks = list(product(range(batch), range(groups), split(outputs, parts)))
-    crop = [_crop(b, f, c) for b, f, c in zip(begins, full, counts, strict=True)]
-    whole = all(target == slice(0, c) for (target, _), c in zip(crop, counts, strict=True))
+    meetings = [
+        [_meeting(t * d - b, s, extent, count) for t in range(k)]
+        for k, d, b, s, extent, count in zip(taps, dilations, begins, strides, extents, counts, strict=True)
+    ]
     y = result.reshape(batch, groups, outputs, *counts)
 
     def task(index: int) -> None:
@@ -132,29 +136,26 @@ def _spread(
         columns = scratch("columns", ((last - first) * size, pixels), dtype)
         np.matmul(matrix[g, first * size : last * size], x[image, g], out=columns)
         terms = columns.reshape(last - first, *taps, *extents)
-        sums = scratch("sums", (last - first, *full), dtype)
+        sums = y[image, g, first:last]
         sums[...] = 0
-        for tap in product(*map(range, taps)):
-            steps = zip(tap, dilations, extents, strides, strict=True)
-            place: Any = (slice(None), *(slice(t * d, t * d + (e - 1) * s + 1, s) for t, d, e, s in steps))
-            term: Any = (slice(None), *tap)
-            np.add(sums[place], terms[term], out=sums[place])
-        if not whole:
-            y[image, g, first:last] = 0
-        target: Any = (slice(None), *(t for t, _ in crop))
-        source: Any = (slice(None), *(s for _, s in crop))
-        np.copyto(y[image, g, first:last][target], sums[source])
+        for tap in product(*([t for t, met in enumerate(axis) if met] for axis in meetings)):
+            met = [axis[t] for axis, t in zip(meetings, tap, strict=True)]
+            target: Any = (slice(None), *(m[0] for m in met if m))
+            source: Any = (slice(None), *tap, *(m[1] for m in met if m))
+            np.add(sums[target], terms[source], out=sums[target])
 
     with np.errstate(over="ignore", invalid="ignore"):
         parallel_for(len(tasks), task)
     return settle(result, data.dtype, out)
 
 
-def _crop(begin: int, full: int, count: int) -> tuple[slice, slice]:
-    """(where in the result, where in the sums) the pixels lie that both have; begin may be negative."""
-    first, last = max(0, begin), min(full, begin + count)
-    last = max(first, last)
-    return slice(first - begin, last - begin), slice(first, last)
+def _meeting(shift: int, stride: int, extent: int, count: int) -> tuple[slice, slice] | None:
+    """(where in the result, which pixels) of those pixels whose place `pixel * stride + shift` is in the result."""
+    first, last = max(0, -(shift // stride)), min(extent, -((shift - count) // stride))
+    if last <= first:
+        return None
+    start = first * stride + shift
+    return slice(start, start + (last - first - 1) * stride + 1, stride), slice(first, last)
 
 
 def _rule(
@@ -186,15 +187,21 @@ def _rule(
     zeros = (0,) * spatial
     explicit = auto_pad == "explicit"
     begins, ends = (tuple(p) if explicit and p else zeros for p in (pads_begin, pads_end))
-    extents = []
+    extents: list[Dimension] = []
     for axis in range(spatial):
         extent, size, s = d[2 + axis], k[leading + axis], (tuple(strides) or (1,) * spatial)[axis]
-        reach = (size - 1) * (tuple(dilations) or (1,) * spatial)[axis] + 1
+        if not check("C3", size.max != 0, f"the kernel has no pixels along spatial axis {axis}", port="kernel"):
+            return PartialShape.dynamic(data.rank)
+        dilation = (tuple(dilations) or (1,) * spatial)[axis]
         spare = begins[axis] + ends[axis] - (tuple(output_padding) or zeros)[axis]
-        full = (extent - 1) * s + reach
+        least = (extent.min - 1) * s + dilated(max(size.min, 1), dilation)
+        most = None
+        if extent.max is not None and size.max is not None:
+            most = (extent.max - 1) * s + dilated(size.max, dilation)
+        full = f"{least}.." if most is None else least if least == most else f"{least}..{most}"
         message = f"the padding takes {spare} of the {full} pixels of spatial axis {axis}"
-        check("C5", full.max is None or full.max > spare, message, found=str(spare), allowed=f"below {full}")
-        extents.append(full - spare)
+        check("C5", most is None or most > spare, message, found=str(spare), allowed=f"below {full}")
+        extents.append(Dimension(max(least - spare, 1), None if most is None else max(most - spare, 1)))
     return PartialShape([d[0], channels, *extents])
 
 

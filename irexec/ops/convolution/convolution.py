@@ -16,7 +16,7 @@ from irexec.ops.convolution.blocks import convolver
 from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
 from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require, rounded
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.rules.windows import AutoPad, Windows, check_windows, dilated, output_dims
+from irexec.ops.rules.windows import AutoPad, Windows, check_windows, output_dims
 from irexec.types import NUMERIC, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
@@ -100,13 +100,13 @@ class Convolve:
         message = f"data has {shape[1]} channels, the kernel {groups} times {inputs}"
         require("C4", shape[1] == groups * inputs, message, port="data")
         windows = Windows.over(shape[2:], kernel, *self.attributes)
-        for extent, k, d, b, e in zip(shape[2:], kernel, windows.dilations, windows.begins, windows.ends, strict=True):
-            message = f"the kernel covers {dilated(k, d)} pixels of {extent} with padding {b} + {e}"
-            require("C5", dilated(k, d) <= extent + b + e, message, port="kernel")
+        windows.require_fit("C5", "kernel")
         result = (shape[0], groups * outputs, *windows.counts)
-        if 0 in result or 0 in self.kernel.shape:
+        trimmed = windows.trimmed()
+        if 0 in result or 0 in self.kernel.shape or 0 in trimmed.kernel:
             return result, _zero
-        return result, convolver(shape[0], self.kernel, windows)
+        met = (slice(t.start, t.stop) for t in map(windows.taps, range(len(kernel))))
+        return result, convolver(shape[0], self.kernel[:, :, :, *met], trimmed)
 
 
 def _zero(data: Array, out: Array) -> Array:

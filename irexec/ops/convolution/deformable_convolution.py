@@ -17,7 +17,7 @@ from irexec.ops.compute.products import settle
 from irexec.ops.declare.attributes import NonNegativeInts, Positive, PositiveInts, ReaderDefault
 from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.rules.windows import AutoPad, Windows, check_windows, dilated, output_dims
+from irexec.ops.rules.windows import AutoPad, Windows, check_windows, output_dims
 from irexec.types import NUMERIC, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
@@ -122,10 +122,7 @@ def _require_fitting(
     found = f"data has {channels} channels, the kernel {kernel.shape[:2]}, group is {group}"
     require("C3", channels == kernel.shape[1] * group and kernel.shape[0] % group == 0, found, port="kernel")
     require("C4", channels % deformable_group == 0, f"deformable_group {deformable_group} does not divide {channels}")
-    for e, k, d, b, f in zip(
-        windows.extents, windows.kernel, windows.dilations, windows.begins, windows.ends, strict=True
-    ):
-        require("C5", dilated(k, d) <= e + b + f, f"the kernel covers {dilated(k, d)} pixels of {e} and {b} + {f}")
+    windows.require_fit("C5", "kernel")
     expected = (batch, deformable_group * taps * 2, *windows.counts)
     require("C6", offsets.shape == expected, f"offsets has shape {offsets.shape}, expected {expected}", port="offsets")
     expected = (batch, deformable_group * taps, *windows.counts)

@@ -6,6 +6,7 @@ ceil((i + 1) * in / out).
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import Annotated, Any, TypeAlias
 
@@ -58,7 +59,8 @@ def adaptive_max_pool_8(data: T, output_shape: T_SHAPE, /, *, index_element_type
     for target in product(*(range(len(s)) for s in spans)):
         window: Any = (..., *(slice(*axis[index]) for axis, index in zip(spans, target, strict=True)))
         place: Any = (..., *target)
-        flat = widen(data[window].reshape(*data.shape[:2], -1))
+        taken = data[window]
+        flat = widen(taken.reshape(*data.shape[:2], math.prod(taken.shape[2:])))
         largest = flat.argmax(axis=-1)
         values[place] = np.take_along_axis(flat, largest[..., None], -1)[..., 0]
         indices[place] = places[window].reshape(-1)[largest]

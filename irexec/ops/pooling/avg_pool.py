@@ -8,6 +8,7 @@ the mean of integers is rounded to the nearest, ties to even.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias
 
@@ -20,7 +21,7 @@ from irexec.ops.declare.operator import Array, Check, Elements, operator, rounde
 from irexec.ops.pooling.rule import pooled_shape, windows_over
 from irexec.ops.pooling.slide import covered, slide
 from irexec.ops.rules.windows import AutoPad, Rounding, Windows, dilated
-from irexec.types import NUMERIC, PartialShape, TensorType
+from irexec.types import MAX_LENGTH, NUMERIC, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 ExcludePad: TypeAlias = Annotated[bool, Alias("exclude-pad")]
@@ -63,10 +64,10 @@ def _counts(windows: Windows, exclude_pad: bool) -> Array:
     """What each window's sum is divided by; 1 for a window without any pixel, whose sum is 0."""
     padded = any(windows.begins) or any(windows.ends)
     if padded and not exclude_pad:
-        return np.asarray(np.prod(windows.kernel))
+        return np.asarray(min(math.prod(windows.kernel), MAX_LENGTH))
     counts = np.ones((), np.int64)
     for axis in range(len(windows.kernel)):
-        counts = counts[..., None] * covered(windows, axis)
+        counts = counts[..., None] * covered(windows, axis)[1]
     return np.maximum(counts, 1)
 
 

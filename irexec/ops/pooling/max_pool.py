@@ -8,6 +8,7 @@ OpenVINO passes over it; the index of a window over padding alone is that of its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Annotated, Any, Literal, TypeAlias
@@ -20,7 +21,7 @@ from irexec.ops.compute.products import summing_buffer
 from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
 from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, TypeFrom, operator
 from irexec.ops.pooling.rule import pooled_shape, windows_over
-from irexec.ops.pooling.slide import slide
+from irexec.ops.pooling.slide import MANY_TAPS, slide
 from irexec.ops.rules.shapes import axis_in
 from irexec.ops.rules.windows import AutoPad, Rounding, Windows
 from irexec.types import I32, I64, NUMERIC, ElementType, PartialShape, TensorType
@@ -122,11 +123,25 @@ def _largest(data: Array, windows: Windows, out: Array | None) -> Array:
 
 def _indices(data: Array, windows: Windows, axis: int) -> Array:
     """Where each window's largest element stands, in row-major order from `axis` on; the first of equal ones."""
+    taps = [windows.taps(axis) for axis in range(len(windows.kernel))]
+    few = math.prod(map(len, taps)) <= MANY_TAPS
+    found = _places_by_taps(data, windows, taps) if few else _places_by_rank(data, windows)
+    pixels = math.prod(windows.extents)
+    channels = np.arange(data.shape[0] * data.shape[1], dtype=np.int64).reshape(data.shape[:2])
+    found += channels.reshape(*channels.shape, *[1] * len(windows.kernel)) * pixels
+    outer = axis % data.ndim
+    if outer:
+        found %= max(1, math.prod(data.shape[outer:]))
+    return found
+
+
+def _places_by_taps(data: Array, windows: Windows, taps: Sequence[range]) -> Array:
+    """Where in its channel each window's largest element stands (0: nowhere), tap by tap of the kernel."""
     shape = (*data.shape[:2], *windows.counts)
     best = np.full(shape, _lowest(data.dtype), data.dtype)
     found = np.full(shape, -1, np.int64)
-    places = np.arange(int(np.prod(windows.extents)), dtype=np.int64).reshape(windows.extents)
-    for tap in product(*map(range, windows.kernel)):
+    places = np.arange(math.prod(windows.extents), dtype=np.int64).reshape(windows.extents)
+    for tap in product(*taps):
         pairs = [_meeting(windows, axis, t) for axis, t in enumerate(tap)]
         target: Any = (..., *(t for t, _ in pairs))
         source: Any = (..., *(s for _, s in pairs))
@@ -136,13 +151,22 @@ def _indices(data: Array, windows: Windows, axis: int) -> Array:
             larger |= np.isnan(x) & ~np.isnan(y)
         np.copyto(y, x, where=larger)
         np.copyto(index, places[source], where=larger)
-    np.maximum(found, 0, out=found)
-    channels = np.arange(data.shape[0] * data.shape[1], dtype=np.int64).reshape(data.shape[:2])
-    found += channels.reshape(*channels.shape, *[1] * len(windows.kernel)) * places.size
-    outer = axis % data.ndim
-    if outer:
-        found %= max(1, int(np.prod(data.shape[outer:])))
-    return found
+    return np.maximum(found, 0, out=found)
+
+
+def _places_by_rank(data: Array, windows: Windows) -> Array:
+    """The same for many taps: elements are ranked (the largest first, NaN before all, of equal ones the first), and
+    ranks folded."""
+    pixels = math.prod(windows.extents)
+    flat = widen(data).reshape(*data.shape[:2], pixels)
+    order = pixels - 1 - flat[..., ::-1].argsort(axis=-1, kind="stable")[..., ::-1]
+    ranks = np.empty(order.shape, np.int64)
+    np.put_along_axis(ranks, order, np.arange(pixels).reshape(1, 1, -1), -1)
+    best = np.empty((*data.shape[:2], *windows.counts), np.int64)
+    slide(np.minimum, ranks.reshape(data.shape), windows, pixels, best)
+    lowest = best.reshape(*data.shape[:2], math.prod(windows.counts))
+    places = np.take_along_axis(order, np.minimum(lowest, pixels - 1), -1)
+    return np.where(lowest < pixels, places, 0).reshape(best.shape)
 
 
 def _meeting(windows: Windows, axis: int, tap: int) -> tuple[slice, slice]:

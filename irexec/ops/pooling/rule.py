@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from irexec.ops.declare.operator import Check, require
+from irexec.ops.declare.operator import Check
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.rules.windows import Windows, check_windows, dilated, output_dims
+from irexec.ops.rules.windows import Windows, check_windows, output_dims
 from irexec.types import PartialShape, TensorType
 
 
@@ -48,7 +48,5 @@ def windows_over(
 ) -> Windows:
     """The windows at run time. Raises ConstraintError C3 when the kernel does not fit."""
     windows = Windows.over(extents, kernel, strides, dilations, pads_begin, pads_end, auto_pad, rounding)
-    for e, k, d, b, f in zip(extents, kernel, windows.dilations, windows.begins, windows.ends, strict=True):
-        message = f"the kernel covers {dilated(k, d)} pixels of {e} with padding {b} + {f}"
-        require("C3", dilated(k, d) <= e + b + f, message, port="data")
+    windows.require_fit("C3", "data")
     return windows

@@ -1,4 +1,7 @@
-"""Folding windows with a ufunc (maximum, add), one axis after the other, in blocks of channels on all threads."""
+"""Folding windows with a ufunc (maximum, add), one axis after the other, in blocks of channels on all threads.
+
+Neither time nor memory grows with the size of a kernel or of the padding, only with the data and the result.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ import numpy as np
 
 from irexec.ops.compute.parallel import WORTH_BYTES, num_threads, parallel_for, scratch, split
 from irexec.ops.declare.signature import Array
-from irexec.ops.rules.windows import Windows
+from irexec.ops.rules.windows import Windows, dilated
 
 # Input and half-folded planes of one block of channels stay in a core's second-level cache.
 BLOCK_BYTES = 1 << 20
+# With more taps than this, folds of 2, 4, 8... neighbours are put together: so many passes, not one per tap.
+MANY_TAPS = 32
 
 
 def slide(ufunc: np.ufunc, data: Array, windows: Windows, neutral: Any, out: Array) -> Array:
@@ -30,14 +35,15 @@ def slide(ufunc: np.ufunc, data: Array, windows: Windows, neutral: Any, out: Arr
     one = int(np.prod(data.shape[2:])) * out.dtype.itemsize
     parts = max(-(-planes * one // BLOCK_BYTES), num_threads() if planes * one >= WORTH_BYTES else 1)
     blocks = split(planes, parts)
-    axes = len(windows.extents)
+    # The axis that leaves least comes first, so that nothing in between is larger than the data or the result.
+    order = sorted(range(len(windows.extents)), key=lambda a: windows.counts[a] / max(windows.extents[a], 1))
 
     def task(index: int) -> None:
         first, last = blocks[index]
-        block = x[first:last]
-        for axis in range(axes):
-            shape = (last - first, *windows.counts[: axis + 1], *windows.extents[axis + 1 :])
-            into = y[first:last] if axis == axes - 1 else scratch(f"slide{axis}", shape, out.dtype)
+        block, shape = x[first:last], [last - first, *windows.extents]
+        for axis in order:
+            shape[axis + 1] = windows.counts[axis]
+            into = y[first:last] if axis == order[-1] else scratch(f"slide{axis}", tuple(shape), out.dtype)
             _along(ufunc, block, windows, axis, neutral, into)
             block = into
 
@@ -47,11 +53,15 @@ def slide(ufunc: np.ufunc, data: Array, windows: Windows, neutral: Any, out: Arr
 
 def _along(ufunc: np.ufunc, block: Array, windows: Windows, axis: int, neutral: Any, out: Array) -> None:
     """Fold windows along one spatial axis; the block's first axis is the channels."""
+    x, y = np.moveaxis(block, axis + 1, 0), np.moveaxis(out, axis + 1, 0)
+    steps = windows.taps(axis)
+    if len(steps) > MANY_TAPS:
+        fold_runs(ufunc, x, *covered(windows, axis), windows.dilations[axis], neutral, y)
+        return
     stride, dilation, begin = windows.strides[axis], windows.dilations[axis], windows.begins[axis]
     extent, count = windows.extents[axis], windows.counts[axis]
-    x, y = np.moveaxis(block, axis + 1, 0), np.moveaxis(out, axis + 1, 0)
     taps = []
-    for step in range(windows.kernel[axis]):
+    for step in steps:
         # Window j reads pixel j * stride + shift.
         shift = step * dilation - begin
         first = max(0, -(shift // stride))
@@ -71,14 +81,35 @@ def _along(ufunc: np.ufunc, block: Array, windows: Windows, axis: int, neutral: 
         ufunc(target, _every(x, tap, stride), out=target)
 
 
+def fold_runs(ufunc: np.ufunc, x: Array, starts: Array, lengths: Array, step: int, neutral: Any, out: Array) -> None:
+    """Fold `lengths[i]` items of x's first axis, from `starts[i]` on every `step`-th, into `out[i]`.
+
+    A run is put together of folds of 1, 2, 4... items, as the bits of its length say.
+    """
+    out[...] = neutral
+    folds, at, size = x.astype(out.dtype, copy=False), starts.copy(), 1
+    longest = int(lengths.max(initial=0))
+    while size <= longest:
+        taking = np.flatnonzero(lengths & size)
+        out[taking] = ufunc(out[taking], folds[at[taking]])
+        at[taking] += size * step
+        if 2 * size <= longest:
+            folds = ufunc(folds[: -size * step], folds[size * step :])
+        size *= 2
+
+
 def _every(x: Array, tap: tuple[int, int, int], stride: int) -> Array:
     first, last, start = tap
     return x[start : start + (last - first - 1) * stride + 1 : stride]
 
 
-def covered(windows: Windows, axis: int) -> Array:
-    """How many pixels of the data each window covers along one axis."""
-    starts = np.arange(windows.counts[axis]) * windows.strides[axis] - windows.begins[axis]
-    places = starts[:, None] + np.arange(windows.kernel[axis]) * windows.dilations[axis]
-    inside: Array = ((places >= 0) & (places < windows.extents[axis])).sum(axis=1)
-    return inside
+def covered(windows: Windows, axis: int) -> tuple[Array, Array]:
+    """Which run of the data each window covers along one axis: its first pixel, and how many."""
+    stride, dilation, begin = windows.strides[axis], windows.dilations[axis], windows.begins[axis]
+    extent, kernel = windows.extents[axis], windows.kernel[axis]
+    far = (windows.counts[axis] * stride + begin + extent + dilated(kernel, dilation)) >= 1 << 62
+    origins = np.arange(windows.counts[axis]).astype(object if far else np.int64) * stride - begin
+    first = np.maximum(0, -(origins // dilation))
+    last = np.minimum(kernel, -((origins - extent) // dilation))
+    counts = np.maximum(last - first, 0)
+    return np.where(counts > 0, origins + first * dilation, 0).astype(np.int64), counts.astype(np.int64)

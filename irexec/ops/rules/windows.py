@@ -8,10 +8,10 @@ OpenVINO have ceil(H / stride), and one more where rounding up finds room for it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from irexec.ops.declare.operator import Check
+from irexec.ops.declare.operator import Check, require
 from irexec.types import Dimension
 
 AutoPad = Literal["explicit", "same_upper", "same_lower", "valid"]
@@ -88,6 +88,37 @@ class Windows:
         """True when there is one window, and it covers all pixels and nothing else."""
         return self.kernel == self.extents and not any(self.begins) and set(self.counts) == set(self.dilations) == {1}
 
+    def taps(self, axis: int) -> range:
+        """The taps of the kernel that meet data in any window; the others lie over padding in all of them."""
+        begin, dilation = self.begins[axis], self.dilations[axis]
+        reach = begin - (self.counts[axis] - 1) * self.strides[axis]
+        first = max(0, -(-reach // dilation))
+        return range(first, max(first, min(self.kernel[axis], -(-(self.extents[axis] + begin) // dilation))))
+
+    def trimmed(self) -> Windows:
+        """The same windows with the taps alone that meet data, so that nothing is as large as padding may be.
+
+        A padding is negative where the first tap left starts behind the first pixel.
+        """
+        taps = [self.taps(axis) for axis in range(len(self.extents))]
+        before = [t.start * d for t, d in zip(taps, self.dilations, strict=True)]
+        after = [(k - t.stop) * d for t, k, d in zip(taps, self.kernel, self.dilations, strict=True)]
+        return replace(
+            self,
+            kernel=tuple(map(len, taps)),
+            begins=tuple(b - n for b, n in zip(self.begins, before, strict=True)),
+            ends=tuple(e - n for e, n in zip(self.ends, after, strict=True)),
+        )
+
+    def require_fit(self, constraint: str, port: str) -> None:
+        """At run time: raise ConstraintError unless the kernel has pixels and fits into the padded data."""
+        for axis, (e, k, d, b, f) in enumerate(
+            zip(self.extents, self.kernel, self.dilations, self.begins, self.ends, strict=True)
+        ):
+            require(constraint, k > 0, f"the kernel has no pixels along spatial axis {axis}", port=port)
+            message = f"the kernel covers {dilated(k, d)} pixels of spatial axis {axis}, which has {e} and padding"
+            require(constraint, dilated(k, d) <= e + b + f, f"{message} {b} + {f}", port=port)
+
     def lifted(self, rank: int) -> Windows:
         """The same windows with leading spatial axes of extent 1, `rank` in all."""
         ones, zeros = (1,) * (rank - len(self.extents)), (0,) * (rank - len(self.extents))
@@ -159,6 +190,10 @@ def output_dims(
     ends = (tuple(pads_end) if explicit else ()) or (0,) * n
     result = []
     for axis, (extent, k, s, d, b, e) in enumerate(zip(extents, kernel, strides, dilations, begins, ends, strict=True)):
+        message = f"the kernel has no pixels along spatial axis {axis}"
+        if not check(constraint, Dimension.of(k).max != 0, message, allowed="1 or more"):
+            result.append(Dimension(0, None))
+            continue
         if auto_pad in ("same_upper", "same_lower"):
             result.append(_same_dim(extent, k, s, d, auto_pad, rounding))
             continue

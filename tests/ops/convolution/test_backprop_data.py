@@ -10,7 +10,7 @@ from support.oracle import infer, openvino, run, tensor
 
 from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.types import F32, I64, PartialShape
+from irexec.types import F32, I64, PartialShape, TensorType
 
 PLAIN = {"strides": (2, 2), "pads_begin": (1, 1), "pads_end": (1, 1), "dilations": (1, 1)}
 
@@ -132,12 +132,55 @@ def test_output_shape_agrees_with_openvino(auto_pad: str) -> None:
         np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-4)
 
 
-def test_a_larger_output_shape_centres_the_result() -> None:
-    """The page's formula, total // 2 on each side; OpenVINO leaves the result at the beginning."""
-    data, kernel = np.ones((1, 1, 2), np.float32), np.ones((1, 1, 1), np.float32)
-    attributes = {"strides": (1,), "dilations": (1,), "auto_pad": "valid"}
-    assert run(op(), data, kernel, np.array([6]), **attributes)[0].tolist() == [[[0, 0, 1, 1, 0, 0]]]
-    assert run(op(), data, kernel, np.array([1]), **attributes)[0].tolist() == [[[1]]]
+@pytest.mark.parametrize("auto_pad", ["same_upper", "same_lower", "explicit", "valid"])
+def test_a_larger_output_shape_adds_zeros_at_the_end(auto_pad: str) -> None:
+    """As in TensorFlow, whose kernel may be smaller than its stride, ONNX and OpenVINO."""
+    rng = np.random.default_rng(9)
+    attributes: dict[str, Any] = {"strides": (3, 2), "dilations": (1, 1), "auto_pad": auto_pad}
+    for padding in [(0, 0), (1, 1)]:
+        attributes |= {"output_padding": padding, "pads_begin": (0, 0), "pads_end": (0, 0)}
+        for kernel, wanted in [((2, 2), (12, 8)), ((1, 1), (12, 9)), ((3, 3), (14, 11))]:
+            data, weights, shape = normal(rng, 1, 2, 4, 4), normal(rng, 2, 3, *kernel), np.array(wanted)
+            theirs = openvino(op(), data, weights, shape, fixed=[2], **attributes)[0]
+            np.testing.assert_allclose(run(op(), data, weights, shape, **attributes)[0], theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_output_shape_of_onnx() -> None:
+    """The example of ONNX's ConvTranspose with the attribute output_shape."""
+    data = np.arange(9, dtype=np.float32).reshape(1, 1, 3, 3)
+    result = run(op(), data, np.ones((1, 1, 3, 3), np.float32), np.array([10, 8]), strides=(3, 2), dilations=(1, 1))[0]
+    rows = [[0, 0, 1, 1, 3, 2, 2, 0], [3, 3, 7, 4, 9, 5, 5, 0], [6, 6, 13, 7, 15, 8, 8, 0]]
+    np.testing.assert_array_equal(result[0, 0], np.repeat(rows, [3, 3, 4], axis=0) * np.array([[1]] * 9 + [[0]]))
+
+
+def test_a_smaller_output_shape_is_cut_on_both_sides() -> None:
+    data, kernel = np.arange(5, dtype=np.float32).reshape(1, 1, 5), np.ones((1, 1, 1), np.float32)
+    for auto_pad, expected in [("valid", [1, 2]), ("same_lower", [1, 2]), ("same_upper", [2, 3])]:
+        attributes = {"strides": (1,), "dilations": (1,), "auto_pad": auto_pad}
+        assert run(op(), data, kernel, np.array([2]), **attributes)[0].tolist() == [[expected]]
+
+
+def test_only_what_is_asked_for_takes_memory() -> None:
+    """A stride of 2**40 spreads five pixels over a space that no memory holds; two of its pixels are wanted."""
+    data, kernel = np.arange(1, 6, dtype=np.float32).reshape(1, 1, 5), np.ones((1, 1, 2), np.float32)
+    attributes = {"strides": (1 << 40,), "dilations": (1 << 38,), "auto_pad": "same_upper"}
+    assert run(op(), data, kernel, np.array([2]), **attributes)[0].tolist() == [[[0, 0]]]
+    cut = {"pads_begin": (2 << 40,), "pads_end": ((2 << 40) + (1 << 38) - 1,)}
+    assert run(op(), data, kernel, **attributes | cut | {"auto_pad": "explicit"})[0].tolist() == [[[3, 0]]]
+
+
+def test_data_without_pixels() -> None:
+    data, kernel = np.ones((1, 2, 0), np.float32), np.ones((2, 1, 3), np.float32)
+    plain = {"strides": (1,), "dilations": (1,)}
+    assert run(op(), data, kernel, **plain)[0].tolist() == [[[0, 0]]]
+    assert "C5" in {b.constraint for b in infer(op(), known(data, kernel), strides=(3,), dilations=(1,))[1]}
+    assert "C3" in {b.constraint for b in infer(op(), known(data, kernel[..., :0]), **plain)[1]}
+    with pytest.raises(ConstraintError, match="no pixels"):
+        op()(data, kernel[..., :0], **plain)
+
+
+def known(*arrays: np.ndarray) -> list[TensorType | None]:
+    return [*map(TensorType.of, arrays)]
 
 
 def test_it_is_the_adjoint_of_convolution() -> None:

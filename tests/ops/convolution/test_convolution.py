@@ -205,3 +205,43 @@ def test_a_constant_kernel_serves_every_shape() -> None:
         x = normal(rng, 1, 2, extent, extent + 1)
         np.testing.assert_array_equal(fast(x, w), op()(x, w, **PLAIN))
     assert op().specializer(NodeTypes((dynamic, dynamic), (dynamic,), (None, None), attributes)) is None
+
+
+def test_taps_over_padding_alone_take_nothing() -> None:
+    """Dilations and padding of 2**33: what the kernel covers fits no memory, what it meets are four pixels."""
+    data = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+    kernel = np.arange(1, 10, dtype=np.float32).reshape(1, 1, 3, 3)
+    far = 1 << 33
+    attributes: dict[str, Any] = {"strides": (1, 1), "pads_begin": (far, 1), "pads_end": (far, 1)}
+    result = run(op(), data, kernel, dilations=(far, 1), **attributes)[0]
+    middle = run(op(), data, kernel[:, :, 1:2], strides=(1, 1), pads_begin=(0, 1), pads_end=(0, 1), dilations=(1, 1))[0]
+    np.testing.assert_array_equal(result, middle)
+    nothing = run(
+        op(), data, kernel[:, :, :1], dilations=(1, 1), strides=(far, 1), pads_begin=(far, 1), pads_end=(0, 1)
+    )
+    np.testing.assert_array_equal(nothing[0][:, :, 0], 0)
+
+
+def test_trimmed_windows_give_what_the_whole_ones_give() -> None:
+    rng = np.random.default_rng(12)
+    for _ in range(40):
+        extents, taps = rng.integers(1, 6, 2), rng.integers(1, 5, 2)
+        attributes = {name: tuple(rng.integers(1, 4, 2).tolist()) for name in ("strides", "dilations")}
+        pads = {name: tuple(rng.integers(0, 12, 2).tolist()) for name in ("pads_begin", "pads_end")}
+        room = extents + np.sum(list(pads.values()), axis=0)
+        if np.any((taps - 1) * attributes["dilations"] + 1 > room):
+            continue
+        data, kernel = normal(rng, 1, 2, *extents), normal(rng, 3, 2, *taps)
+        margin = [(0, 0), (0, 0), *zip(pads["pads_begin"], pads["pads_end"], strict=True)]
+        zeros: dict[str, Any] = {"pads_begin": (0, 0), "pads_end": (0, 0)}
+        expected = op()(np.pad(data, margin), kernel, **attributes, **zeros)
+        np.testing.assert_allclose(run(op(), data, kernel, **attributes, **pads)[0], expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("type", "shape"), [("Convolution", (3, 2, 0, 3)), ("GroupConvolution", (2, 3, 1, 0, 3))])
+def test_c5_a_kernel_without_pixels_is_refused(type: str, shape: tuple[int, ...]) -> None:
+    data, kernel = np.ones((1, 2, 4, 4), np.float32), np.ones(shape, np.float32)
+    _, breaches = infer(op(type), [TensorType.of(data), TensorType.of(kernel)], **PLAIN)
+    assert [b.constraint for b in breaches] == ["C5"]
+    with pytest.raises(ConstraintError, match="no pixels along spatial axis 0"):
+        op(type)(data, kernel, **PLAIN)

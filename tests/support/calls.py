@@ -1,0 +1,70 @@
+"""Legal calls of every operator version that has no body: a table of small examples, made into arrays.
+
+The table (tests/data/operator_calls.json) has one call per line: versioned name, inputs as [element type, shape] or
+[element type, shape, values], null for one left out, and the attributes as a file writes them. Values that are not
+given are drawn.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import Operator
+from irexec.types import ElementType
+
+TABLE = Path(__file__).parents[1] / "data" / "operator_calls.json"
+
+
+class Call(NamedTuple):
+    """An operator with inputs and attributes."""
+
+    operator: Operator
+    arrays: list[np.ndarray | None]
+    attributes: dict[str, Any]
+
+    def __str__(self) -> str:
+        inputs = ", ".join("-" if a is None else f"{ElementType.of(a.dtype)}{list(a.shape)}" for a in self.arrays)
+        return f"{self.operator}({inputs}, {self.attributes})"
+
+
+@cache
+def table() -> list[tuple[str, list[Any], dict[str, str]]]:
+    """The lines of the table."""
+    return [tuple(line) for line in json.loads(TABLE.read_text())]
+
+
+def calls(seed: int = 0) -> list[Call]:
+    """Every call of the table, with its open values drawn."""
+    rng = np.random.default_rng(seed)
+    return [
+        Call(_operator(name), [_array(rng, i) for i in inputs], dict(attributes))
+        for name, inputs, attributes in table()
+    ]
+
+
+def _operator(name: str) -> Operator:
+    type, version = name.rsplit("-", 1)
+    found = find(type, f"opset{version}")
+    assert found is not None and found.versioned_name == name, name
+    return found
+
+
+def _array(rng: np.random.Generator, item: list[Any] | None) -> np.ndarray | None:
+    if item is None:
+        return None
+    dtype, shape = ElementType.by_name[item[0]].dtype, tuple(item[1])
+    assert dtype is not None
+    if len(item) == 3:
+        values = [float(v) if isinstance(v, str) and item[0] != "string" else v for v in item[2]]
+        return np.array(values, None if item[0] != "string" else dtype).reshape(shape).astype(dtype)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(dtype)
+    drawn = rng.uniform(0.1, 2, math.prod(shape)).reshape(shape)
+    return drawn.astype(dtype)
