@@ -26,7 +26,7 @@ FLOORS: list[set[str]] = [
     {"api"},
     {"watch"},
     {"catalog"},
-    {"pages"},
+    {"pages", "survey"},
     {"show"},
     {"cli"},
     {"__init__", "__main__"},

@@ -1,0 +1,44 @@
+"""`irexec show`: a model without running it, as text, JSON, a drawing, or a graph for Model Explorer."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from irexec.cli.inputs import check_readable, exit_code, load_extensions
+from irexec.diagnostics import Report
+from irexec.diagnostics.render import wants_color, write
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
+    parser.add_argument("--format", choices=("text", "json", "svg"), default="text", help="default: text")
+    parser.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside MODEL, with the same name)")
+    parser.add_argument("--extension", action="append", default=[], metavar="PY", help="a file that declares operators")
+
+
+def run(args: argparse.Namespace) -> int:
+    from irexec.show.printing import Page
+    from irexec.show.survey import show
+    from irexec.survey.read import read_survey
+
+    report = Report([*check_readable(args.file), *load_extensions(args.extension)])
+    survey, found = read_survey(args.file, args.weights) if report.ok else (None, Report())
+    report.extend(found)
+    if survey is None:
+        write(report, sys.stderr)
+        return exit_code(report) or 2
+    if args.format == "json":
+        print(json.dumps(survey.to_dict(), indent=2))
+        return 0
+    if args.format == "svg":
+        from irexec.show.drawing.svg import svg_document
+
+        sys.stdout.write(svg_document(survey))
+        return 0
+    page = Page(color=wants_color(sys.stdout))
+    show(survey, page)
+    page.findings(report, verbose=False)
+    sys.stdout.write(page.text)
+    return 0

@@ -1,0 +1,125 @@
+"""A scene with the place of everything: each graph laid out, from the innermost outwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from irexec.show.drawing.layered import Layout, layered
+from irexec.show.drawing.measure import SMALL, TITLE, shortened, text_width
+from irexec.show.drawing.scene import Graph, Item, ValueKey
+
+HEIGHT, STUB_HEIGHT = 40.0, 16.0
+_NARROWEST, _PADDING = 76.0, 26.0
+PORTS = 20.0
+"""The distance between two ports of a box, where there is room for it."""
+
+
+@dataclass(slots=True)
+class Box:
+    """One item in its place: `x` is its centre, `y` its upper edge. `insides` lie in coordinates of their own."""
+
+    item: Item
+    x: float
+    y: float
+    width: float
+    height: float
+    insides: list[Placed] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Stretch:
+    """A part of a wire from one row to the next: from a box or passing point (`start`) on, to the row below."""
+
+    x: float
+    start: float
+    bottom: float
+    to_x: float
+    top: float
+
+
+@dataclass(slots=True)
+class PlacedWire:
+    """A value's line. `far` are the boxes (positions) at which it is only hinted, and the x of their ports."""
+
+    value: ValueKey
+    stretches: list[Stretch]
+    far: list[tuple[int, float]]
+
+
+@dataclass(slots=True)
+class Placed:
+    """A graph that is laid out: `rows` are the upper edge and the height of each row."""
+
+    title: str
+    width: float
+    height: float
+    boxes: list[Box]
+    wires: list[PlacedWire]
+    rows: list[tuple[float, float]]
+
+
+def place(graph: Graph, title: str = "") -> Placed:
+    """Lay out a graph and all that is inside its items."""
+    sizes = [_size(item) for item in graph.items]
+    first = [n for n, item in enumerate(graph.items) if item.enters is not None]
+    last = [n for n, item in enumerate(graph.items) if item.leaves is not None]
+    found = layered(sizes, [(wire.source, wire.targets) for wire in graph.wires], first=first, last=last)
+    boxes = [
+        Box(
+            item, found.x[n], found.top[found.row[n]], *sizes[n], [place(inside, name) for name, inside in item.insides]
+        )
+        for n, item in enumerate(graph.items)
+    ]
+    rows = list(zip(found.top, found.row_height, strict=True))
+    return Placed(title, found.width, found.height, boxes, list(_wires(graph, found, boxes, rows)), rows)
+
+
+def _size(item: Item) -> tuple[float, float]:
+    if item.enters is not None or item.leaves is not None:
+        return text_width(shortened(item.title, 24), SMALL) + 18.0, STUB_HEIGHT
+    wide = max(text_width(item.title, TITLE), text_width(shortened(item.subtitle), SMALL))
+    return max(_NARROWEST, round(wide + _PADDING + (14.0 if item.insides else 0.0), 1)), HEIGHT
+
+
+def _wires(
+    graph: Graph, found: Layout, boxes: Sequence[Box], rows: Sequence[tuple[float, float]]
+) -> Iterator[PlacedWire]:
+    below, above = _ports(graph, found, boxes)
+    for number, wire in enumerate(graph.wires):
+        stretches = []
+        for line in found.lines[number]:
+            upper_top, upper_height = rows[found.row[line.upper]]
+            if line.upper < len(boxes):
+                x, start = below[number], boxes[line.upper].y + boxes[line.upper].height
+            else:
+                x, start = found.x[line.upper], upper_top
+            to_x = above[number, line.lower] if line.lower < len(boxes) else found.x[line.lower]
+            stretches.append(
+                Stretch(x, start, round(upper_top + upper_height, 1), to_x, rows[found.row[line.lower]][0])
+            )
+        yield PlacedWire(wire.value, stretches, [(t, above[number, t]) for t in found.far[number]])
+
+
+def _ports(graph: Graph, found: Layout, boxes: Sequence[Box]) -> tuple[dict[int, float], dict[tuple[int, int], float]]:
+    """Where each wire leaves its box, and enters each target: side by side, in the order of the other ends."""
+    leaving: dict[int, list[tuple[float, int]]] = {}
+    entering: dict[int, list[tuple[float, int]]] = {}
+    for number, wire in enumerate(graph.wires):
+        lines = found.lines[number]
+        downwards = [found.x[line.lower] for line in lines if line.upper == wire.source]
+        leaving.setdefault(wire.source, []).append((sum(downwards) / len(downwards) if downwards else 0.0, number))
+        for line in lines:
+            if line.lower < len(boxes):
+                entering.setdefault(line.lower, []).append((found.x[line.upper], number))
+        for target in found.far[number]:
+            entering.setdefault(target, []).append((-1e9, number))
+    below = {number: x for box, ends in leaving.items() for number, x in _side_by_side(boxes[box], ends)}
+    above = {(number, box): x for box, ends in entering.items() for number, x in _side_by_side(boxes[box], ends)}
+    return below, above
+
+
+def _side_by_side(box: Box, ends: list[tuple[float, int]]) -> Iterator[tuple[int, float]]:
+    distance = min(PORTS, (box.width - 12.0) / len(ends))
+    for position, (_, number) in enumerate(sorted(ends)):
+        yield number, round(box.x + (position - (len(ends) - 1) / 2) * distance, 1)

@@ -1,0 +1,165 @@
+"""The drawing as SVG. Texts of a file appear as text only: everything is escaped, nothing becomes markup."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.resources import files
+
+from irexec.ops.declare import contents
+from irexec.show.drawing.boxes import HEIGHT, Box, Placed, PlacedWire, place
+from irexec.show.drawing.measure import shortened
+from irexec.show.drawing.scene import Scene, scene
+from irexec.survey.facts import Layer, Survey
+
+MARGIN = 24.0
+FRAME, HEADER = 16.0, 30.0
+"""What an open block has around its graph, and above it for its title."""
+
+_KINDS = {
+    "convolution": "heavy", "matrix": "heavy", "sequence": "heavy",
+    "activation": "curve", "normalization": "norm", "pooling": "pool", "reduction": "pool",
+    "movement": "move", "shape": "move", "type": "move", "sort": "move",
+    "arithmetic": "sum", "bitwise": "sum", "comparison": "logic", "logical": "logic", "condition": "logic",
+    "quantization": "norm",
+}  # fmt: skip
+"""Category of the operation pages → the class that colours a box."""
+
+
+def svg_document(survey: Survey) -> str:
+    """A whole SVG file: the graph with its blocks closed, light or dark as the reader's system is."""
+    drawing = Drawing(survey)
+    width, height = drawing.width, drawing.height
+    title = escape(shortened(survey.name or "model", 80))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width)}" height="{_n(height)}" '
+        f'viewBox="0 0 {_n(width)} {_n(height)}" role="img" aria-label="{title}">\n<title>{title}</title>\n'
+        f'<style>{drawing_style()}</style>\n<rect class="paper" width="100%" height="100%"/>\n'
+        f"{drawing.body}</svg>\n"
+    )
+
+
+def drawing_style() -> str:
+    """The style sheet of drawings."""
+    return files("irexec.show.drawing").joinpath("drawing.css").read_text("utf-8")
+
+
+class Drawing:
+    """The body of a drawing, and how large it is. `insides` says whether the graphs in blocks are in it, hidden."""
+
+    def __init__(self, survey: Survey, *, insides: bool = False) -> None:
+        self.survey = survey
+        self.scene: Scene = scene(survey)
+        self._insides = insides
+        self._blocks = 0
+        placed = place(self.scene.graph)
+        self.width, self.height = placed.width + 2 * MARGIN, placed.height + 2 * MARGIN
+        self.body = f'<g transform="translate({_n(MARGIN)} {_n(MARGIN)})">\n{self._graph(placed)}</g>\n'
+
+    def _graph(self, graph: Placed) -> str:
+        rows = " ".join(f"{_n(top)},{_n(height)}" for top, height in graph.rows)
+        parts = [f'<g class="graph" data-rows="{rows}" data-size="{_n(graph.width)},{_n(graph.height)}">\n']
+        parts += (self._wire(wire, graph) for wire in graph.wires)
+        parts += (self._box(box) for box in graph.boxes)
+        return "".join([*parts, "</g>\n"])
+
+    # Lines
+
+    def _wire(self, wire: PlacedWire, graph: Placed) -> str:
+        layer, output = wire.value
+        path = "".join(
+            f"M{_n(s.x)} {_n(s.start)}V{_n(s.bottom)}C{_n(s.x)} {_n((s.bottom + s.top) / 2)} "
+            f"{_n(s.to_x)} {_n((s.bottom + s.top) / 2)} {_n(s.to_x)} {_n(s.top)}"
+            for s in wire.stretches
+        )
+        text = f'<path class="wire" data-v="{layer}:{output}" d="{path}"/>\n' if path else ""
+        for target, x in wire.far:
+            y = graph.boxes[target].y
+            text += f'<path class="wire far" data-v="{layer}:{output}" d="M{_n(x)} {_n(y - 14)}V{_n(y)}"/>\n'
+        return text
+
+    # Boxes
+
+    def _box(self, box: Box) -> str:
+        item = box.item
+        if item.enters is not None or item.leaves is not None:
+            return self._stub(box)
+        layer = self.survey.layers[item.layer] if item.layer is not None else None
+        if layer is not None:
+            name, kinds = f"l{layer.index}", ["box", _kind(layer)]
+            if layer.findings:
+                kinds.append("found")
+            if layer.unreachable:
+                kinds.append("unreachable")
+        else:
+            self._blocks += 1
+            name, kinds = f"b{self._blocks}", ["box", "block"]
+        if item.insides:
+            kinds.append("opens")
+        inside = self._inside(box) if self._insides and item.insides else ""
+        return (
+            f'<g id="{name}" class="{" ".join(kinds)}" transform="translate({_n(box.x)} {_n(box.y)})">'
+            f'<g class="closed">{self._closed(box, layer)}</g>{inside}</g>\n'
+        )
+
+    def _closed(self, box: Box, layer: Layer | None) -> str:
+        half, radius = box.width / 2, 20 if layer is not None and layer.type in ("Parameter", "Result") else 6
+        parts = []
+        if box.item.insides:
+            parts.append(f'<rect class="behind" x="{_n(-half + 4)}" y="4" width="{_n(box.width)}" height="40" rx="6"/>')
+        parts.append(
+            f'<rect class="body" x="{_n(-half)}" width="{_n(box.width)}" height="{_n(HEIGHT)}" rx="{radius}"/>'
+        )
+        subtitle = shortened(box.item.subtitle)
+        y = 17 if subtitle else 25
+        mark = "▸ " if box.item.insides else ""
+        parts.append(f'<text class="type" y="{y}">{mark}{escape(box.item.title)}</text>')
+        if subtitle:
+            parts.append(f'<text class="name" y="31">{escape(subtitle)}</text>')
+        if layer is not None and layer.findings:
+            parts.append(f'<text class="flag" x="{_n(half - 4)}" y="-3">{self._flag(layer)}</text>')
+        if layer is not None and layer.outputs and layer.type != "Result":
+            parts.append(f'<text class="shape" x="6" y="52">{escape(_types(layer))}</text>')
+        return "".join(parts)
+
+    def _flag(self, layer: Layer) -> str:
+        worst = {self.survey.findings[number]["severity"] for number in layer.findings}
+        return "✖ error" if "error" in worst else "▲ warning" if "warning" in worst else "● note"
+
+    def _stub(self, box: Box) -> str:
+        value = box.item.enters or box.item.leaves
+        assert value is not None
+        name = escape(shortened(box.item.title, 24))
+        sort, mark = ("enters", "↓") if box.item.enters is not None else ("leaves", "↓")
+        return (
+            f'<g class="stub {sort}" data-v="{value[0]}:{value[1]}" transform="translate({_n(box.x)} {_n(box.y)})">'
+            f'<rect x="{_n(-box.width / 2)}" width="{_n(box.width)}" height="{_n(box.height)}" rx="8"/>'
+            f'<text y="11.5">{mark} {name}</text></g>\n'
+        )
+
+    def _inside(self, box: Box) -> str:
+        """The graphs of a block side by side, in a frame: hidden until the block is opened."""
+        x, parts = FRAME, []
+        for graph in box.insides:
+            title = f'<text class="branch" y="-8">{escape(graph.title)}</text>' if len(box.insides) > 1 else ""
+            parts.append(f'<g transform="translate({_n(x)} {_n(HEADER + FRAME)})">{title}{self._graph(graph)}</g>')
+            x += graph.width + 2 * FRAME
+        return f'<g class="inside">{"".join(parts)}</g>'
+
+
+def _kind(layer: Layer) -> str:
+    if layer.type in ("Parameter", "Result", "Const"):
+        return {"Const": "const"}.get(layer.type, "port")
+    found = contents.CONTENTS.get(layer.type)
+    return _KINDS.get(found[0].partition(".")[0], "other") if found is not None else "other"
+
+
+def _types(layer: Layer) -> str:
+    """What flows out of a layer: `f32 [1,64,56,56]`, and how many more outputs there are."""
+    output = layer.outputs[0]
+    more = f" +{len(layer.outputs) - 1}" if len(layer.outputs) > 1 else ""
+    return f"{output.element_type} {shortened(output.shape, 24)}{more}"
+
+
+def _n(number: float) -> str:
+    """A number as short as it can be written."""
+    return f"{number:.1f}".removesuffix(".0")

@@ -1,0 +1,111 @@
+"""A model that is not run, for people: what goes in and out, how large it is, what it is made of, what is open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from irexec.arrays.brief import plural
+from irexec.show.printing import Page
+from irexec.survey.facts import Layer, Port, Survey
+
+_MOST = 12
+_UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def show(survey: Survey, page: Page) -> None:
+    """The facts about a model, a heading for each kind."""
+    page.line(survey.name or "model", "heading")
+    for title, ports in (("inputs", survey.inputs), ("outputs", survey.outputs)):
+        page.heading(title)
+        page.table(map(_port_row, ports), ("name", None, None, "dim"))
+    page.heading("size")
+    page.table(_size_rows(survey), ("name",))
+    page.heading("operators")
+    page.table(_operator_rows(survey), ("name",))
+    if survey.states:
+        page.heading("states")
+        page.table([(s.name, s.element_type, s.shape) for s in survey.states], ("name",))
+    if survey.totals.dynamic:
+        page.heading("dynamic")
+        page.table(_dynamic_rows(survey), ("name", None, None, "dim"))
+
+
+def _port_row(port: Port) -> tuple[str, ...]:
+    others = [name for name in port.names if name != port.name]
+    return port.name, port.element_type, port.shape, f"also {', '.join(others)}" if others else ""
+
+
+def _size_rows(survey: Survey) -> list[tuple[str, str]]:
+    totals = survey.totals
+    bodies = sum(layer.parent is not None for layer in survey.layers)
+    layers = f"{totals.layers}, {totals.constants} of them constants"
+    if bodies:
+        layers += f", {bodies} in bodies"
+    kinds = [f"{name} {shown_bytes(size)}" for name, size in totals.weight_types.items() if size]
+    work = shown_count(totals.multiply_adds)
+    if totals.uncounted:
+        work = f"at least {work}; not known of {_names(survey, totals.uncounted)}"
+    rows = [
+        ("layers", layers),
+        ("opsets", ", ".join(f"{name} ({count})" for name, count in totals.opsets.items())),
+        ("parameters", shown_count(totals.parameters)),
+        ("weights", shown_bytes(totals.weight_bytes) + (f": {', '.join(kinds)}" if len(kinds) > 1 else "")),
+        ("multiply-adds", work),
+    ]
+    live = totals.live
+    if live.bytes is None:
+        rows.append(("between layers", "not known: shapes are open"))
+    else:
+        at = f", while {label(survey.layers[live.layer])} runs" if live.layer is not None else ""
+        rows.append(("between layers", f"{shown_bytes(live.bytes)} at most at one time{at}"))
+    return rows
+
+
+def _operator_rows(survey: Survey) -> list[tuple[str, str, str]]:
+    rows = []
+    for count in survey.totals.operators:
+        work = f"{shown_count(count.multiply_adds)} multiply-adds" if count.multiply_adds else ""
+        rows.append((count.operator, str(count.layers), work))
+    return rows
+
+
+def _dynamic_rows(survey: Survey) -> list[tuple[str, ...]]:
+    layers = [survey.layers[index] for index in survey.totals.dynamic]
+    rows: list[tuple[str, ...]] = [
+        (
+            label(layer),
+            layer.type,
+            *next((o.element_type, o.shape) for o in layer.outputs if "?" in o.shape or ".." in o.shape),
+        )
+        for layer in layers[:_MOST]
+    ]
+    if len(layers) > _MOST:
+        rows.append(("...", f"{len(layers)} layers in all"))
+    return rows
+
+
+def _names(survey: Survey, indices: Sequence[int]) -> str:
+    names = [label(survey.layers[index]) for index in indices[:3]]
+    more = len(indices) - len(names)
+    return ", ".join(names) + (f" and {plural(more, 'other layer')}" if more else "")
+
+
+def label(layer: Layer) -> str:
+    """How people call a layer: by its name, or else its id."""
+    return layer.name or f"#{layer.id}"
+
+
+def shown_count(number: int) -> str:
+    """A number with three digits and a unit: `4.09 G`; small ones as they are."""
+    for size, unit in _UNITS:
+        if number >= size * (1 if size > 1e3 else 10):
+            return f"{number / size:.3g} {unit}"
+    return str(number)
+
+
+def shown_bytes(number: int) -> str:
+    """An amount of memory: `97.5 MB`; a kB is 1000 bytes."""
+    for size, unit in _UNITS:
+        if number >= size:
+            return f"{number / size:.3g} {unit}B"
+    return plural(number, "byte")

@@ -1,0 +1,69 @@
+"""Memory of the values between layers: how much of it is needed at one moment of a run.
+
+Each value is held from the layer that makes it to the last one that reads it. A view takes no memory of its own.
+Constants are not counted, they are in the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from irexec.graph.model import Node, Value
+from irexec.types import TensorType
+
+
+def bytes_of(type: TensorType) -> int | None:
+    """The memory of a tensor of this type; None where the shape is open or elements have no fixed size."""
+    dtype = type.element_type.dtype
+    if dtype is None or type.element_type.bitwidth == 0 or not type.shape.is_static:
+        return None
+    return type.shape.size.value * dtype.itemsize
+
+
+def most_live(nodes: Sequence[Node], inside: dict[Node, int | None]) -> tuple[int | None, Node | None]:
+    """The largest sum of values alive at once, and the layer that runs then.
+
+    `nodes` come in the order of execution; `inside` holds what the bodies of a layer need while it runs.
+    """
+    owner: dict[int, Value] = {}
+    last: dict[int, int] = {}
+    for position, node in enumerate(nodes):
+        for value in node.outputs:
+            owner[id(value)] = _owner(node, value, owner)
+            last.setdefault(id(owner[id(value)]), position)
+        for read in node.inputs:
+            if read is not None and id(read) in owner:
+                last[id(owner[id(read)])] = position
+    for result in nodes:  # Results stay until the end.
+        for read in result.inputs if result.type == "Result" else ():
+            if read is not None and id(read) in owner:
+                last[id(owner[id(read)])] = len(nodes)
+    freed: dict[int, list[int]] = {}
+    now, most, where = 0, 0, None
+    for position, node in enumerate(nodes):
+        for value in node.outputs if node.type not in ("Const", "Result") else ():
+            if owner[id(value)] is not value:
+                continue
+            size = bytes_of(value.type)
+            if size is None:
+                return None, None
+            now += size
+            freed.setdefault(last[id(value)], []).append(size)
+        within = inside.get(node, 0)
+        if within is None:
+            return None, None
+        if now + within > most:
+            most, where = now + within, node
+        now -= sum(freed.pop(position, ()))
+    return most, where
+
+
+def _owner(node: Node, value: Value, owner: dict[int, Value]) -> Value:
+    """The value whose memory an output lies in: another one's when the operator makes a view of it."""
+    if node.operator is None or not node.operator.view or len(node.outputs) != 1:
+        return value
+    for index, read in enumerate(node.inputs):
+        viewed = node.operator.signature.port_name(index) in node.operator.view
+        if viewed and read is not None and read.node.type != "Const" and id(read) in owner:
+            return owner[id(read)]
+    return value

@@ -1,0 +1,41 @@
+"""irexec show: what a model is made of, on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from irexec.cli.main import main
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+
+
+def test_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(SAMPLES / "transformer" / "model.xml")]) == 0
+    text = capsys.readouterr().out
+    for heading in ("inputs", "outputs", "size", "operators", "states", "dynamic"):
+        assert f"\n{heading}\n" in text
+    assert "parameters      56.5 k\n" in text
+    assert "keys    f32  [1,4,?,16]" in text
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(SAMPLES / "classifier" / "model.xml"), "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["totals"]["layers"] == len(found["layers"]) == 50
+
+
+def test_a_snippet_and_a_missing_file_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["show", str(SAMPLES / "scatter_nd_update" / "example_1.xml")]) == 2
+    assert "loose layers" in capsys.readouterr().err
+    assert main(["show", str(tmp_path / "none.xml")]) == 2
+    assert "U001" in capsys.readouterr().err
+
+
+def test_a_broken_file_is_refused_with_its_findings(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "broken.xml"
+    path.write_text("<net name='x' version='11'><layers>", "utf-8")
+    assert main(["show", str(path)]) != 0
+    assert "X001" in capsys.readouterr().err

@@ -1,0 +1,130 @@
+"""What is drawn of a model: folded constants, repeated blocks, and SVG in which texts are texts."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec import opset15
+from irexec.cli.main import main
+from irexec.diagnostics.render.characters import visible_text
+from irexec.show.drawing.boxes import place
+from irexec.show.drawing.repeats import repeats
+from irexec.show.drawing.scene import Graph, common_name, scene
+from irexec.show.drawing.svg import Drawing, svg_document
+from irexec.survey.survey import survey
+
+SVG = "{http://www.w3.org/2000/svg}"
+SAMPLES = Path(__file__).parents[2] / "samples"
+HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "&amp;&#x41;]]>", "</style><b>", "a\u202eb"]
+
+
+def stacked(count: int, names: str = "net/layer.{}/") -> irexec.Model:
+    """`count` times the same seven layers with a residual."""
+    x = opset15.parameter([1, 8], np.float32, name="x")
+    value = x
+    for number in range(count):
+        own = names.format(number)
+        a = opset15.matmul(value, np.ones((8, 8), np.float32), name=own + "in")
+        b = opset15.relu(opset15.add(a, np.ones(8, np.float32), name=own + "bias"), name=own + "relu")
+        c = opset15.matmul(b, np.ones((8, 8), np.float32), name=own + "out")
+        value = opset15.add(
+            value, opset15.softmax(opset15.tanh(c, name=own + "tanh"), axis=1, name=own + "max"), name=own + "sum"
+        )
+    return irexec.Model([value], [x], "stack")
+
+
+def titles(graph: Graph) -> list[str]:
+    return [item.title for item in graph.items]
+
+
+def test_constants_are_folded_into_their_readers() -> None:
+    found = survey(stacked(1))
+    drawn = scene(found)
+    assert titles(drawn.graph) == ["Parameter", "MatMul", "Add", "ReLU", "MatMul", "Tanh", "SoftMax", "Add", "Result"]
+    assert {found.layers[i].type for i in drawn.folded} == {"Const"}
+    assert all(found.layers[i].type in ("MatMul", "Add") for i in drawn.folded.values())
+
+
+def test_what_is_made_of_constants_alone_is_folded_too() -> None:
+    x = opset15.parameter([1, 4], np.float32, name="x")
+    weights = opset15.convert(opset15.constant(np.ones((4, 2), np.int8)), destination_type="f32")
+    assert titles(scene(survey(irexec.Model([opset15.matmul(x, weights)], [x], "m"))).graph) == [
+        "Parameter",
+        "MatMul",
+        "Result",
+    ]
+
+
+def test_a_constant_that_is_a_result_is_drawn() -> None:
+    constant = opset15.constant(np.float32([1, 2]))
+    assert titles(scene(survey(irexec.Model([constant], [], "m"))).graph) == ["Const", "Result"]
+
+
+def test_repeated_blocks_are_one_item_each() -> None:
+    graph = scene(survey(stacked(12))).graph
+    blocks = [item for item in graph.items if item.insides]
+    assert [block.title for block in blocks] == [f"block {n} of 12" for n in range(1, 13)]
+    assert [block.subtitle for block in blocks] == [f"net/layer.{n}" for n in range(12)]
+    inside = blocks[3].insides[0][1]
+    assert sum(item.holds for item in inside.items) == blocks[3].holds == 7
+    assert [item.enters is not None for item in inside.items].count(True) == 1
+    assert [item.leaves is not None for item in inside.items].count(True) == 1
+
+
+def test_a_small_graph_is_drawn_whole() -> None:
+    assert not any(item.insides for item in scene(survey(stacked(5))).graph.items)
+
+
+def test_runs_that_cover_most_are_found_first() -> None:
+    sequence = [*"xy", *"abcde" * 4, *"z"]
+    assert [tuple(run) for run in repeats(sequence, [1] * 40)] == [(2, 5, 4)]
+    inner = [*"aaaab" * 2, *"c"] * 3
+    assert [tuple(run) for run in repeats(inner, [1] * 40)] == [(0, 11, 3)]
+    assert repeats("abcdefgh", [1] * 9) == []
+
+
+def test_blocks_begin_where_least_crosses() -> None:
+    crossing = [3.0] * 30
+    for cut in (2, 7, 12, 17):
+        crossing[cut] = 1.0
+    assert [tuple(run) for run in repeats([*"deabcdeabcdeabcdeabc"], crossing)] == [(2, 5, 3)]
+
+
+def test_the_common_part_of_names_ends_at_a_separator() -> None:
+    assert common_name(["a/b/c", "a/b/d"]) == "a/b"
+    assert common_name(["layer.10.x", "layer.11.y"]) == "layer"
+    assert common_name(["x", "y"]) == ""
+
+
+def test_a_body_opens_in_its_layer(tmp_path: Path) -> None:
+    found = survey(stacked(12))
+    drawing = Drawing(found, insides=True)
+    root = ElementTree.fromstring(f'<svg xmlns="http://www.w3.org/2000/svg">{drawing.body}</svg>')
+    layers = {int(g.get("id", "")[1:]) for g in root.iter(f"{SVG}g") if g.get("id", "").startswith("l")}
+    assert layers == {layer.index for layer in found.layers} - drawing.scene.folded.keys()
+
+
+def test_a_document_is_svg_and_names_are_texts() -> None:
+    for name in HOSTILE:
+        root = ElementTree.fromstring(svg_document(survey(stacked(1, name))))
+        assert {e.tag.removeprefix(SVG) for e in root.iter()} == {"svg", "title", "style", "rect", "g", "path", "text"}
+        assert not any(key.startswith("on") or "href" in key for e in root.iter() for key in e.attrib)
+        shown = [text.text or "" for text in root.iter(f"{SVG}text")]
+        assert any(visible_text(name)[-6:] in text for text in shown)
+
+
+def test_a_large_model_is_drawn_in_proportion() -> None:
+    small, large = (place(scene(survey(stacked(n, "{}"))).graph) for n in (20, 80))
+    assert large.height < 5 * small.height
+    assert large.width < 2 * small.width
+
+
+def test_the_command_prints_a_drawing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(SAMPLES / "classifier" / "model.xml"), "--format", "svg"]) == 0
+    root = ElementTree.fromstring(capsys.readouterr().out)
+    assert "probabilities" in "".join(root.itertext())
