@@ -12,15 +12,15 @@ SHORTEST, LONGEST = 4, 4000
 
 
 class Run(NamedTuple):
-    """`count` blocks of `period` layers each, one after the other, from `start` on."""
+    """`times` blocks of `period` layers each, one after the other, from `start` on."""
 
     start: int
     period: int
-    count: int
+    times: int
 
     @property
     def end(self) -> int:
-        return self.start + self.period * self.count
+        return self.start + self.period * self.times
 
 
 def repeats(signatures: Sequence[Hashable], joined: Sequence[float]) -> list[Run]:

@@ -140,9 +140,9 @@ class _Grouping:
         for run in () if small else repeats(self.signatures[start:end], self._joined(start, end)):
             for single in range(position, start + run.start):
                 yield single, single + 1, ""
-            for number in range(run.count):
+            for number in range(run.times):
                 first = start + run.start + number * run.period
-                yield first, first + run.period, f"block {number + 1} of {run.count}"
+                yield first, first + run.period, f"block {number + 1} of {run.times}"
             position = start + run.end
         for single in range(position, end):
             yield single, single + 1, ""
