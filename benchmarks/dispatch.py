@@ -17,9 +17,9 @@ import numpy as np
 import irexec
 from irexec.engine import CompiledModel
 from irexec.graph.model import Model, Node
-from irexec.ops.declare.operator import Array, Check, Elements, Operator, operator
+from irexec.ops.declare.operator import Check, Elements, Operator, operator
 from irexec.ops.rules.shapes import same_as
-from irexec.types import F32, PartialShape, TensorType
+from irexec.types import F32, Array, PartialShape, TensorType
 
 Float = Annotated[Array, Elements("T", {F32})]
 GOAL = 3.0

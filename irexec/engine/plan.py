@@ -121,7 +121,7 @@ class _Planner:
         attributes = {a.name: node.attributes.get(a.name, a.default) for a in operator.attributes}
         call = self._specialized(node, operator, inputs, attributes)
         if call is None:
-            call = partial(operator.kernel, **attributes) if attributes else operator.kernel
+            call = partial(operator.kernel, **operator.bind(attributes)) if attributes else operator.kernel
         return Step(
             node,
             operator,

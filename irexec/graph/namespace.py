@@ -103,7 +103,8 @@ def _function(operator: Operator) -> Callable[..., Any]:
             return make_node(operator, inputs, attributes, name)
         return evaluate(operator, inputs, attributes)
 
-    call.__doc__ = operator.__doc__
+    call.__name__, call.__doc__ = operator.__name__, operator.__doc__
+    call.__signature__ = operator.__signature__  # type: ignore[attr-defined]
     return call
 
 
@@ -140,7 +141,7 @@ def evaluate(operator: Operator, inputs: tuple[Any, ...], attributes: dict[str, 
     _raise(operator, problems, breaches)
     try:
         with np.errstate(all="ignore"):
-            result = operator.kernel(*arrays, **values)
+            result = operator.kernel(*arrays, **operator.bind(values))
     except ConstraintError as error:
         findings = Findings()
         constraint = f"{operator.versioned_name} {error.constraint}"

@@ -53,7 +53,7 @@ def _run(
 ) -> list[TensorType]:
     try:
         with np.errstate(all="ignore"):
-            results = as_list(operator.kernel(*arrays, **attributes))
+            results = as_list(operator.kernel(*arrays, **operator.bind(attributes)))
     except ConstraintError:
         raise
     except Exception:  # what a kernel cannot do is reported when the layer runs
@@ -109,7 +109,7 @@ def _run_partial(
     results: list[Any] = []
     # A kernel that needs a number where only an interval is known leaves the value unknown: that is no finding.
     with contextlib.suppress(ConstraintError, TypeError, ValueError, IndexError, AttributeError):
-        results = as_list(operator.kernel(*arrays, **attributes))
+        results = as_list(operator.kernel(*arrays, **operator.bind(attributes)))
     typed = []
     for tensor, result in zip(outputs, results or [None] * len(outputs), strict=False):
         known = result is not None and np.asarray(result).dtype == object and tensor.shape.accepts(np.shape(result))

@@ -56,7 +56,7 @@ from irexec.types.shape import (
     parse_dimension,
     shape_like,
 )
-from irexec.types.tensor import MAX_KNOWN, TensorType
+from irexec.types.tensor import MAX_KNOWN, Array, TensorType
 
 __all__ = [
     "ANY",
@@ -103,6 +103,7 @@ __all__ = [
     "U32",
     "U64",
     "UNSIGNED",
+    "Array",
     "DimLike",
     "Dimension",
     "ElementType",

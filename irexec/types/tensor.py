@@ -13,6 +13,8 @@ from irexec.types.shape import Dimension, PartialShape
 # Values are propagated for tensors that describe shapes and axes; larger ones are data.
 MAX_KNOWN = 4096
 
+Array = np.ndarray[Any, Any]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TensorType:
@@ -24,8 +26,8 @@ class TensorType:
 
     element_type: ElementType = DYNAMIC
     shape: PartialShape = PartialShape.dynamic()  # noqa: RUF009 - immutable
-    value: np.ndarray[Any, Any] | None = None
-    partial: np.ndarray[Any, Any] | None = None
+    value: Array | None = None
+    partial: Array | None = None
 
     @property
     def rank(self) -> int | None:
@@ -57,7 +59,7 @@ class TensorType:
         return replace(self, value=None, partial=None)
 
     @staticmethod
-    def of(array: np.ndarray[Any, Any], element_type: ElementType | None = None) -> TensorType:
+    def of(array: Array, element_type: ElementType | None = None) -> TensorType:
         """The type of an existing constant."""
         known = array if array.size <= MAX_KNOWN else None
         return TensorType(element_type or ElementType.of(array.dtype), PartialShape(array.shape), known)

@@ -10,10 +10,10 @@ import pytest
 from irexec.catalog.facts import all_facts, element_types, facts_of, module_path
 from irexec.catalog.text import constraints_text, count_text, list_text, operator_text, opsets_text, page_text
 from irexec.ops.declare import contents
-from irexec.ops.declare.operator import Array, Check, Operator
+from irexec.ops.declare.operator import Check, Operator
 from irexec.ops.movement.scatter_nd_update import scatter_nd_update_15
 from irexec.snippets.checked import checked_constraints
-from irexec.types import ANY, BOOLEAN, F32, I32, I64, INDICES, NUMERIC, STRING
+from irexec.types import ANY, BOOLEAN, F32, I32, I64, INDICES, NUMERIC, STRING, Array
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,8 +13,9 @@ from irexec.ops.declare.operator import REGISTRY
 
 EXTENSION = '''
 from typing import Annotated, TypeAlias
-from irexec.ops.declare.operator import ANY_ELEMENTS, Array, operator
+from irexec.ops.declare.operator import ANY_ELEMENTS, operator
 from irexec.ops.rules.shapes import same_as
+from irexec.types import Array
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 

@@ -290,8 +290,8 @@ def test_a_missing_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_an_operator_of_ones_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "ops.py").write_text(
-        "from typing import Annotated\nimport irexec\nfrom irexec.ops.declare.operator import Array, Elements\n"
-        "from irexec.ops.rules.shapes import same_as\nfrom irexec.types import F32\n"
+        "from typing import Annotated\nimport irexec\nfrom irexec.ops.declare.operator import Elements\n"
+        "from irexec.ops.rules.shapes import same_as\nfrom irexec.types import F32, Array\n"
         'Float = Annotated[Array, Elements("T", {F32})]\n'
         '@irexec.operator("Twice", "mine", shapes=same_as())\ndef twice(x: Float, /) -> Float:\n    return x * 2\n'
     )

@@ -29,9 +29,9 @@ LENIENT = GOOD.replace('to-port="0"/>', 'to-port="0"/><edge from-layer="0" from-
 HALVE = """from typing import Annotated
 
 import irexec
-from irexec.ops.declare.operator import Array, Elements
+from irexec.ops.declare.operator import Elements
 from irexec.ops.rules.shapes import same_as
-from irexec.types import F32
+from irexec.types import Array, F32
 
 Float = Annotated[Array, Elements("T", {F32})]
 

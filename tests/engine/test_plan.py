@@ -10,9 +10,9 @@ import pytest
 import irexec
 from irexec.engine.plan import Plan, make_plan
 from irexec.graph.model import Model, Node
-from irexec.ops.declare.operator import REGISTRY, Array, Elements, operator, random
+from irexec.ops.declare.operator import REGISTRY, Elements, operator, random
 from irexec.ops.rules.shapes import same_as
-from irexec.types import F32
+from irexec.types import F32, Array
 
 ops: Any = irexec.opset15
 Float = Annotated[Array, Elements("T", {F32})]

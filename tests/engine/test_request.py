@@ -13,8 +13,8 @@ from support.nets import Net, two_inputs
 
 import irexec
 from irexec.graph.model import Model, Node
-from irexec.ops.declare.operator import REGISTRY, Array, Check, ConstraintError, Elements, Operator, operator
-from irexec.types import BF16, F32, I64, PartialShape, TensorType
+from irexec.ops.declare.operator import REGISTRY, Check, ConstraintError, Elements, Operator, operator
+from irexec.types import BF16, F32, I64, Array, PartialShape, TensorType
 
 Float = Annotated[Array, Elements("T", {F32})]
 ops: Any = irexec.opset15

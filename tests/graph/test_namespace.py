@@ -12,7 +12,8 @@ import irexec
 from irexec import IRError
 from irexec.graph.namespace import python_name
 from irexec.ops.declare import contents
-from irexec.ops.declare.operator import ANY_ELEMENTS, REGISTRY, Array
+from irexec.ops.declare.operator import ANY_ELEMENTS, REGISTRY
+from irexec.types import Array
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 NUMBERS = range(1, contents.NEWEST + 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.ops.arithmetic.error_function import erfc_f64, minus_normal_logit_f32
-from irexec.ops.declare.operator import Array
+from irexec.types import Array
 
 
 def sigmoid(x: Array, out: Array, scratch: Array) -> None:

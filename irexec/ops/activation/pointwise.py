@@ -26,9 +26,9 @@ from irexec.ops.activation.formulas import (
 )
 from irexec.ops.compute.elementwise import blockwise, result_like, through_floats, wide_pair
 from irexec.ops.compute.precision import is_float, narrow
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
-from irexec.ops.rules.shapes import has_rank, same_as
-from irexec.types import FLOATS, NUMERIC, PartialShape, TensorType
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
+from irexec.types import FLOATS, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_NUMERIC: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
@@ -154,7 +154,7 @@ def prelu_1(data: T_NUMERIC, slope: T_NUMERIC, /, *, out: Array | None = None) -
         fits = False
     message = f"slope of shape {list(slope.shape)} does not broadcast into data of shape {list(data.shape)}"
     require("C1", fits, message, port="slope")
-    return wide_pair(_prelu, data, slope, "numpy", out=out)
+    return wide_pair(_prelu, data, slope, Broadcasting(), out)
 
 
 def _prelu(data: Array, slope: Array, out: Array | None = None) -> Array:

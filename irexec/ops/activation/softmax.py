@@ -15,9 +15,9 @@ from irexec.ops.compute.elementwise import BLOCK, for_blocks
 from irexec.ops.compute.parallel import scratch
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.declare.attributes import NonNegative, ReaderDefault
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import axis_in
-from irexec.types import FLOATS, PartialShape, TensorType
+from irexec.types import FLOATS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 

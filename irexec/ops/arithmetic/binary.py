@@ -11,18 +11,16 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.elementwise import (
-    AutoBroadcast,
-    BroadcastAxis,
     aligned,
     arithmetic_pair,
     broadcast_pair,
     wide_pair,
 )
 from irexec.ops.compute.precision import is_float
-from irexec.ops.declare.operator import Array, Elements, operator, rounded
+from irexec.ops.declare.operator import Elements, operator, rounded
 from irexec.ops.rules.axes import into
-from irexec.ops.rules.shapes import broadcast
-from irexec.types import NUMERIC, Dimension
+from irexec.ops.rules.shapes import Broadcasting, broadcast
+from irexec.types import NUMERIC, Array, Dimension
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
@@ -32,139 +30,66 @@ _SMALLER = np.frompyfunc(Dimension.smaller, 2, 1)
 
 
 @operator("Add", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
-def add_1(
-    a: T,
-    b: T,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T:
+def add_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """a + b."""
-    return arithmetic_pair(np.add, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return arithmetic_pair(np.add, a, b, how, out)
 
 
 @operator("Subtract", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
-def subtract_1(
-    a: T,
-    b: T,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T:
+def subtract_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """a - b."""
-    return arithmetic_pair(np.subtract, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return arithmetic_pair(np.subtract, a, b, how, out)
 
 
 @operator("Multiply", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
-def multiply_1(
-    a: T,
-    b: T,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T:
+def multiply_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """a · b."""
-    return arithmetic_pair(np.multiply, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return arithmetic_pair(np.multiply, a, b, how, out)
 
 
 @operator("Divide", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
-def divide_1(
-    a: T,
-    b: T,
-    /,
-    *,
-    m_pythondiv: bool = True,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T:
+def divide_1(a: T, b: T, /, *, m_pythondiv: bool = True, how: Broadcasting, out: Array | None = None) -> T:
     """a / b; integers are rounded down, or toward zero when `m_pythondiv` is false."""
     if is_float(a.dtype):
-        return arithmetic_pair(np.divide, a, b, auto_broadcast, auto_broadcast_axis, out)
+        return arithmetic_pair(np.divide, a, b, how, out)
     if m_pythondiv or a.dtype.kind == "u":
-        return broadcast_pair(np.floor_divide, a, b, auto_broadcast, auto_broadcast_axis, out)
-    rest = broadcast_pair(np.fmod, a, b, auto_broadcast, auto_broadcast_axis)
-    b = aligned(a, b, auto_broadcast, auto_broadcast_axis)
+        return broadcast_pair(np.floor_divide, a, b, how, out)
+    rest = broadcast_pair(np.fmod, a, b, how)
+    b = aligned(a, b, how)
     with np.errstate(all="ignore"):
         return np.asarray(np.floor_divide(np.subtract(a, rest), b, out=out))
 
 
 @operator("Mod", "opset1", shapes=broadcast, values="elementwise", tolerance=rounded(2))
-def mod_1(
-    a: T,
-    b: T,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T:
+def mod_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """What a truncated division of a by b leaves, with the sign of a."""
-    return wide_pair(np.fmod, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return wide_pair(np.fmod, a, b, how, out)
 
 
 @operator("FloorMod", "opset1", shapes=broadcast, values="elementwise", tolerance=rounded(2))
-def floor_mod_1(
-    a: T,
-    b: T,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T:
+def floor_mod_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """What a floored division of a by b leaves, with the sign of b."""
-    return wide_pair(np.remainder, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return wide_pair(np.remainder, a, b, how, out)
 
 
 @operator("Maximum", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
-def maximum_1(
-    a: T,
-    b: T,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T:
+def maximum_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """The greater of a and b; nan when either is nan (the page is silent; in OpenVINO the order of the two decides)."""
     function = _LARGER if object in (a.dtype, b.dtype) else np.maximum
-    return arithmetic_pair(function, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return arithmetic_pair(function, a, b, how, out)
 
 
 @operator("Minimum", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
-def minimum_1(
-    a: T,
-    b: T,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T:
+def minimum_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """The smaller of a and b; nan when either is nan (the page is silent; in OpenVINO the order of the two decides)."""
     function = _SMALLER if object in (a.dtype, b.dtype) else np.minimum
-    return arithmetic_pair(function, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return arithmetic_pair(function, a, b, how, out)
 
 
 @operator("SquaredDifference", "opset1", shapes=broadcast, tolerance=rounded(1))
-def squared_difference_1(
-    a: T,
-    b: T,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T:
+def squared_difference_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """(a - b)²."""
-    return wide_pair(_squared_difference, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return wide_pair(_squared_difference, a, b, how, out)
 
 
 def _squared_difference(a: Array, b: Array, out: Array | None = None) -> Array:
@@ -173,19 +98,11 @@ def _squared_difference(a: Array, b: Array, out: Array | None = None) -> Array:
 
 
 @operator("Power", "opset1", shapes=broadcast, values="elementwise", tolerance=rounded(4))
-def power_1(
-    a: T,
-    b: T,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T:
+def power_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """a to the power of b. Integers wrap; with a negative exponent they are truncated (0 unless a is 1 or -1)."""
     if is_float(a.dtype):
-        return wide_pair(_real_power, a, b, auto_broadcast, auto_broadcast_axis, out)
-    return broadcast_pair(_integer_power, a, b, auto_broadcast, auto_broadcast_axis, out)
+        return wide_pair(_real_power, a, b, how, out)
+    return broadcast_pair(_integer_power, a, b, how, out)
 
 
 def _real_power(a: Array, b: Array, out: Array | None = None) -> Array:

@@ -10,9 +10,9 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype, narrow
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import axis_in
-from irexec.types import INDICES, NUMERIC, PartialShape, TensorType
+from irexec.types import INDICES, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INDICES)]
@@ -44,7 +44,7 @@ def cumsum_3(
 
 
 @cumsum_3.shapes
-def _(check: Check, x: TensorType, axis: TensorType | None, *, exclusive: bool, reverse: bool) -> PartialShape:
+def _(check: Check, x: TensorType, axis: TensorType | None) -> PartialShape:
     check("C1", x.rank != 0, "x is a scalar, and has no axis to sum along", port="x", allowed="rank 1 or more")
     if axis is not None:
         scalar = axis.rank in (None, 0) or axis.shape.compatible(PartialShape([1]))
@@ -55,7 +55,7 @@ def _(check: Check, x: TensorType, axis: TensorType | None, *, exclusive: bool, 
 
 
 @cumsum_3.draw("axis")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     rank = types["x"].rank or 1
     dtype = types["axis"].element_type.dtype
     return np.asarray(rng.integers(-rank if dtype is not None and dtype.kind == "i" else 0, rank)).astype(dtype)

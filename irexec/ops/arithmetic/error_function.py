@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array
+from irexec.types import Array
 
 _F32 = np.float32
 

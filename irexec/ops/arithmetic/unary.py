@@ -14,9 +14,9 @@ import numpy as np
 from irexec.ops.arithmetic.error_function import erf_f32, erf_f64, erfinv_f64
 from irexec.ops.compute.elementwise import blockwise, elementwise, half_away, result_like, through_floats
 from irexec.ops.compute.precision import is_float
-from irexec.ops.declare.operator import Array, Elements, operator, rounded
+from irexec.ops.declare.operator import Elements, operator, rounded
 from irexec.ops.rules.shapes import same_as
-from irexec.types import FLOATS, NUMERIC, SIGNED
+from irexec.types import FLOATS, NUMERIC, SIGNED, Array
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_SIGNED: TypeAlias = Annotated[Array, Elements("T", FLOATS | SIGNED)]

@@ -9,55 +9,31 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.elementwise import AutoBroadcast, BroadcastAxis, broadcast_pair
-from irexec.ops.declare.operator import Array, Elements, operator
-from irexec.ops.rules.shapes import broadcast, same_as
-from irexec.types import BOOLEAN, INTEGERS
+from irexec.ops.compute.elementwise import broadcast_pair
+from irexec.ops.declare.operator import Elements, operator
+from irexec.ops.rules.shapes import Broadcasting, broadcast, same_as
+from irexec.types import BOOLEAN, INTEGERS, Array
 
 T: TypeAlias = Annotated[Array, Elements("T", INTEGERS | {BOOLEAN})]
 T_INT: TypeAlias = Annotated[Array, Elements("T", INTEGERS)]
 
 
 @operator("BitwiseAnd", "opset13", shapes=broadcast, inplace=("a", "b"))
-def bitwise_and_13(
-    a: T,
-    b: T,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T:
+def bitwise_and_13(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """The bits that a and b both have; booleans: a and b."""
-    return broadcast_pair(np.bitwise_and, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return broadcast_pair(np.bitwise_and, a, b, how, out)
 
 
 @operator("BitwiseOr", "opset13", shapes=broadcast, inplace=("a", "b"))
-def bitwise_or_13(
-    a: T,
-    b: T,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T:
+def bitwise_or_13(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """The bits that a or b has; booleans: a or b."""
-    return broadcast_pair(np.bitwise_or, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return broadcast_pair(np.bitwise_or, a, b, how, out)
 
 
 @operator("BitwiseXor", "opset13", shapes=broadcast, inplace=("a", "b"))
-def bitwise_xor_13(
-    a: T,
-    b: T,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T:
+def bitwise_xor_13(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """The bits that only one of a and b has; booleans: either, not both."""
-    return broadcast_pair(np.bitwise_xor, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return broadcast_pair(np.bitwise_xor, a, b, how, out)
 
 
 @operator("BitwiseNot", "opset13", shapes=same_as(), inplace="data")
@@ -67,41 +43,25 @@ def bitwise_not_13(data: T, /, *, out: Array | None = None) -> T:
 
 
 @operator("BitwiseLeftShift", "opset15", shapes=broadcast)
-def bitwise_left_shift_15(
-    a: T_INT,
-    b: T_INT,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T_INT:
+def bitwise_left_shift_15(a: T_INT, b: T_INT, /, *, how: Broadcasting, out: Array | None = None) -> T_INT:
     """a << b, modulo two to the power of the bits in T.
 
     The page leaves negative shifts and those as long as the type open: here they push all bits out and give 0.
     """
-    return broadcast_pair(np.left_shift, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return broadcast_pair(np.left_shift, a, b, how, out)
 
 
 @operator("BitwiseRightShift", "opset15", shapes=broadcast)
-def bitwise_right_shift_15(
-    a: T_INT,
-    b: T_INT,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T_INT:
+def bitwise_right_shift_15(a: T_INT, b: T_INT, /, *, how: Broadcasting, out: Array | None = None) -> T_INT:
     """a >> b; the sign is kept.
 
     The page leaves negative shifts and those as long as the type open: they push all bits out and give 0, or -1 for
     negative a.
     """
-    return broadcast_pair(np.right_shift, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return broadcast_pair(np.right_shift, a, b, how, out)
 
 
-def _shift_count(rng: np.random.Generator, port: str, types: dict[str, Any], attributes: dict[str, Any]) -> Array:
+def _shift_count(rng: np.random.Generator, port: str, types: dict[str, Any]) -> Array:
     """Counts that the page defines."""
     kind = types[port].element_type
     return np.asarray(rng.integers(0, kind.bitwidth, types[port].shape.to_shape()).astype(kind.dtype))

@@ -10,9 +10,9 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import Array, Elements, operator
+from irexec.ops.declare.operator import Elements, operator
 from irexec.ops.rules.shapes import same_as
-from irexec.types import BOOLEAN, FLOATS
+from irexec.types import BOOLEAN, FLOATS, Array
 
 T_IN: TypeAlias = Annotated[Array, Elements("T_IN", FLOATS)]
 T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]

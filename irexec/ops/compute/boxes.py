@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array
+from irexec.types import Array
 
 
 def overlaps(box: Array, boxes: Array, *, extra: float = 0.0, bridging: bool = False) -> Array:

@@ -14,8 +14,7 @@ import numpy as np
 from irexec.ops.compute.elementwise import MANY, truncated
 from irexec.ops.compute.half import narrow_half, widen_half
 from irexec.ops.compute.precision import is_float, is_narrow, widen
-from irexec.ops.declare.operator import Array
-from irexec.types import BOOLEAN, F4E2M1, F8E8M0, F16, F32, I4, NF4, STRING, ElementType
+from irexec.types import BOOLEAN, F4E2M1, F8E8M0, F16, F32, I4, NF4, STRING, Array, ElementType
 
 # The sixteen numbers of nf4: quantiles of the normal distribution, scaled to [-1, 1].
 NF4_VALUES = np.array(

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 
 from irexec.ops.compute.half import narrow_half, widen_half
 from irexec.ops.compute.parallel import parallel_for, scratch
 from irexec.ops.compute.precision import compute_dtype, is_float, narrow, widen
-from irexec.ops.declare.attributes import Alias
-from irexec.ops.declare.operator import Array, ConstraintError
-
-AutoBroadcast = Literal["numpy", "none", "pdpd", "explicit"]
-"""`explicit` is OpenVINO's second word for `none`: the pages do not name it, its reader takes it."""
-
-BroadcastAxis = Annotated[int, Alias("auto_broadcast.auto_broadcast_axis")]
-"""Under `pdpd`, the axis of `a` that the first axis of `b` goes along; -1: as far back as `b` reaches the end.
-
-No page of an operator has it, but OpenVINO writes it; left out it reads 0.
-"""
+from irexec.ops.declare.operator import ConstraintError
+from irexec.ops.rules.shapes import Broadcasting
+from irexec.types import Array
 
 BLOCK = 1 << 15
 """Elements per block: 128 KiB of f32, so that a block and its scratch arrays stay in the second-level cache."""
@@ -121,11 +113,12 @@ def through_floats(function: Ufunc, x: Array, out: Array | None = None) -> Array
         return narrow(truncated(half_away(np.asarray(function(x.astype(np.float64)))), x.dtype), x.dtype, out)
 
 
-def aligned(a: Array, b: Array, mode: str, axis: int = 0, port: str = "b") -> Array:
-    """`b` in a shape that NumPy broadcasts against `a` as `mode` (and `axis`, see BroadcastAxis) says.
+def aligned(a: Array, b: Array, how: Broadcasting, port: str = "b") -> Array:
+    """`b` in a shape that NumPy broadcasts against `a` as `how` says.
 
     Raises ConstraintError "broadcast" when the shapes do not fit.
     """
+    mode, axis = how.auto_broadcast, how.auto_broadcast_axis
     if mode == "numpy" or a.shape == b.shape:
         return b
     if mode == "pdpd":
@@ -142,13 +135,13 @@ def aligned(a: Array, b: Array, mode: str, axis: int = 0, port: str = "b") -> Ar
 
 
 def broadcast_pair(
-    function: Ufunc, a: Array, b: Array, mode: str, axis: int = 0, out: Array | None = None, **options: Any
+    function: Ufunc, a: Array, b: Array, how: Broadcasting, out: Array | None = None, **options: Any
 ) -> Array:
     """A NumPy function of two operands under auto_broadcast, computed as the element type itself.
 
     Raises ConstraintError "broadcast" when the shapes do not fit.
     """
-    b = aligned(a, b, mode, axis)
+    b = aligned(a, b, how)
     try:
         with np.errstate(all="ignore"):
             return np.asarray(function(a, b, out=out, **options))
@@ -158,20 +151,20 @@ def broadcast_pair(
         ) from None
 
 
-def wide_pair(function: Ufunc, a: Array, b: Array, mode: str, axis: int = 0, out: Array | None = None) -> Array:
+def wide_pair(function: Ufunc, a: Array, b: Array, how: Broadcasting, out: Array | None = None) -> Array:
     """As broadcast_pair, with narrow floats computed in f32 and rounded once."""
     if not is_float(a.dtype) or compute_dtype(a.dtype) == a.dtype:
-        return broadcast_pair(function, a, b, mode, axis, out)
+        return broadcast_pair(function, a, b, how, out)
     with np.errstate(all="ignore"):
-        result = broadcast_pair(function, _widened(a), _widened(b), mode, axis)
+        result = broadcast_pair(function, _widened(a), _widened(b), how)
         return narrow(_narrowed(result, a.dtype), a.dtype, out)
 
 
-def arithmetic_pair(function: Ufunc, a: Array, b: Array, mode: str, axis: int = 0, out: Array | None = None) -> Array:
+def arithmetic_pair(function: Ufunc, a: Array, b: Array, how: Broadcasting, out: Array | None = None) -> Array:
     """As wide_pair, for functions whose result NumPy rounds once by itself: the detour is only for speed."""
     if a.dtype == np.float16 and max(a.size, b.size) >= MANY:
-        return wide_pair(function, a, b, mode, axis, out)
-    return broadcast_pair(function, a, b, mode, axis, out)
+        return wide_pair(function, a, b, how, out)
+    return broadcast_pair(function, a, b, how, out)
 
 
 def _widened(x: Array) -> Array:

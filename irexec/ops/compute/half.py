@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.ops.declare.signature import Array
+from irexec.types import Array
 
 # An f16's exponent counts from -15, an f32's from -127: 2 to the difference puts one in the other's place.
 _REBIAS = np.float32(2.0**112)

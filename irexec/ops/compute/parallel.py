@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.declare.signature import Array
+from irexec.types import Array
 
 # So much work is worth a second thread: waking it, and what the two then take from each other, costs some 100 µs. In
 # three times that, one core does so many multiply-adds, or passes over so many bytes a few times.

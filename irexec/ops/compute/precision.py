@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from irexec.ops.declare.signature import Array
+from irexec.types import Array
 
 F32 = np.dtype(np.float32)
 _NARROW = frozenset(

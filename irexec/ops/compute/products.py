@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.compute.precision import is_narrow
-from irexec.ops.declare.signature import Array
+from irexec.types import Array
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 

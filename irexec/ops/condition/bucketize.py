@@ -5,15 +5,15 @@ Source: operation page Bucketize-3.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.attributes import ReaderDefault
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import NUMERIC, ElementType, PartialShape, TensorType
+from irexec.types import NUMERIC, Array, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_BOUNDARIES: TypeAlias = Annotated[Array, Elements("T_BOUNDARIES", NUMERIC)]
@@ -53,12 +53,12 @@ def _signed(values: Array) -> Array:
 
 
 @bucketize_3.shapes
-def _(check: Check, data: TensorType, buckets: TensorType, *, output_type: str, with_right_bound: bool) -> PartialShape:
+def _(check: Check, data: TensorType, buckets: TensorType) -> PartialShape:
     if has_rank(check, "C1", buckets, 1, "buckets") and buckets.value is not None:
         check("C2", _ascending(buckets.value), f"buckets {buckets.value.tolist()} do not ascend", port="buckets")
     return data.shape
 
 
 @bucketize_3.draw("buckets")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return np.arange(types[port].shape[0].value).astype(types[port].element_type.dtype)

@@ -11,9 +11,9 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import ANY_ELEMENTS, Array, Check, TypeFrom, operator
+from irexec.ops.declare.operator import ANY_ELEMENTS, Check, TypeFrom, operator
 from irexec.ops.rules.axes import product_of
-from irexec.types import ANY_DIMENSION, Dimension, ElementType, PartialShape, TensorType
+from irexec.types import ANY_DIMENSION, Array, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 
@@ -26,7 +26,7 @@ def non_zero_3(data: T, /, *, output_type: Literal["i64", "i32"] = "i64") -> Ann
 
 
 @non_zero_3.shapes
-def _(check: Check, data: TensorType, *, output_type: str) -> PartialShape:
+def _(check: Check, data: TensorType) -> PartialShape:
     if data.rank is None:
         return PartialShape.dynamic(2)
     total = product_of(data.shape.dims)

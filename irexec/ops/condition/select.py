@@ -9,35 +9,26 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.elementwise import AutoBroadcast, BroadcastAxis, aligned
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator
+from irexec.ops.compute.elementwise import aligned
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator
 from irexec.ops.rules.axes import into
-from irexec.ops.rules.shapes import broadcast_shapes
-from irexec.types import ANY, BOOLEAN, PartialShape, TensorType
+from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes
+from irexec.types import ANY, BOOLEAN, Array, PartialShape, TensorType
 
 T_COND: TypeAlias = Annotated[Array, Elements("T_COND", {BOOLEAN})]
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 
 
 @operator("Select", "opset1", values="elementwise")
-def select_1(
-    cond: T_COND,
-    then: T,
-    else_: T,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T:
+def select_1(cond: T_COND, then: T, else_: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """`then` where `cond` is true, `else` elsewhere, the three broadcast as `auto_broadcast` says.
 
     "numpy": all three to each other. (By the page `cond` goes one way only, into the shape of the other two;
     OpenVINO and ONNX's Where let it widen them, so it may here.) "pdpd": `cond` and `else` into `then`.
     """
     cond = cond.astype(np.bool_, copy=False)
-    else_ = aligned(then, else_, auto_broadcast, auto_broadcast_axis, port="else_")
-    cond = aligned(then, cond, auto_broadcast, auto_broadcast_axis, port="cond")
+    else_ = aligned(then, else_, how, port="else_")
+    cond = aligned(then, cond, how, port="cond")
     try:
         result = _blend(cond, then, else_) if cond.size >= _MANY else np.where(cond, then, else_)
     except ValueError:
@@ -60,15 +51,6 @@ def _blend(cond: Array, then: Array, else_: Array) -> Array:
 
 
 @select_1.shapes
-def _(
-    check: Check,
-    cond: TensorType,
-    then: TensorType,
-    else_: TensorType,
-    *,
-    auto_broadcast: str,
-    auto_broadcast_axis: int,
-) -> PartialShape:
-    axis = auto_broadcast_axis
-    chosen = broadcast_shapes(check, then.shape, else_.shape, auto_broadcast, port="else_", axis=axis)
-    return broadcast_shapes(check, chosen, cond.shape, auto_broadcast, port="cond", axis=axis)
+def _(check: Check, cond: TensorType, then: TensorType, else_: TensorType, *, how: Broadcasting) -> PartialShape:
+    chosen = broadcast_shapes(check, then.shape, else_.shape, how, port="else_")
+    return broadcast_shapes(check, chosen, cond.shape, how, port="cond")

@@ -18,10 +18,10 @@ from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_fo
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.convolution import grouped_channels, spatial_rank, with_rank
 from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.ops.rules.windows import AutoPad, check_windows, dilated
-from irexec.types import INTEGERS, NUMERIC, Dimension, PartialShape, TensorType
+from irexec.types import INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T2", INTEGERS)]
@@ -260,7 +260,7 @@ def _(
 
 @convolution_backprop_data_1.draw("output_shape")
 @group_convolution_backprop_data_1.draw("output_shape")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     data = types["data"].shape.to_shape()
     dtype = types[port].element_type.dtype
     return np.asarray([int(rng.integers(e, 2 * e + 3)) for e in data[2:]], dtype)

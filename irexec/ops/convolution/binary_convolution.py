@@ -13,10 +13,10 @@ import numpy as np
 from irexec.ops.compute.products import settle
 from irexec.ops.convolution.convolution import Convolve
 from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
-from irexec.ops.declare.operator import Array, Check, Elements, operator
+from irexec.ops.declare.operator import Check, Elements, operator
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import AutoPad, Windows, check_windows, output_dims
-from irexec.types import NUMERIC, U1, PartialShape, TensorType
+from irexec.types import NUMERIC, U1, Array, PartialShape, TensorType
 
 T1: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
 T2: TypeAlias = Annotated[Array, Elements("T2", {U1})]
@@ -63,8 +63,6 @@ def _(
     pads_begin: Sequence[int],
     pads_end: Sequence[int],
     dilations: Sequence[int],
-    mode: str,
-    pad_value: float,
     auto_pad: str,
 ) -> PartialShape:
     ranks = has_rank(check, "C2", data, 4, "data") & has_rank(check, "C3", kernel, 4, "kernel")
@@ -78,6 +76,6 @@ def _(
 
 
 @binary_convolution_1.draw("data", "kernel")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Zeros and ones."""
     return rng.integers(0, 2, types[port].shape.to_shape()).astype(types[port].element_type.dtype)

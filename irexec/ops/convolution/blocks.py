@@ -13,8 +13,8 @@ import numpy as np
 
 from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
 from irexec.ops.convolution.columns import Block, Range
-from irexec.ops.declare.signature import Array
 from irexec.ops.rules.windows import Windows
+from irexec.types import Array
 
 # One block's column matrix: large enough for BLAS, small enough for the caches.
 BLOCK_BYTES = 1 << 22

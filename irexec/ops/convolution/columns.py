@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.compute.parallel import scratch
-from irexec.ops.declare.signature import Array
 from irexec.ops.rules.windows import Windows
+from irexec.types import Array
 
 Range = tuple[int, int]
 

@@ -14,10 +14,10 @@ import numpy as np
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.blocks import convolver
 from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
-from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import AutoPad, Windows, check_windows, output_dims
-from irexec.types import NUMERIC, Dimension, PartialShape, TensorType
+from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 

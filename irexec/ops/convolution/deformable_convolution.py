@@ -15,10 +15,10 @@ from irexec.ops.compute.parallel import parallel_for
 from irexec.ops.compute.precision import compute_dtype, is_float
 from irexec.ops.compute.products import settle
 from irexec.ops.declare.attributes import NonNegativeInts, Positive, PositiveInts, ReaderDefault
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import AutoPad, Windows, check_windows, output_dims
-from irexec.types import NUMERIC, Dimension, PartialShape, TensorType
+from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 Groups: TypeAlias = Annotated[Positive, ReaderDefault(0)]
@@ -162,13 +162,14 @@ def deformable_convolution_1(
     )
 
 
+@deformable_convolution_1.shapes
 @deformable_convolution_8.shapes
 def _(
     check: Check,
     data: TensorType,
     offsets: TensorType,
     kernel: TensorType,
-    mask: TensorType | None,
+    mask: TensorType | None = None,
     *,
     strides: Sequence[int],
     pads_begin: Sequence[int],
@@ -177,7 +178,6 @@ def _(
     auto_pad: str,
     group: int,
     deformable_group: int,
-    bilinear_interpolation_pad: bool = False,
 ) -> PartialShape:
     ports = {"data": data, "offsets": offsets, "kernel": kernel} | ({} if mask is None else {"mask": mask})
     ranks = [has_rank(check, "C2", tensor, 4, name) for name, tensor in ports.items()]
@@ -210,14 +210,7 @@ def _(
     return PartialShape([batch, k[0], *extents])
 
 
-@deformable_convolution_1.shapes
-def _(check: Check, data: TensorType, offsets: TensorType, kernel: TensorType, **attributes: object) -> PartialShape:
-    rule = deformable_convolution_8.rule
-    assert rule is not None
-    return rule(check, data, offsets, kernel, None, **attributes)  # type: ignore[no-any-return]
-
-
 @deformable_convolution_8.draw("mask")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Factors from 0 to 1."""
     return rng.uniform(0, 1, types[port].shape.to_shape()).astype(types[port].element_type.dtype)

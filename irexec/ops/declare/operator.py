@@ -6,23 +6,24 @@ annotation the outputs. See docs/adding-an-operator.md.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from irexec.ops.declare.attributes import Attribute, Problem, read_plainly
-from irexec.ops.declare.signature import Array, Elements, Input, Output, Signature, TypeFrom, read_signature
-from irexec.types import ANY, DYNAMIC, ElementType, PartialShape, TensorType, UnknownRank
+from irexec.ops.declare.binding import Binding, binding_of, kernel_binding
+from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, read_signature
+from irexec.types import ANY, DYNAMIC, Array, ElementType, PartialShape, TensorType, UnknownRank
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 __all__ = [
     "REGISTRY",
-    "Array",
     "Check",
     "ConstraintError",
     "Elements",
@@ -144,6 +145,7 @@ class NodeTypes:
 
 
 Rule = Callable[..., Any]
+R = TypeVar("R", bound=Rule)
 REGISTRY: dict[tuple[str, str], Operator] = {}
 
 
@@ -164,7 +166,7 @@ class Operator:
     ) -> None:
         self.type, self.opset, self.kernel = type, opset, kernel
         self.signature: Signature = read_signature(kernel)
-        self.rule = shapes
+        self.rule: Rule | None = None
         self.inplace = (inplace,) if isinstance(inplace, str) else inplace
         self.view = (view,) if isinstance(view, str) else view
         self.tolerance = tolerance
@@ -179,41 +181,72 @@ class Operator:
         for name in (*self.inplace, *self.view):
             if name not in names:
                 raise TypeError(f"{self}: {name!r} is no input")
+        self._kernel_binding = kernel_binding(kernel)
+        if shapes is not None:
+            self.shapes(shapes)
 
-    # Declarations that follow the kernel, each a decorator.
+    # Declarations that follow the kernel, each a decorator. The functions name the attributes and groups they want.
 
-    def shapes(self, rule: Rule) -> Rule:
-        """Declare the shape rule: `rule(check, *input types, **attributes)` → shape(s) or TensorType(s)."""
+    def shapes(self, rule: R) -> R:
+        """Declare the shape rule: `rule(check, *input types, *, attributes)` → shape(s) or TensorType(s)."""
+        count = self.signature.max_inputs
+        self._rule_binding = self._binding(rule, None if count is None else 1 + count, "shape rule")
         self.rule = rule
         return rule
 
-    def specialize(self, function: Callable[[NodeTypes], Callable[..., Any] | None]) -> Callable[..., Any]:
-        """Declare a faster kernel for one node's static types: same results; None where it has nothing to offer."""
-        self.specializer = function
+    def specialize(self, function: Callable[..., Callable[..., Any] | None]) -> Callable[..., Any]:
+        """Declare a faster kernel of the same results for one node: `f(node types, *, attributes)` → kernel or None.
+
+        None says that there is nothing to offer for these types.
+        """
+        binding = self._binding(function, 1, "specialiser")
+        self.specializer = lambda types: function(types, **binding(types.attributes))
         return function
 
     def draw(self, *ports: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Declare how random values for these ports are drawn: `f(rng, port, types, attributes)` → array or None.
+        """Declare how random values for these ports are drawn: `f(rng, port, types, *, attributes)` → array or None.
 
         `types` maps input names to static TensorTypes, with `.value` for those already drawn.
         """
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+            binding = self._binding(function, 3, "drawer")
             for port in ports:
-                self.drawers[port] = function
+                self.drawers[port] = lambda rng, port, types, attributes: function(
+                    rng, port, types, **binding(attributes)
+                )
             return function
 
         return declare
 
     def open(self, function: Callable[..., Open | None]) -> Callable[..., Open | None]:
-        """Declare where the page leaves the result open: `f(*inputs, **attributes)` → Open or None."""
-        self.opener = function
+        """Declare where the page leaves the result open: `f(*inputs, *, attributes)` → Open or None."""
+        binding = self._binding(function, self.signature.max_inputs, "opener")
+        self.opener = lambda *inputs, **attributes: function(*inputs, **binding(attributes))
         return function
+
+    def _binding(self, function: Callable[..., Any], ports: int | None, role: str) -> Binding:
+        return binding_of(function, self.attributes, ports, f"{self}: the {role} ({function.__module__})")
 
     # What is derived.
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
-        return self.kernel(*inputs, **attributes)
+        return self.kernel(*inputs, **self.bind(attributes))
+
+    def bind(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """The kernel's keyword arguments: `attributes`, flat by Python name, with its groups made of them."""
+        return self._kernel_binding(attributes)
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        """The whole signature, every attribute as a parameter of its own."""
+        kernel = inspect.signature(self.kernel)
+        given = [p for p in kernel.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
+        keywords = [
+            inspect.Parameter(a.name, inspect.Parameter.KEYWORD_ONLY, default=a.default, annotation=a.annotation)
+            for a in self.attributes
+        ]
+        return kernel.replace(parameters=[*given, *keywords])
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -266,7 +299,7 @@ class Operator:
         else:
             padded = [*inputs, *[None] * (len(self.inputs) - len(inputs))] if not self.signature.is_variadic else inputs
             try:
-                shapes = self.rule(check, *padded, **attributes)
+                shapes = self.rule(check, *padded, **self._rule_binding(attributes))
             except UnknownRank:
                 shapes = None
             except Exception as error:  # a rule that did not expect these types: the layer is at fault, or the rule

@@ -10,12 +10,9 @@ import types as python_types
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 from irexec.ops.declare.attributes import Attribute
+from irexec.ops.declare.groups import AttributesOf, attributes_in, is_group
 from irexec.types import ElementType
-
-Array = np.ndarray[Any, Any]
 
 
 class Elements:
@@ -110,15 +107,48 @@ def read_signature(kernel: Callable[..., Any]) -> Signature:
             if parameter.name == "out":
                 takes_out = True
                 continue
-            try:
-                attributes.append(Attribute.declare(parameter.name, hint, parameter.default))
-            except TypeError as error:
-                raise TypeError(f"{where}: attribute {parameter.name!r}: {error}") from error
+            attributes += _declared(where, parameter, hint)
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            attributes = _completed(where, hint, attributes)
         else:
             raise TypeError(f"{where}: put a `/` after the inputs and a `*` before the attributes ({parameter.name!r})")
     if "return" not in hints:
         raise TypeError(f"{where}: the outputs need a return annotation")
+    _check_names(where, attributes)
     return Signature(tuple(inputs), _outputs(where, hints["return"]), tuple(attributes), takes_out)
+
+
+def _declared(where: str, parameter: inspect.Parameter, hint: Any) -> list[Attribute]:
+    """The attributes that a keyword-only parameter declares: one, or those of its group."""
+    try:
+        if not is_group(hint):
+            return [Attribute.declare(parameter.name, hint, parameter.default)]
+        if parameter.default is not parameter.empty:
+            raise TypeError("a group has no default, its fields may")
+        return list(attributes_in(hint))
+    except TypeError as error:
+        raise TypeError(f"{where}: attribute {parameter.name!r}: {error}") from error
+
+
+def _completed(where: str, hint: Any, own: list[Attribute]) -> list[Attribute]:
+    """The attributes of a kernel that has `**rest`, those of the other version among them."""
+    marks = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    other = next((m for m in marks if isinstance(m, AttributesOf)), None)
+    if other is None:
+        raise TypeError(f"{where}: `**` needs Annotated[Any, AttributesOf(another version)]")
+    try:
+        return other.completed(own)
+    except TypeError as error:
+        raise TypeError(f"{where}: {error}") from error
+
+
+def _check_names(where: str, attributes: list[Attribute]) -> None:
+    """No two attributes of one name, in Python or in a file."""
+    for kind in ("name", "file_name"):
+        names = [getattr(a, kind) for a in attributes]
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise TypeError(f"{where}: attribute {twice[0]!r} is declared twice")
 
 
 def _mark(hint: Any) -> Elements | TypeFrom | None:

@@ -13,9 +13,9 @@ import numpy as np
 from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
-from irexec.ops.declare.operator import Array, Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY_DIMENSION, FLOATS, Dimension, PartialShape, TensorType
+from irexec.types import ANY_DIMENSION, FLOATS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 CodeType = Literal["caffe.PriorBoxParameter.CENTER_SIZE", "caffe.PriorBoxParameter.CORNER"]

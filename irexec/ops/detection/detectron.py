@@ -13,11 +13,11 @@ import numpy as np
 from irexec.ops.compute.boxes import suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import NonNegative, Positive, PositiveInts, ReaderDefault, Within
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.detection.generate_proposals import refine
 from irexec.ops.detection.roi_align import bin_samples, pool, sample
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, I32, PartialShape, TensorType
+from irexec.types import FLOATS, I32, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", {I32})]
@@ -67,15 +67,7 @@ def prior_grid_generator_6(
 
 @prior_grid_generator_6.shapes
 def _(
-    check: Check,
-    priors: TensorType,
-    feature_map: TensorType,
-    im_data: TensorType,
-    *,
-    flatten: bool,
-    h: int,
-    w: int,
-    **attributes: object,
+    check: Check, priors: TensorType, feature_map: TensorType, im_data: TensorType, *, flatten: bool, h: int, w: int
 ) -> PartialShape:
     extents = Extents(check)
     extents.match("C1", "priors", priors, "number_of_priors", 4)
@@ -129,12 +121,7 @@ def roi_feature_extractor_6(
 
 @roi_feature_extractor_6.shapes
 def _(
-    check: Check,
-    rois: TensorType,
-    *pyramid: TensorType,
-    output_size: int,
-    pyramid_scales: tuple[int, ...],
-    **attributes: object,
+    check: Check, rois: TensorType, *pyramid: TensorType, output_size: int, pyramid_scales: tuple[int, ...]
 ) -> tuple[PartialShape, PartialShape]:
     extents = Extents(check)
     extents.match("C1", "rois", rois, "number_of_ROIs", 4)
@@ -204,7 +191,6 @@ def _(
     num_classes: int,
     max_detections_per_image: int,
     deltas_weights: tuple[float, ...],
-    **attributes: object,
 ) -> tuple[PartialShape, PartialShape, PartialShape]:
     extents = Extents(check)
     extents.match("C1", "rois", rois, "number_of_ROIs", 4)

@@ -14,9 +14,9 @@ import numpy as np
 from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import NonNegative, Within
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, rounded
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, Dimension, ElementType, PartialShape, TensorType
+from irexec.types import FLOATS, Array, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 Limit = Annotated[float, Within(ge=0)]
@@ -112,7 +112,6 @@ def _(
     scores: TensorType,
     *,
     post_nms_count: int,
-    **attributes: object,
 ) -> tuple[PartialShape, PartialShape, PartialShape]:
     extents = Extents(check)
     if extents.match("C1", "im_info", im_info, "num_batches", "numbers"):
@@ -175,7 +174,6 @@ def _(
     scores: TensorType,
     *,
     post_nms_count: int,
-    **attributes: object,
 ) -> tuple[PartialShape, PartialShape]:
     extents = Extents(check)
     extents.match("C1", "im_info", im_info, 3)

@@ -12,8 +12,8 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import ReaderDefault, Within
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
-from irexec.types import ANY_DIMENSION, F32, INTEGERS, PartialShape, TensorType
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
+from irexec.types import ANY_DIMENSION, F32, INTEGERS, Array, PartialShape, TensorType
 
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
 T_OUT: TypeAlias = Annotated[Array, Elements("T_OUT", {F32})]
@@ -305,7 +305,6 @@ def _(
     width: tuple[float, ...],
     height: tuple[float, ...],
     variance: tuple[float, ...],
-    **attributes: object,
 ) -> PartialShape:
     message = f"{len(width)} widths and {len(height)} heights"
     check("C4", len(width) == len(height), message, attribute="height", allowed=str(len(width)))

@@ -12,9 +12,9 @@ import numpy as np
 from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive, Within
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, Dimension, PartialShape, TensorType
+from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 Above0 = Annotated[float, Within(gt=0)]

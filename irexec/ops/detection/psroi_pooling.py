@@ -12,10 +12,10 @@ import numpy as np
 from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive, ReaderDefault, Within
-from irexec.ops.declare.operator import Array, Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.detection.roi_pooling import batches_of, check_batches, draw_rois
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, PartialShape, TensorType
+from irexec.types import FLOATS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 PositiveOr0: TypeAlias = Annotated[int, Within(ge=1), ReaderDefault(0)]
@@ -126,7 +126,6 @@ def _(
     mode: str,
     spatial_bins_x: int,
     spatial_bins_y: int,
-    **attributes: object,
 ) -> PartialShape:
     extents = Extents(check)
     extents.match("C1", "feature_maps", feature_maps, "N", "C", "H", "W")
@@ -219,7 +218,6 @@ def _(
     output_dim: int,
     group_size: int,
     part_size: int,
-    **attributes: object,
 ) -> PartialShape:
     extents = Extents(check)
     extents.match("C1", "feature_maps", feature_maps, "N", "C", "H", "W")

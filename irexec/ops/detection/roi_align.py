@@ -13,9 +13,9 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import NonNegative, Positive, Within
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
+from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 IND_T: TypeAlias = Annotated[Array, Elements("IND_T", INTEGERS)]
@@ -123,14 +123,7 @@ def _shape(
 
 @roi_align_9.shapes
 def _(
-    check: Check,
-    feature_maps: TensorType,
-    rois: TensorType,
-    batch_indices: TensorType,
-    *,
-    pooled_h: int,
-    pooled_w: int,
-    **attributes: object,
+    check: Check, feature_maps: TensorType, rois: TensorType, batch_indices: TensorType, *, pooled_h: int, pooled_w: int
 ) -> PartialShape:
     return _shape(check, feature_maps, rois, batch_indices, 4, pooled_h, pooled_w)
 
@@ -203,14 +196,7 @@ def roi_align_rotated_15(
 
 @roi_align_rotated_15.shapes
 def _(
-    check: Check,
-    feature_maps: TensorType,
-    rois: TensorType,
-    batch_indices: TensorType,
-    *,
-    pooled_h: int,
-    pooled_w: int,
-    **attributes: object,
+    check: Check, feature_maps: TensorType, rois: TensorType, batch_indices: TensorType, *, pooled_h: int, pooled_w: int
 ) -> PartialShape:
     return _shape(check, feature_maps, rois, batch_indices, 5, pooled_h, pooled_w)
 
@@ -218,6 +204,6 @@ def _(
 @roi_align_3.draw("batch_indices")
 @roi_align_9.draw("batch_indices")
 @roi_align_rotated_15.draw("batch_indices")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     kind, batches = types[port], types["feature_maps"].shape[0].value
     return rng.integers(0, batches, kind.shape.to_shape()).astype(kind.element_type.dtype)

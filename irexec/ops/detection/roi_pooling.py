@@ -14,9 +14,9 @@ import numpy as np
 from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive, Within
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, PartialShape, TensorType
+from irexec.types import FLOATS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
@@ -111,7 +111,6 @@ def _(
     spatial_scale: float,
     output_size: Sequence[int],
     output_roi: Sequence[int],
-    **attributes: object,
 ) -> PartialShape:
     extents = Extents(check)
     extents.match("C1", "feature_maps", feature_maps, "N", "C", "H", "W")
@@ -148,18 +147,22 @@ def check_batches(check: Check, constraint: str, rois: TensorType, batches: int 
 
 @roi_pooling_2.draw("rois")
 def draw_rois(
-    rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]
+    rng: np.random.Generator,
+    port: str,
+    types: dict[str, TensorType],
+    *,
+    spatial_scale: float,
+    method: str = "",
+    mode: str = "",
 ) -> Array:
     """Boxes within the feature map, in the coordinates that the method reads."""
     kind = types[port]
     batches, _, height, width = types[next(iter(types))].shape.to_shape()
-    normalised = "bilinear" in (attributes.get("method"), attributes.get("mode"))
+    normalised = "bilinear" in (method, mode)
     count = kind.shape[0].value
     boxes = np.empty((count, 5))
     boxes[:, 0] = rng.integers(0, batches, count)
     for axis, extent in ((1, width), (2, height)):
-        ends = np.sort(
-            rng.uniform(0, 1 if normalised else extent / float(str(attributes["spatial_scale"])), (count, 2))
-        )
+        ends = np.sort(rng.uniform(0, 1 if normalised else extent / spatial_scale, (count, 2)))
         boxes[:, axis], boxes[:, axis + 2] = ends[:, 0], ends[:, 1]
     return boxes.astype(kind.element_type.dtype)

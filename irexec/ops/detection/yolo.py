@@ -11,9 +11,9 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import NonNegative, Positive, ReaderDefault
-from irexec.ops.declare.operator import ANY_ELEMENTS, Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import ANY_ELEMENTS, Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import axis_in, has_rank
-from irexec.types import ANY_DIMENSION, FLOATS, Dimension, PartialShape, TensorType
+from irexec.types import ANY_DIMENSION, FLOATS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_ANY: TypeAlias = Annotated[Array, ANY_ELEMENTS]
@@ -77,7 +77,6 @@ def _(
     num: int,
     do_softmax: bool,
     mask: tuple[int, ...],
-    **attributes: object,
 ) -> PartialShape:
     if not has_rank(check, "C1", data, 4, "data"):
         return PartialShape.dynamic()

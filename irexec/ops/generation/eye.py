@@ -5,14 +5,14 @@ Source: operation page Eye-9.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
 from irexec.ops.rules.axes import filled, first_known, integer, integers, length_of, one_element
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.types import ANY_DIMENSION, INDICES, Dimension, ElementType, PartialShape, TensorType
+from irexec.types import ANY_DIMENSION, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
 
 T_NUM: TypeAlias = Annotated[Array, Elements("T_NUM", INDICES)]
 T_DIAGONAL: TypeAlias = Annotated[Array, Elements("T_DIAGONAL", INDICES)]
@@ -76,5 +76,5 @@ def _extent(check: Check, value: int | Dimension | None, port: str) -> Dimension
 
 
 @eye_9.draw("num_rows", "num_columns", "diagonal_index", "batch_shape")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, {"num_rows": 3, "num_columns": 4, "diagonal_index": 0, "batch_shape": 2}[port])

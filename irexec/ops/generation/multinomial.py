@@ -12,10 +12,10 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import NonNegative
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, random, require
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, random, require
 from irexec.ops.rules.axes import first_known, integer, one_element
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.types import FLOATS, INDICES, ElementType, PartialShape, TensorType
+from irexec.types import FLOATS, INDICES, Array, ElementType, PartialShape, TensorType
 
 T_IN: TypeAlias = Annotated[Array, Elements("T_IN", FLOATS)]
 T_SAMPLES: TypeAlias = Annotated[Array, Elements("T_SAMPLES", INDICES)]
@@ -100,9 +100,7 @@ def draw(weights: Array, numbers: Array, with_replacement: bool) -> Array:
 
 
 @multinomial_13.shapes
-def _(
-    check: Check, probs: TensorType, num_samples: TensorType, *, with_replacement: bool, **attributes: object
-) -> PartialShape:
+def _(check: Check, probs: TensorType, num_samples: TensorType, *, with_replacement: bool) -> PartialShape:
     has_rank(check, "C1", probs, 2, "probs")
     one_element(check, "C2", num_samples, "num_samples")
     batch, classes = probs.shape if probs.rank == 2 else PartialShape.dynamic(2)
@@ -116,6 +114,6 @@ def _(
 
 
 @multinomial_13.draw("probs")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     kind = types[port]
     return rng.uniform(0.1, 1, kind.shape.to_shape()).astype(kind.element_type.dtype)

@@ -12,10 +12,10 @@ import ml_dtypes
 import numpy as np
 
 from irexec.ops.declare.attributes import NonNegative
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, random, require
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, random, require
 from irexec.ops.rules.axes import integers, one_element
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import BF16, F16, F32, F64, I32, I64, INDICES, ElementType, PartialShape, TensorType
+from irexec.types import BF16, F16, F32, F64, I32, I64, INDICES, Array, ElementType, PartialShape, TensorType
 
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INDICES)]
 T: TypeAlias = Annotated[Array, Elements("T", {I32, I64, F16, BF16, F32, F64})]
@@ -111,15 +111,7 @@ def _floats(drawn: Array, low: Any, high: Any, kind: str, pytorch: bool) -> Arra
 
 
 @random_uniform_8.shapes
-def _(
-    check: Check,
-    shape: TensorType,
-    minval: TensorType,
-    maxval: TensorType,
-    *,
-    output_type: str,
-    **attributes: object,
-) -> PartialShape:
+def _(check: Check, shape: TensorType, minval: TensorType, maxval: TensorType, *, output_type: str) -> PartialShape:
     has_rank(check, "C1", shape, 1, "shape")
     wanted = ElementType.by_name[output_type]
     for name, tensor in (("minval", minval), ("maxval", maxval)):
@@ -139,6 +131,6 @@ def _(
 
 
 @random_uniform_8.draw("minval", "maxval")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     kind = types[port]
     return np.full(kind.shape.to_shape(), 0 if port == "minval" else 10).astype(kind.element_type.dtype)

@@ -10,10 +10,10 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
 from irexec.ops.rules.axes import filled, first_known
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import MAX_KNOWN, NUMERIC, Dimension, ElementType, PartialShape, TensorType
+from irexec.types import MAX_KNOWN, NUMERIC, Array, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T1: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
@@ -118,5 +118,5 @@ def _(check: Check, start: TensorType, stop: TensorType, step: TensorType, *, ou
 
 @range_1.draw("start", "stop", "step")
 @range_4.draw("start", "stop", "step")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, {"start": 0, "stop": 8, "step": 1}[port])

@@ -11,9 +11,9 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import is_float, narrow
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, U8, Dimension, PartialShape, TensorType
+from irexec.types import FLOATS, U8, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS | {U8})]
 

@@ -12,9 +12,9 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import is_float, narrow, widen
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.extents import Extents
-from irexec.types import BOOLEAN, FLOATS, NUMERIC, PartialShape, TensorType
+from irexec.types import BOOLEAN, FLOATS, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
 T1: TypeAlias = Annotated[Array, Elements("T1", FLOATS)]
@@ -124,7 +124,7 @@ def _cubic(r: Array) -> list[Array]:
 
 
 @grid_sample_9.shapes
-def _(check: Check, data: TensorType, grid: TensorType, **attributes: object) -> PartialShape:
+def _(check: Check, data: TensorType, grid: TensorType) -> PartialShape:
     extents = Extents(check)
     extents.match("C1", "data", data, "N", "C", "H", "W")
     extents.match("C2", "grid", grid, "N", "H_out", "W_out", 2)
@@ -135,7 +135,7 @@ def _(check: Check, data: TensorType, grid: TensorType, **attributes: object) ->
 
 
 @grid_sample_9.draw("grid")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Mostly inside the image, a little beyond it."""
     kind = types["grid"]
     return rng.uniform(-1.2, 1.2, kind.shape.to_shape()).astype(kind.element_type.dtype)

@@ -13,11 +13,11 @@ import numpy as np
 from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.declare.attributes import NonNegativeInts
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
 from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, Taps, resample, taps_of
 from irexec.ops.rules.axes import integers
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.types import FLOATS, INTEGERS, NUMERIC, Dimension, PartialShape, TensorType
+from irexec.types import FLOATS, INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_SIZE: TypeAlias = Annotated[Array, Elements("T_SIZE", INTEGERS)]
@@ -154,7 +154,6 @@ def _(
     shape_calculation_mode: str,
     pads_begin: tuple[int, ...],
     pads_end: tuple[int, ...],
-    **attributes: object,
 ) -> PartialShape:
     has_rank(check, "C1", scales_or_sizes, 1, "scales_or_sizes")
     if not scales_or_sizes.element_type.is_dynamic:
@@ -273,7 +272,6 @@ def _(
     shape_calculation_mode: str,
     pads_begin: tuple[int, ...],
     pads_end: tuple[int, ...],
-    **attributes: object,
 ) -> PartialShape:
     given = sizes if shape_calculation_mode == "sizes" else scales
     has_rank(check, "C1", given, 1, shape_calculation_mode)
@@ -347,7 +345,6 @@ def _(
     axes: tuple[int, ...],
     pads_begin: tuple[int, ...],
     pads_end: tuple[int, ...],
-    **attributes: object,
 ) -> PartialShape:
     has_rank(check, "C1", target_spatial_shape, 1, "target_spatial_shape")
     chosen = np.asarray(axes, np.int64)

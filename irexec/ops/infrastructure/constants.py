@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
 from irexec.ops.rules.shapes import same_as
-from irexec.types import ANY, FOREIGN, ElementType, PartialShape
+from irexec.types import ANY, FOREIGN, Array, ElementType, PartialShape
 
 # Models of other origin have tensors that no IR file can declare.
 T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN)]
@@ -22,7 +22,7 @@ def parameter_1(*, shape: PartialShape, element_type: ElementType) -> Annotated[
 
 
 @parameter_1.shapes
-def _(check: Check, *, shape: PartialShape, element_type: ElementType) -> PartialShape:
+def _(check: Check, *, shape: PartialShape) -> PartialShape:
     return shape
 
 
@@ -35,7 +35,7 @@ def const_1(
 
 
 @const_1.shapes
-def _(check: Check, *, element_type: ElementType, shape: tuple[int, ...], offset: int, size: int) -> PartialShape:
+def _(check: Check, *, shape: tuple[int, ...]) -> PartialShape:
     return PartialShape(max(d, 0) for d in shape)
 
 

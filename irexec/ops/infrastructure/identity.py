@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.declare.operator import Array, Elements, operator
+from irexec.ops.declare.operator import Elements, operator
 from irexec.ops.rules.shapes import same_as
-from irexec.types import ANY, FOREIGN
+from irexec.types import ANY, FOREIGN, Array
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN)]
 

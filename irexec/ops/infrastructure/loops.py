@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.declare.operator import Array, Elements, operator
-from irexec.types import ANY, BOOLEAN, INDICES
+from irexec.ops.declare.operator import Elements, operator
+from irexec.types import ANY, BOOLEAN, INDICES, Array
 
 # Ports of a body operation have a type each: one variable cannot stand for them.
 Each: TypeAlias = Annotated[Array, Elements(None, ANY)]

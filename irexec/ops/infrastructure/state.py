@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from irexec.ops.declare.operator import ANY_ELEMENTS, Array, Check, operator
+from irexec.ops.declare.operator import ANY_ELEMENTS, Check, operator
 from irexec.ops.rules.shapes import same_as
-from irexec.types import ANY_SHAPE, DYNAMIC, ElementType, PartialShape, TensorType
+from irexec.types import ANY_SHAPE, DYNAMIC, Array, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 
@@ -40,12 +40,7 @@ def read_value_6(
 
 @read_value_6.shapes
 def _(
-    check: Check,
-    init_value: TensorType | None,
-    *,
-    variable_id: str,
-    variable_type: ElementType,
-    variable_shape: PartialShape,
+    check: Check, init_value: TensorType | None, *, variable_type: ElementType, variable_shape: PartialShape
 ) -> TensorType:
     if init_value is not None:
         shape = init_value.shape

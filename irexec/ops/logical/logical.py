@@ -9,68 +9,36 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.elementwise import AutoBroadcast, BroadcastAxis, broadcast_pair
-from irexec.ops.declare.operator import Array, Elements, operator
-from irexec.ops.rules.shapes import broadcast, same_as
-from irexec.types import BOOLEAN
+from irexec.ops.compute.elementwise import broadcast_pair
+from irexec.ops.declare.operator import Elements, operator
+from irexec.ops.rules.shapes import Broadcasting, broadcast, same_as
+from irexec.types import BOOLEAN, Array
 
 T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]
 
 
 @operator("LogicalAnd", "opset1", shapes=broadcast, inplace=("a", "b"))
-def logical_and_1(
-    a: T_BOOL,
-    b: T_BOOL,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T_BOOL:
+def logical_and_1(a: T_BOOL, b: T_BOOL, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
     """a and b."""
-    return broadcast_pair(np.logical_and, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return broadcast_pair(np.logical_and, a, b, how, out)
 
 
 @operator("LogicalOr", "opset1", shapes=broadcast, inplace=("a", "b"))
-def logical_or_1(
-    a: T_BOOL,
-    b: T_BOOL,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T_BOOL:
+def logical_or_1(a: T_BOOL, b: T_BOOL, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
     """a or b."""
-    return broadcast_pair(np.logical_or, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return broadcast_pair(np.logical_or, a, b, how, out)
 
 
 @operator("LogicalXor", "opset2", shapes=broadcast, inplace=("a", "b"))
-def logical_xor_2(
-    a: T_BOOL,
-    b: T_BOOL,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T_BOOL:
+def logical_xor_2(a: T_BOOL, b: T_BOOL, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
     """Either a or b, not both. (The page calls it LogicalXor-1.)"""
-    return broadcast_pair(np.logical_xor, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return broadcast_pair(np.logical_xor, a, b, how, out)
 
 
 @operator("Xor", "opset1", shapes=broadcast, inplace=("a", "b"))
-def xor_1(
-    a: T_BOOL,
-    b: T_BOOL,
-    /,
-    *,
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
-    out: Array | None = None,
-) -> T_BOOL:
+def xor_1(a: T_BOOL, b: T_BOOL, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
     """LogicalXor under the name it has in opset1."""
-    return broadcast_pair(np.logical_xor, a, b, auto_broadcast, auto_broadcast_axis, out)
+    return broadcast_pair(np.logical_xor, a, b, how, out)
 
 
 @operator("LogicalNot", "opset1", shapes=same_as(), inplace="data")

@@ -13,9 +13,9 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.products import settle, sum_dtype
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, rounded
 from irexec.ops.matrix.product import multiply, product_shape
-from irexec.types import NUMERIC, Dimension, PartialShape, TensorType
+from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 

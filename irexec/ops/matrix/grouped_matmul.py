@@ -7,15 +7,15 @@ belong to no group; their result is zero.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.matrix.product import multiply
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import INDICES, NUMERIC, Dimension, PartialShape, TensorType
+from irexec.types import INDICES, NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_IDX: TypeAlias = Annotated[Array, Elements("T_IDX", INDICES)]
@@ -95,7 +95,7 @@ def _check_values(check: Check, offsets: TensorType, tokens: Dimension) -> None:
 
 
 @grouped_matmul_17.draw("offsets")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Rising ends; the last one is the number of tokens."""
     tokens = types["mat_a"].shape.to_shape()[0]
     ends = np.sort(rng.integers(0, tokens + 1, types[port].shape.to_shape()))

@@ -11,8 +11,8 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import narrow
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
-from irexec.types import FLOATS, PartialShape, TensorType
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
+from irexec.types import FLOATS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
@@ -34,7 +34,7 @@ def inverse_14(input: T, /, *, adjoint: bool = False) -> T:
 
 
 @inverse_14.shapes
-def _(check: Check, input: TensorType, *, adjoint: bool) -> PartialShape:
+def _(check: Check, input: TensorType) -> PartialShape:
     shape = input.shape
     if not check("C2", len(shape) >= 2, f"input has rank {input.rank}, expected 2 or more", port="input"):
         return shape
@@ -46,7 +46,7 @@ def _(check: Check, input: TensorType, *, adjoint: bool) -> PartialShape:
 
 
 @inverse_14.draw("input")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Matrices with a heavy diagonal, which are invertible."""
     shape = types[port].shape.to_shape()
     matrices = rng.normal(size=shape) + 2 * shape[-1] * np.eye(shape[-1])

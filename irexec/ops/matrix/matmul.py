@@ -11,9 +11,9 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
-from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
 from irexec.ops.matrix.product import multiply, product_shape
-from irexec.types import NUMERIC, Dimension, PartialShape, TensorType
+from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
@@ -45,7 +45,7 @@ def _matrix(x: Array, transposed: bool, side: int) -> Array:
 
 
 @matmul_1.specialize
-def _(types: NodeTypes) -> Callable[..., Array] | None:
+def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[..., Array] | None:
     """Constants of a type that does not sum in itself are converted once."""
     declared = types.outputs[0].element_type.dtype
     constants = [c if c is not None and c.ndim else None for c in types.constants]
@@ -53,7 +53,7 @@ def _(types: NodeTypes) -> Callable[..., Array] | None:
     if declared is None or known is None:
         return None
     side = 0 if constants[0] is not None else 1
-    transposed = types.attributes["transpose_b" if side else "transpose_a"]
+    transposed = transpose_b if side else transpose_a
     dtype = sum_dtype(declared, _matrix(known, transposed, side).shape[-2 if side else -1])
     if dtype == declared:
         return None
@@ -62,7 +62,7 @@ def _(types: NodeTypes) -> Callable[..., Array] | None:
     def run(a: Array, b: Array, /, *, out: Array | None = None) -> Array:
         left = a.astype(dtype) if first is None else first
         right = b.astype(dtype) if second is None else second
-        return settle(matmul_1.kernel(left, right, **types.attributes), declared, out)
+        return settle(matmul_1.kernel(left, right, transpose_a=transpose_a, transpose_b=transpose_b), declared, out)
 
     return run
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.compute.parallel import parallel_for, split, threads_for
-from irexec.ops.declare.signature import Array
+from irexec.types import Array
 
 # Below so many multiply-adds BLAS takes no threads of its own.
 SMALL = 1 << 18

@@ -6,13 +6,13 @@ Source: operation pages BatchToSpace-2, SpaceToBatch-2.
 from __future__ import annotations
 
 from math import prod
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import filled, has_length, integers, into, regrouped
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
@@ -146,5 +146,5 @@ def _divided(check: Check, extent: Dimension, parts: int, what: str) -> Dimensio
 
 @batch_to_space_2.draw("block_shape", "crops_begin", "crops_end")
 @space_to_batch_2.draw("block_shape", "pads_begin", "pads_end")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, int(port == "block_shape"))

@@ -5,15 +5,15 @@ Source: operation pages Broadcast-1, Broadcast-3. OpenVINO writes "none" for the
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.declare.attributes import ReaderDefault
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import filled, has_length, integers, length_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INTEGERS)]
@@ -139,11 +139,11 @@ def _explicit(check: Check, data: TensorType, target: PartialShape, axes_mapping
 
 @broadcast_1.draw("target_shape", "axes_mapping")
 @broadcast_3.draw("target_shape", "axes_mapping")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, mode: str) -> Array:
     """The shape of data, at the front for "explicit", led by twos otherwise."""
     if port == "axes_mapping":
         return filled(types, port, np.arange(types[port].shape[0].value))
     extents, length = list(types["data"].shape.to_shape()), types[port].shape[0].value
     others = [2] * max(length - len(extents), 0)
-    placed = extents + others if attributes["mode"] in ("explicit", "none") else others + extents
+    placed = extents + others if mode in ("explicit", "none") else others + extents
     return filled(types, port, placed[len(placed) - length :])

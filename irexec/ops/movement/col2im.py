@@ -7,16 +7,16 @@ writes the first two as inputs and the last as `strides`. irexec takes both form
 from __future__ import annotations
 
 from math import prod
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Alias, NonNegativeInts, PositiveInts, ReaderDefault
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import filled, has_length, integers
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY_DIMENSION, BOOLEAN, INDICES, NUMERIC, PartialShape, TensorType
+from irexec.types import ANY_DIMENSION, BOOLEAN, INDICES, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
@@ -127,6 +127,6 @@ def _two(check: Check, constraint: str, name: str, port: TensorType | None, attr
 
 
 @col2im_15.draw("kernel_size", "output_size")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Blocks of one element, in one column."""
     return filled(types, port, 1 if port == "kernel_size" else [types["data"].shape.dims[-1].value, 1])

@@ -15,7 +15,7 @@ import numpy as np
 from irexec.ops.compute.half import narrow_half, widen_half
 from irexec.ops.compute.parallel import scratch
 from irexec.ops.compute.precision import F32, is_float, is_narrow
-from irexec.ops.declare.signature import Array
+from irexec.types import Array
 
 # Elements combined at a time, which bounds the memory that their positions take.
 _PART = 1 << 22

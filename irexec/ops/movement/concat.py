@@ -9,10 +9,10 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import axis_of, sum_of
 from irexec.ops.rules.shapes import axis_in
-from irexec.types import ANY, ANY_DIMENSION, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 

@@ -10,9 +10,9 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import Positive, ReaderDefault
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import into, regrouped
-from irexec.types import ANY, ANY_DIMENSION, Dimension, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 BlockSize: TypeAlias = Annotated[Positive, ReaderDefault(0)]
@@ -83,7 +83,7 @@ def _spatial(check: Check, data: TensorType) -> int:
 
 
 @depth_to_space_1.shapes
-def _(check: Check, data: TensorType, *, block_size: int, mode: str) -> PartialShape:
+def _(check: Check, data: TensorType, *, block_size: int) -> PartialShape:
     k = _spatial(check, data)
     if not k:
         return data.shape
@@ -92,7 +92,7 @@ def _(check: Check, data: TensorType, *, block_size: int, mode: str) -> PartialS
 
 
 @space_to_depth_1.shapes
-def _(check: Check, data: TensorType, *, block_size: int, mode: str) -> PartialShape:
+def _(check: Check, data: TensorType, *, block_size: int) -> PartialShape:
     k = _spatial(check, data)
     if not k:
         return data.shape

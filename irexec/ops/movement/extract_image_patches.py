@@ -10,10 +10,10 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import PositiveInts
-from irexec.ops.declare.operator import Array, Check, Elements, operator
+from irexec.ops.declare.operator import Check, Elements, operator
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, ANY_DIMENSION, Dimension, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 AutoPad: TypeAlias = Literal["valid", "same_upper", "same_lower"]

@@ -12,9 +12,9 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import axis_of, drawn_below, filled, integer, into, known_axis, one_element, unreported
-from irexec.types import ANY, INTEGERS, PartialShape, TensorType
+from irexec.types import ANY, INTEGERS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
@@ -107,12 +107,12 @@ def _take_batched(data: Array, index: Array, at: int, batch: int, out: Array | N
     return into(result.reshape(lead + middle + index.shape[batch:] + tail), out)
 
 
-def _specialize(node: NodeTypes) -> Callable[..., Any] | None:
+def _specialize(node: NodeTypes, *, batch_dims: int = 0) -> Callable[..., Any] | None:
     """Constant indices are checked and counted from the front once."""
     data, (_, indices, axis) = node.inputs[0], node.constants
     if data is None or indices is None or axis is None or data.rank is None:
         return None
-    at, batch = _where(data.rank, indices.ndim, axis, node.attributes.get("batch_dims", 0))
+    at, batch = _where(data.rank, indices.ndim, axis, batch_dims)
     if batch or not data.shape[at].is_static:
         return None
     count, index = data.shape[at].value, _as_index(indices)
@@ -178,10 +178,10 @@ def _in_range(
     return _rule(check, data, indices, axis, batch_dims=batch_dims)
 
 
-def _draw(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _draw(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, batch_dims: int = 0) -> Array:
     shape = types["data"].shape.to_shape()
     if port == "axis":
-        batch = attributes.get("batch_dims", 0)
+        batch = batch_dims
         at = batch + len(types["indices"].shape) if batch < 0 else batch
         return filled(types, port, at)
     axis = types["axis"].scalar

@@ -6,14 +6,14 @@ and so does irexec.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import axis_of, drawn_below, into
 from irexec.ops.rules.shapes import axis_in
-from irexec.types import ANY, INDICES, PartialShape, TensorType
+from irexec.types import ANY, INDICES, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
@@ -63,5 +63,5 @@ def _(check: Check, data: TensorType, indices: TensorType, *, axis: int) -> Part
 
 
 @gather_elements_6.draw("indices")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
-    return drawn_below(rng, types, port, types["data"].shape[attributes["axis"]].value)
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, axis: int) -> Array:
+    return drawn_below(rng, types, port, types["data"].shape[axis].value)

@@ -12,9 +12,9 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import NonNegative
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import into, product_of
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
@@ -128,8 +128,8 @@ def _(check: Check, data: TensorType, indices: TensorType, *, batch_dims: int = 
 
 @gather_nd_5.draw("indices")
 @gather_nd_8.draw("indices")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
-    wanted, first = types[port], attributes["batch_dims"]
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, batch_dims: int) -> Array:
+    wanted, first = types[port], batch_dims
     shape = wanted.shape.to_shape()
     extents = [max(d, 1) for d in types["data"].shape.to_shape()[first : first + shape[-1]]]
     return rng.integers(0, extents, shape).astype(wanted.element_type.dtype)

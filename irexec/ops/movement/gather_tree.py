@@ -5,14 +5,14 @@ Source: operation page GatherTree-1.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import drawn_below
 from irexec.ops.rules.shapes import has_rank, same_shape
-from irexec.types import NUMERIC, PartialShape, TensorType
+from irexec.types import NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
@@ -58,7 +58,7 @@ def _(
 
 
 @gather_tree_1.draw("parent_ids", "max_seq_len")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     times, _, beams = types["step_ids"].shape.to_shape()
     if port == "parent_ids":
         return drawn_below(rng, types, port, beams)

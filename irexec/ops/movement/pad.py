@@ -5,14 +5,14 @@ Source: operation pages Pad-1, Pad-12.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import filled, has_length, integers, length_of, sum_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType, is_unknown
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType, is_unknown
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
@@ -164,7 +164,7 @@ def _(
 
 @pad_1.draw("pads_begin", "pads_end")
 @pad_12.draw("pads_begin", "pads_end")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     limit = min(types["data"].shape.to_shape(), default=1)
     return filled(types, port, rng.integers(0, min(max(limit, 1), 3), types[port].shape.to_shape()))
 

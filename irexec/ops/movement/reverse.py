@@ -5,14 +5,14 @@ Source: operation pages Reverse-1, ReverseSequence-1.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import axes_of, axis_of, drawn_below, filled, has_length, into, known_axes
 from irexec.ops.rules.shapes import axis_in, has_rank
-from irexec.types import ANY, BOOLEAN, INTEGERS, NUMERIC, PartialShape, TensorType
+from irexec.types import ANY, BOOLEAN, INTEGERS, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS | {BOOLEAN})]
@@ -49,7 +49,7 @@ def _(check: Check, data: TensorType, axis: TensorType, *, mode: str) -> Partial
 
 
 @reverse_1.draw("axis")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, np.arange(types[port].shape[0].value) % max(len(types["data"].shape), 1))
 
 
@@ -94,6 +94,6 @@ def _(check: Check, data: TensorType, seq_lengths: TensorType, *, batch_axis: in
 
 
 @reverse_sequence_1.draw("seq_lengths")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
-    extent = types["data"].shape[attributes["seq_axis"]].value
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, seq_axis: int) -> Array:
+    extent = types["data"].shape[seq_axis].value
     return drawn_below(rng, types, port, extent) + np.ones((), types[port].element_type.dtype)

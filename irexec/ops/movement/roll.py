@@ -5,14 +5,14 @@ Source: operation page Roll-7.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import axes_of, filled, integers, into, known_axes
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, INDICES, PartialShape, TensorType
+from irexec.types import ANY, INDICES, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND_1: TypeAlias = Annotated[Array, Elements("T_IND_1", INDICES)]
@@ -47,5 +47,5 @@ def _(check: Check, data: TensorType, shift: TensorType, axes: TensorType) -> Pa
 
 
 @roll_7.draw("axes")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, rng.integers(0, max(len(types["data"].shape), 1), types[port].shape.to_shape()))

@@ -6,11 +6,11 @@ Source: operation pages ScatterElementsUpdate-3 and ScatterElementsUpdate-12.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, Open, operator, rounded
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, Open, operator, rounded
 from irexec.ops.movement.combining import scatter
 from irexec.ops.movement.scattering import (
     check_indices,
@@ -23,7 +23,7 @@ from irexec.ops.movement.scattering import (
     open_rows,
 )
 from irexec.ops.rules.axes import filled, known_axis, one_element
-from irexec.types import ANY, BOOLEAN, INTEGERS, STRING, PartialShape, TensorType
+from irexec.types import ANY, BOOLEAN, INTEGERS, STRING, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
@@ -120,14 +120,7 @@ def _places(shape: tuple[int, ...], indices: Array, axis: int, negative: bool) -
 
 @scatter_elements_update_12.shapes
 def _(
-    check: Check,
-    data: TensorType,
-    indices: TensorType,
-    updates: TensorType,
-    axis: TensorType,
-    *,
-    reduction: str,
-    use_init_val: bool,
+    check: Check, data: TensorType, indices: TensorType, updates: TensorType, axis: TensorType, *, reduction: str
 ) -> PartialShape:
     no_numbers = data.element_type is STRING or data.element_type.is_carried
     if (no_numbers and reduction != "none") or (data.element_type is BOOLEAN and reduction == "mean"):
@@ -173,14 +166,14 @@ def _check_shapes(
 
 @scatter_elements_update_12.draw("axis")
 @scatter_elements_update_3.draw("axis")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """An axis for which indices of this shape fit."""
     return filled(types, "axis", _fitting_axis(types))
 
 
 @scatter_elements_update_12.draw("indices")
 @scatter_elements_update_3.draw("indices")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Indices in range; no two alike along the axis as long as there are enough places."""
     data, shape = types["data"].shape.to_shape(), types["indices"].shape.to_shape()
     if len(shape) != len(data) or not data:
@@ -207,15 +200,7 @@ def _fitting_axis(types: dict[str, TensorType]) -> int:
 
 
 @scatter_elements_update_12.open
-def _(
-    data: Array,
-    indices: Array,
-    updates: Array,
-    axis: Array,
-    *,
-    reduction: str = "none",
-    use_init_val: bool = True,
-) -> Open | None:
+def _(data: Array, indices: Array, updates: Array, axis: Array, *, reduction: str = "none") -> Open | None:
     """Elements that several different updates name under none: the page leaves open which of them is the last."""
     if reduction != "none":
         return None

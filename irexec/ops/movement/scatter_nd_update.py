@@ -6,11 +6,11 @@ Source: operation pages ScatterNDUpdate-3 (in the operation sets from opset4 on)
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, Open, operator, rounded
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, Open, operator, rounded
 from irexec.ops.movement.combining import scatter
 from irexec.ops.movement.scattering import (
     check_indices,
@@ -22,7 +22,7 @@ from irexec.ops.movement.scattering import (
     flat_rows,
     open_rows,
 )
-from irexec.types import ANY, INDICES, STRING, PartialShape, TensorType
+from irexec.types import ANY, INDICES, STRING, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
@@ -139,7 +139,7 @@ def _with_last_axis(data: TensorType, indices: TensorType, updates: TensorType) 
 
 @scatter_nd_update_15.draw("indices")
 @scatter_nd_update_4.draw("indices")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     return draw_tuples(rng, types["data"], types["indices"])
 
 

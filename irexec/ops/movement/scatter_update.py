@@ -6,11 +6,11 @@ Source: operation page ScatterUpdate-3.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, Open, operator
+from irexec.ops.declare.operator import Check, Elements, Open, operator
 from irexec.ops.movement.combining import bits
 from irexec.ops.movement.scattering import (
     check_indices,
@@ -23,7 +23,7 @@ from irexec.ops.movement.scattering import (
     open_rows,
 )
 from irexec.ops.rules.axes import filled, known_axis, one_element
-from irexec.types import ANY, INTEGERS, PartialShape, TensorType
+from irexec.types import ANY, INTEGERS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
@@ -82,13 +82,13 @@ def _check_shapes(
 
 
 @scatter_update_3.draw("axis")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """An axis for which these shapes fit."""
     return filled(types, "axis", _fitting_axis(types))
 
 
 @scatter_update_3.draw("indices")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """Indices in range, no two alike as long as there are enough places."""
     data, shape = types["data"].shape.to_shape(), types["indices"].shape.to_shape()
     count, extent = math.prod(shape), data[_fitting_axis(types)] if data else 0

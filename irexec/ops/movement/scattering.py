@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Open, require
+from irexec.ops.declare.operator import Check, ConstraintError, Open, require
 from irexec.ops.rules.axes import axis_of, integer
-from irexec.types import PartialShape, TensorType
+from irexec.types import Array, PartialShape, TensorType
 
 
 def enforce(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:

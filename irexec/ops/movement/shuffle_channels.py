@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from irexec.ops.declare.attributes import Positive
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import axis_of, regrouped
 from irexec.ops.rules.shapes import axis_in
-from irexec.types import ANY, PartialShape, TensorType
+from irexec.types import ANY, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 

@@ -11,11 +11,11 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import axes_of, filled, integers, is_settled, known_axes, length_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.slicing import slice_of, sliced_within
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
@@ -106,7 +106,7 @@ def _(
 
 
 @slice_8.draw("start", "stop", "step", "axes")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     if port == "axes":
         return filled(types, port, np.arange(types[port].shape[0].value))
     if port == "stop":

@@ -10,13 +10,13 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, operator
+from irexec.ops.declare.operator import Check, Elements, operator
 from irexec.ops.movement.combining import bits
 from irexec.ops.movement.scattering import check_updates, copied, delivered, enforce
 from irexec.ops.rules.axes import filled, integers, known_axes, length_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.slicing import sliced
-from irexec.types import ANY, INTEGERS, Dimension, PartialShape, TensorType
+from irexec.types import ANY, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 # The page has one T_IND for the three; OpenVINO lets each be any integer type, and so does irexec.
@@ -54,8 +54,8 @@ def slice_scatter_15(
     """
     region = _region(data, start, stop, step, axes)
     if region is None or updates.shape != data[region].shape:
-        inputs = (data, updates, start, stop, step, axes)
-        _infer(enforce, *(None if a is None else TensorType.of(a) for a in inputs))
+        given: list[Any] = [None if a is None else TensorType.of(a) for a in (data, updates, start, stop, step, axes)]
+        _infer(enforce, *given)
     result = copied(data, out)
     bits(result)[region] = bits(updates)
     return delivered(result, out)
@@ -129,7 +129,7 @@ def _sliced_shape(shape: PartialShape, places: list[int] | None, bounds: list[An
 
 
 @slice_scatter_15.draw("start", "stop", "step", "axes")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Slices from 0 as long as updates is, those axes first where it is shorter than data."""
     if port in ("start", "step"):
         return filled(types, port, int(port == "step"))

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import Within
-from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import (
     axis_of,
     filled,
@@ -25,7 +25,7 @@ from irexec.ops.rules.axes import (
     sum_of,
 )
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
@@ -130,14 +130,14 @@ def _(check: Check, data: TensorType, axis: TensorType, split_lengths: TensorTyp
 
 
 @split_1.draw("axis")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, num_splits: int) -> Array:
     """The first axis that can be split."""
-    extents, count = types["data"].shape.to_shape(), attributes["num_splits"]
+    extents, count = types["data"].shape.to_shape(), num_splits
     return filled(types, port, next((i for i, n in enumerate(extents) if n and n % count == 0), 0))
 
 
 @variadic_split_1.draw("axis", "split_lengths")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """The first axis, whose last piece takes what single elements leave."""
     if port == "axis":
         return filled(types, port, 0)

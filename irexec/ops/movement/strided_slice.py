@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, NodeTypes, operator, require
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import filled, integers, length_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.slicing import slice_of, sliced
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
@@ -197,5 +197,5 @@ def _(node: NodeTypes) -> Callable[..., Any] | None:
 
 
 @strided_slice_1.draw("begin", "end", "stride")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, {"begin": 0, "end": np.iinfo(np.int8).max, "stride": 1}[port])

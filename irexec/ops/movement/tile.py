@@ -5,14 +5,14 @@ Source: operation page Tile-1. A negative count gives an empty dimension, as in 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, operator
+from irexec.ops.declare.operator import Check, Elements, operator
 from irexec.ops.rules.axes import filled, integers, into, length_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, INTEGERS, Dimension, PartialShape, TensorType
+from irexec.types import ANY, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_REPEATS: TypeAlias = Annotated[Array, Elements("T_REPEATS", INTEGERS)]
@@ -54,5 +54,5 @@ def _(check: Check, data: TensorType, repeats: TensorType) -> PartialShape:
 
 
 @tile_1.draw("repeats")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, rng.integers(1, 4, types[port].shape.to_shape()))

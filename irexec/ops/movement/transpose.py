@@ -10,10 +10,10 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import filled, integers
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, INTEGERS, PartialShape, TensorType
+from irexec.types import ANY, INTEGERS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
@@ -62,5 +62,5 @@ def _(check: Check, arg: TensorType, input_order: TensorType) -> PartialShape:
 
 
 @transpose_1.draw("input_order")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, rng.permutation(types[port].shape[0].value))

@@ -6,14 +6,14 @@ Source: operation page Unique-10.
 from __future__ import annotations
 
 from math import prod
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
 from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element, product_of
-from irexec.types import ANY, ANY_DIMENSION, INDICES, Dimension, ElementType, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INDICES)]
@@ -75,9 +75,7 @@ def _ranks(rows: Array) -> Array:
 
 
 @unique_10.shapes
-def _(
-    check: Check, data: TensorType, axis: TensorType | None = None, **attributes: Any
-) -> list[PartialShape] | tuple[PartialShape, ...]:
+def _(check: Check, data: TensorType, axis: TensorType | None = None) -> list[PartialShape] | tuple[PartialShape, ...]:
     total = ANY_DIMENSION if data.rank is None else product_of(data.shape.dims)
     if axis is None:
         found = Dimension(min(total.min, 1), total.max)
@@ -94,5 +92,5 @@ def _(
 
 
 @unique_10.draw("axis")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, 0)

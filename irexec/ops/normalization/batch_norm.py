@@ -14,10 +14,10 @@ import numpy as np
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.declare.attributes import Within
-from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
 from irexec.ops.normalization.statistics import in_blocks
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import FLOATS, Dimension, PartialShape, TensorType
+from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 Epsilon: TypeAlias = Annotated[float, Within(ge=0)]
@@ -76,12 +76,12 @@ def batch_norm_inference_1(
 
 
 @batch_norm_inference_5.specialize
-def _(types: NodeTypes) -> Callable[..., Array] | None:
+def _(types: NodeTypes, *, epsilon: float) -> Callable[..., Array] | None:
     """Constant parameters are turned into a factor and a term once."""
     gamma, beta, mean, variance = types.constants[1:]
     if gamma is None or beta is None or mean is None or variance is None:
         return None
-    factor, term = _line(gamma, beta, mean, variance, types.attributes["epsilon"])
+    factor, term = _line(gamma, beta, mean, variance, epsilon)
 
     def run(
         data: Array, gamma: Array, beta: Array, mean: Array, variance: Array, /, *, out: Array | None = None
@@ -92,15 +92,8 @@ def _(types: NodeTypes) -> Callable[..., Array] | None:
 
 
 @batch_norm_inference_5.shapes
-def _(
-    check: Check,
-    data: TensorType,
-    gamma: TensorType,
-    beta: TensorType,
-    mean: TensorType,
-    variance: TensorType,
-    *,
-    epsilon: float,
+def _shape(
+    check: Check, data: TensorType, gamma: TensorType, beta: TensorType, mean: TensorType, variance: TensorType
 ) -> PartialShape:
     channels = Dimension(-1)
     fits = check(
@@ -121,25 +114,15 @@ def _(
 
 @batch_norm_inference_1.shapes
 def _(
-    check: Check,
-    gamma: TensorType,
-    beta: TensorType,
-    data: TensorType,
-    mean: TensorType,
-    variance: TensorType,
-    *,
-    epsilon: float,
+    check: Check, gamma: TensorType, beta: TensorType, data: TensorType, mean: TensorType, variance: TensorType
 ) -> PartialShape:
     if gamma.rank is not None and gamma.rank > 1:
         data, gamma, beta = gamma, beta, data
-    rule = batch_norm_inference_5.rule
-    assert rule is not None
-    shape: PartialShape = rule(check, data, gamma, beta, mean, variance, epsilon=epsilon)
-    return shape
+    return _shape(check, data, gamma, beta, mean, variance)
 
 
 @batch_norm_inference_1.draw("variance")
 @batch_norm_inference_5.draw("variance")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """A variance is not negative."""
     return rng.uniform(0.5, 2, types[port].shape.to_shape()).astype(types[port].element_type.dtype)

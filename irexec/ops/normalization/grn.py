@@ -11,9 +11,9 @@ import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import FLOATS, PartialShape, TensorType
+from irexec.types import FLOATS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
@@ -33,6 +33,6 @@ def grn_1(data: T, /, *, bias: float, out: Array | None = None) -> T:
 
 
 @grn_1.shapes
-def _(check: Check, data: TensorType, *, bias: float) -> PartialShape:
+def _(check: Check, data: TensorType) -> PartialShape:
     has_rank(check, "C1", data, (2, 3, 4), "data")
     return data.shape

@@ -12,10 +12,10 @@ import numpy as np
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.declare.attributes import Positive
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.normalization.statistics import centre_rows, in_blocks, variances
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import FLOATS, Dimension, PartialShape, TensorType
+from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
@@ -56,9 +56,7 @@ def group_normalization_12(
 
 
 @group_normalization_12.shapes
-def _(
-    check: Check, data: TensorType, scale: TensorType, bias: TensorType, *, num_groups: int, epsilon: float
-) -> PartialShape:
+def _(check: Check, data: TensorType, scale: TensorType, bias: TensorType, *, num_groups: int) -> PartialShape:
     channels = Dimension(-1)
     fits = check(
         "C2", data.rank is None or data.rank >= 2, f"data has rank {data.rank}, expected 2 or more", port="data"

@@ -6,18 +6,18 @@ OpenVINO; the page is followed, and divides by size ** len(axes) all the same.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle
 from irexec.ops.declare.attributes import Positive
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.normalization.mvn import draw_axes
 from irexec.ops.normalization.statistics import check_axes
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
+from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
@@ -56,12 +56,12 @@ def _region(x: Array, axis: int, reach: int) -> Array:
 
 
 @lrn_1.shapes
-def _(check: Check, data: TensorType, axes: TensorType, **attributes: Any) -> PartialShape:
+def _(check: Check, data: TensorType, axes: TensorType) -> PartialShape:
     has_rank(check, "C1", axes, 1, "axes")
     check_axes(check, "C2", axes.ints, data.rank, "C3", port="axes")
     return data.shape
 
 
 @lrn_1.draw("axes")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     return draw_axes(rng, types[port], types["data"])

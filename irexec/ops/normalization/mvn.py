@@ -7,16 +7,16 @@ meant, and is what OpenVINO computes. OpenVINO writes eps_mode in capitals, the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.normalization.statistics import check_axes, normalize
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
+from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
@@ -78,20 +78,20 @@ def _normalized(data: Array, axes: Sequence[int], variance: bool, eps: float, in
 
 
 @mvn_1.shapes
-def _(check: Check, data: TensorType, *, reduction_axes: Sequence[int], **attributes: Any) -> PartialShape:
+def _(check: Check, data: TensorType, *, reduction_axes: Sequence[int]) -> PartialShape:
     check_axes(check, "C1", reduction_axes, data.rank, "C2", attribute="reduction_axes")
     return data.shape
 
 
 @mvn_6.shapes
-def _(check: Check, data: TensorType, axes: TensorType, **attributes: Any) -> PartialShape:
+def _(check: Check, data: TensorType, axes: TensorType) -> PartialShape:
     has_rank(check, "C1", axes, 1, "axes")
     check_axes(check, "C2", axes.ints, data.rank, port="axes")
     return data.shape
 
 
 @mvn_6.draw("axes")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     return draw_axes(rng, types[port], types["data"])
 
 

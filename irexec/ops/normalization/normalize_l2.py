@@ -5,17 +5,17 @@ Source: operation page NormalizeL2-1.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.normalization.mvn import draw_axes
 from irexec.ops.normalization.statistics import check_axes
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
+from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
@@ -44,12 +44,12 @@ def normalize_l2_1(
 
 
 @normalize_l2_1.shapes
-def _(check: Check, data: TensorType, axes: TensorType, **attributes: Any) -> PartialShape:
+def _(check: Check, data: TensorType, axes: TensorType) -> PartialShape:
     has_rank(check, "C1", axes, (0, 1), "axes")
     check_axes(check, "C3", axes.ints, data.rank, "C2", port="axes")
     return data.shape
 
 
 @normalize_l2_1.draw("axes")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     return draw_axes(rng, types[port], types["data"])

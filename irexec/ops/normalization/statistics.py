@@ -10,8 +10,8 @@ import numpy as np
 
 from irexec.ops.compute.parallel import WORTH_BYTES, num_threads, parallel_for, split
 from irexec.ops.declare.operator import Check
-from irexec.ops.declare.signature import Array
 from irexec.ops.rules.shapes import axis_in
+from irexec.types import Array
 
 # A block of rows that several passes go over: it stays in a core's second-level cache.
 BLOCK_BYTES = 1 << 19

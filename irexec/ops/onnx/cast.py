@@ -11,7 +11,7 @@ import numpy as np
 
 from irexec.ops.compute.casting import cast
 from irexec.ops.compute.precision import is_float, widen
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
 from irexec.types import (
     BOOLEAN,
     F4E2M1,
@@ -28,6 +28,7 @@ from irexec.types import (
     STRING,
     U2,
     U4,
+    Array,
     ElementType,
     PartialShape,
     TensorType,
@@ -127,7 +128,7 @@ def _is_number(text: str) -> bool:
 
 
 @cast_25.shapes
-def _(check: Check, input: TensorType, *, to: ElementType, saturate: bool, round_mode: str) -> PartialShape:
+def _(check: Check, input: TensorType, *, to: ElementType) -> PartialShape:
     check("C1", to in _NUMBERS | {STRING}, f"nothing is cast to {to}", attribute="to", found=str(to))
     return input.shape
 

@@ -10,9 +10,9 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype, narrow
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import axis_in
-from irexec.types import FLOATS, I32, I64, INDICES, U32, U64, PartialShape, TensorType
+from irexec.types import FLOATS, I32, I64, INDICES, U32, U64, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS | {I32, I64, U32, U64})]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T2", INDICES)]
@@ -39,7 +39,7 @@ def cum_prod_26(
 
 
 @cum_prod_26.shapes
-def _(check: Check, x: TensorType, axis: TensorType, *, exclusive: bool, reverse: bool) -> PartialShape:
+def _(check: Check, x: TensorType, axis: TensorType) -> PartialShape:
     if axis.scalar is not None:
         axis_in(check, "C1", int(axis.scalar), x.rank, port="axis")
     return x.shape

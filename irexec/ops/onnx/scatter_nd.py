@@ -7,12 +7,12 @@ implementation (NaN, complex numbers, booleans) and ONNX Runtime (sums of string
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import is_float
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, Open, operator, rounded
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, Open, operator, rounded
 from irexec.ops.movement.combining import scatter
 from irexec.ops.movement.scattering import (
     check_indices,
@@ -24,7 +24,7 @@ from irexec.ops.movement.scattering import (
     flat_rows,
     open_rows,
 )
-from irexec.types import BF16, BOOLEAN, C64, C128, F16, F32, F64, I64, INTEGERS, STRING, PartialShape, TensorType
+from irexec.types import BF16, BOOLEAN, C64, C128, F16, F32, F64, I64, INTEGERS, STRING, Array, PartialShape, TensorType
 
 _T11 = INTEGERS | {BOOLEAN, C128, C64, F64, F32, F16, STRING}
 T11: TypeAlias = Annotated[Array, Elements("T", _T11)]
@@ -161,7 +161,7 @@ def _check_shapes(check: Check, data: TensorType, indices: TensorType, updates: 
 @scatter_nd_16.draw("indices")
 @scatter_nd_13.draw("indices")
 @scatter_nd_11.draw("indices")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     return draw_tuples(rng, types["data"], types["indices"])
 
 

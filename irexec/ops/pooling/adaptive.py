@@ -13,10 +13,10 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require, rounded
 from irexec.ops.pooling.max_pool import check_index_type
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.types import FLOATS, I64, INDICES, Dimension, ElementType, PartialShape, TensorType
+from irexec.types import FLOATS, I64, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INDICES)]
@@ -121,7 +121,7 @@ def _(
 
 @adaptive_avg_pool_8.draw("output_shape")
 @adaptive_max_pool_8.draw("output_shape")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """A shape no larger than the input's."""
     extents = types["data"].shape.to_shape()[2:]
     return np.asarray([rng.integers(1, max(2, e + 1)) for e in extents], types[port].element_type.dtype)

@@ -17,11 +17,11 @@ import numpy as np
 from irexec.ops.compute.precision import compute_dtype, is_float, narrow
 from irexec.ops.compute.products import summing_buffer
 from irexec.ops.declare.attributes import Alias, NonNegativeInts, PositiveInts
-from irexec.ops.declare.operator import Array, Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.pooling.rule import pooled_shape, windows_over
 from irexec.ops.pooling.slide import covered, slide
 from irexec.ops.rules.windows import AutoPad, Rounding, Windows, dilated
-from irexec.types import MAX_LENGTH, NUMERIC, PartialShape, TensorType
+from irexec.types import MAX_LENGTH, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 ExcludePad: TypeAlias = Annotated[bool, Alias("exclude-pad")]

@@ -19,12 +19,12 @@ import numpy as np
 from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.compute.products import summing_buffer
 from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
-from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, TypeFrom, operator
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, TypeFrom, operator
 from irexec.ops.pooling.rule import pooled_shape, windows_over
 from irexec.ops.pooling.slide import MANY_TAPS, slide
 from irexec.ops.rules.shapes import axis_in
 from irexec.ops.rules.windows import AutoPad, Rounding, Windows
-from irexec.types import I32, I64, NUMERIC, ElementType, PartialShape, TensorType
+from irexec.types import I32, I64, NUMERIC, Array, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_IND: TypeAlias = Annotated[Array, TypeFrom("index_element_type")]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.compute.parallel import WORTH_BYTES, num_threads, parallel_for, scratch, split
-from irexec.ops.declare.signature import Array
 from irexec.ops.rules.windows import Windows, dilated
+from irexec.types import Array
 
 # Input and half-folded planes of one block of channels stay in a core's second-level cache.
 BLOCK_BYTES = 1 << 20

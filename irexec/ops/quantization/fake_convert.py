@@ -10,8 +10,8 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, rounded
-from irexec.types import F8E4M3, F8E5M2, FLOATS, PartialShape, TensorType
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, rounded
+from irexec.types import F8E4M3, F8E5M2, FLOATS, Array, PartialShape, TensorType
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
 
@@ -53,9 +53,7 @@ def fake_convert_13(
 
 
 @fake_convert_13.shapes
-def _(
-    check: Check, data: TensorType, scale: TensorType, shift: TensorType | None, *, destination_type: str
-) -> PartialShape:
+def _(check: Check, data: TensorType, scale: TensorType, shift: TensorType | None) -> PartialShape:
     for constraint, port, limit in (("C1", "scale", scale), ("C2", "shift", shift)):
         if limit is None:
             continue

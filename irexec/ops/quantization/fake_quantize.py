@@ -11,12 +11,12 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.elementwise import BLOCK, AutoBroadcast, BroadcastAxis, aligned, for_blocks
+from irexec.ops.compute.elementwise import BLOCK, aligned, for_blocks
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.declare.attributes import ReaderDefault, Within
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, rounded
-from irexec.ops.rules.shapes import broadcast_shapes
-from irexec.types import FLOATS, PartialShape, TensorType
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, rounded
+from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes
+from irexec.types import FLOATS, Array, PartialShape, TensorType
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
 
@@ -33,8 +33,7 @@ def fake_quantize_1(
     /,
     *,
     levels: Annotated[int, Within(ge=2), ReaderDefault(0)],
-    auto_broadcast: AutoBroadcast = "numpy",
-    auto_broadcast_axis: BroadcastAxis = 0,
+    how: Broadcasting,
     out: Array | None = None,
 ) -> T_F:
     """x, brought from [input_low, input_high] to one of `levels` values in [output_low, output_high].
@@ -44,15 +43,11 @@ def fake_quantize_1(
     """
     given = (input_low, input_high, output_low, output_high)
     dtype = compute_dtype(x.dtype)
-    limits = [
-        _limit(x, a, name, auto_broadcast, auto_broadcast_axis).astype(dtype)
-        for name, a in zip(_LIMITS, given, strict=True)
-    ]
+    limits = [_limit(x, a, name, how).astype(dtype) for name, a in zip(_LIMITS, given, strict=True)]
     result = np.empty(x.shape, x.dtype) if out is None else out
     if not result.flags.c_contiguous:
-        mode = {"auto_broadcast": auto_broadcast, "auto_broadcast_axis": auto_broadcast_axis}
         source = np.ascontiguousarray(x)
-        np.copyto(result, fake_quantize_1.kernel(source, *given, levels=levels, **mode))
+        np.copyto(result, fake_quantize_1.kernel(source, *given, levels=levels, how=how))
         return result
     lead = x.ndim
     while lead and all(a.shape[lead - 1] == 1 for a in limits):
@@ -74,11 +69,11 @@ def fake_quantize_1(
     return result
 
 
-def _limit(x: Array, limit: Array, port: str, mode: str, axis: int) -> Array:
+def _limit(x: Array, limit: Array, port: str, how: Broadcasting) -> Array:
     """A limit with as many axes as x. Raises ConstraintError C1."""
     try:
         if limit.size > 1 and limit.shape != x.shape:
-            limit = aligned(x, limit, mode, axis, port)
+            limit = aligned(x, limit, how, port)
         limit = limit.reshape((1,) * x.ndim if limit.size == 1 else (*[1] * (x.ndim - limit.ndim), *limit.shape))
         if np.broadcast_shapes(x.shape, limit.shape) == x.shape:
             return limit
@@ -116,13 +111,11 @@ def _by_cases(x: Array, low: Array, high: Array, output_low: Array, output_high:
 
 
 @fake_quantize_1.shapes
-def _(
-    check: Check, x: TensorType, *limits: TensorType, levels: int, auto_broadcast: str, auto_broadcast_axis: int
-) -> PartialShape:
+def _(check: Check, x: TensorType, *limits: TensorType, how: Broadcasting) -> PartialShape:
     for port, limit in zip(_LIMITS, limits, strict=True):
-        if auto_broadcast in ("none", "explicit") and limit.shape.is_static and _one(limit.shape.to_shape()):
+        if how.auto_broadcast in ("none", "explicit") and limit.shape.is_static and _one(limit.shape.to_shape()):
             continue
-        fits = _broadcasts(x.shape, limit.shape, auto_broadcast, auto_broadcast_axis)
+        fits = _broadcasts(x.shape, limit.shape, how)
         message = f"{port} {limit.shape} does not broadcast into x {x.shape}"
         check("C1", fits, message, port=port, found=str(limit.shape), allowed=str(x.shape))
     return x.shape
@@ -132,7 +125,7 @@ def _one(shape: Sequence[int]) -> bool:
     return math.prod(shape) == 1
 
 
-def _broadcasts(x: PartialShape, limit: PartialShape, mode: str, axis: int) -> bool:
+def _broadcasts(x: PartialShape, limit: PartialShape, how: Broadcasting) -> bool:
     """Whether the limit may broadcast, and the result may have x's shape."""
     fits = True
 
@@ -141,4 +134,4 @@ def _broadcasts(x: PartialShape, limit: PartialShape, mode: str, axis: int) -> b
         fits = fits and bool(condition)
         return bool(condition)
 
-    return broadcast_shapes(note, x, limit, mode, axis=axis).compatible(x) and fits
+    return broadcast_shapes(note, x, limit, how).compatible(x) and fits

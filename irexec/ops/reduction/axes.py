@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, require
+from irexec.ops.declare.operator import Check, require
 from irexec.ops.rules.axes import axes_of, drawn_axes, integers, known_axes
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import Dimension, PartialShape, TensorType
+from irexec.types import Array, Dimension, PartialShape, TensorType
 
 
 def reduced_axes(axes: Array, rank: int) -> tuple[int, ...]:
@@ -53,8 +53,6 @@ def _unknown_axes(data: PartialShape, axes: PartialShape, keep_dims: bool) -> Pa
     return PartialShape.dynamic()
 
 
-def draw_axes(
-    rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]
-) -> Array:
+def draw_axes(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Unique axes of `data`."""
     return drawn_axes(rng, types, port, types["data"].rank or 0)

@@ -15,9 +15,9 @@ import numpy as np
 
 from irexec.ops.compute.elementwise import half_away, truncated
 from irexec.ops.compute.precision import compute_dtype, is_float, narrow, widen
-from irexec.ops.declare.operator import Array, Elements, operator, rounded
+from irexec.ops.declare.operator import Elements, operator, rounded
 from irexec.ops.reduction.axes import draw_axes, reduced_axes, reduced_shape
-from irexec.types import BOOLEAN, INTEGERS, NUMERIC
+from irexec.types import BOOLEAN, INTEGERS, NUMERIC, Array
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, NodeTypes, require
+from irexec.ops.declare.operator import Check, NodeTypes, require
 from irexec.ops.rules.shapes import axis_in
-from irexec.types import Dimension, PartialShape, TensorType
+from irexec.types import Array, Dimension, PartialShape, TensorType
 
 
 def integers(array: Array) -> list[int]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from irexec.ops.declare.attributes import Alias
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check
 from irexec.types import Dimension, PartialShape, TensorType
 
@@ -12,39 +14,45 @@ from irexec.types import Dimension, PartialShape, TensorType
 def same_as(port: int = 0) -> Callable[..., PartialShape]:
     """The output has the shape of the input at this position."""
 
-    def rule(check: Check, *inputs: TensorType, **attributes: Any) -> PartialShape:
+    def rule(check: Check, *inputs: TensorType) -> PartialShape:
         return inputs[port].shape
 
     return rule
 
 
-def broadcast(
-    check: Check,
-    a: TensorType,
-    b: TensorType,
-    *,
-    auto_broadcast: str = "numpy",
-    auto_broadcast_axis: int = 0,
-    **attributes: Any,
-) -> PartialShape:
+@group
+class Broadcasting:
+    """How two operands come to one shape.
+
+    auto_broadcast: `explicit` is OpenVINO's second word for `none`: the pages do not name it, its reader takes it.
+
+    auto_broadcast_axis: under `pdpd`, the axis of `a` that the first axis of `b` goes along; -1: as far back as `b`
+    reaches the end. No page of an operator has it, but OpenVINO writes it; left out it reads 0.
+    """
+
+    auto_broadcast: Literal["numpy", "none", "pdpd", "explicit"] = "numpy"
+    auto_broadcast_axis: Annotated[int, Alias("auto_broadcast.auto_broadcast_axis")] = 0
+
+
+def broadcast(check: Check, a: TensorType, b: TensorType, *, how: Broadcasting) -> PartialShape:
     """Two operands under `auto_broadcast`: numpy, pdpd (b along a's axes from one on), none or explicit (equal)."""
-    return broadcast_shapes(check, a.shape, b.shape, auto_broadcast, axis=auto_broadcast_axis)
+    return broadcast_shapes(check, a.shape, b.shape, how)
 
 
 def broadcast_shapes(
-    check: Check, a: PartialShape, b: PartialShape, mode: str, port: str = "b", axis: int = 0
+    check: Check, a: PartialShape, b: PartialShape, how: Broadcasting, port: str = "b"
 ) -> PartialShape:
     """The common shape of two operands; a breach of "broadcast" when there is none."""
-    if mode == "numpy":
+    if how.auto_broadcast == "numpy":
         shape = a.broadcast(b)
         if shape is None:
             check("broadcast", False, f"shapes {a} and {b} do not broadcast", port=port, found=str(b), allowed=str(a))
         return shape if shape is not None else PartialShape.dynamic()
-    if mode == "pdpd":
-        return _pdpd(check, a, b, port, axis)
+    if how.auto_broadcast == "pdpd":
+        return _pdpd(check, a, b, port, how.auto_broadcast_axis)
     merged = a.merge(b)
     if merged is None:
-        message = f"shapes {a} and {b} differ, and auto_broadcast is {mode!r}"
+        message = f"shapes {a} and {b} differ, and auto_broadcast is {how.auto_broadcast!r}"
         check("broadcast", False, message, port=port, found=str(b), allowed=str(a))
         return PartialShape.dynamic()
     return merged

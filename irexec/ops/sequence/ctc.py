@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, require
+from irexec.ops.declare.operator import Check, require
 from irexec.ops.rules.axes import integer
-from irexec.types import Dimension, TensorType
+from irexec.types import Array, Dimension, TensorType
 
 
 def packed(rows: Array, keep: Array, filler: int) -> tuple[Array, Array]:

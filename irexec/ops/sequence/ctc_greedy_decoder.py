@@ -5,16 +5,16 @@ Source: operation pages CTCGreedyDecoder-1, CTCGreedyDecoderSeqLen-6. Of equally
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
 from irexec.ops.rules.axes import drawn_below, filled, one_element
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.ctc import blank_of, check_blank, packed
-from irexec.types import FLOATS, INDICES, ElementType, PartialShape, TensorType
+from irexec.types import FLOATS, INDICES, Array, ElementType, PartialShape, TensorType
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
 T_I: TypeAlias = Annotated[Array, Elements("T_I", INDICES)]
@@ -52,7 +52,7 @@ def ctc_greedy_decoder_seq_len_6(
 
 @ctc_greedy_decoder_seq_len_6.shapes
 def _(
-    check: Check, data: TensorType, sequence_length: TensorType, blank_index: TensorType | None, **attributes: Any
+    check: Check, data: TensorType, sequence_length: TensorType, blank_index: TensorType | None
 ) -> list[PartialShape]:
     extents = Extents(check)
     _check_data(check, extents, data, "N", "T", "C")
@@ -83,7 +83,7 @@ def ctc_greedy_decoder_1(data: T_F, sequence_mask: T_F, /, *, ctc_merge_repeated
 
 
 @ctc_greedy_decoder_1.shapes
-def _(check: Check, data: TensorType, sequence_mask: TensorType, **attributes: Any) -> PartialShape:
+def _(check: Check, data: TensorType, sequence_mask: TensorType) -> PartialShape:
     extents = Extents(check)
     _check_data(check, extents, data, "T", "N", "C")
     if extents.match("C2", "sequence_mask", sequence_mask, "T", "N") and sequence_mask.value is not None:
@@ -127,13 +127,13 @@ def _require_mask(mask: Array) -> None:
 
 
 @ctc_greedy_decoder_1.draw("sequence_mask")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     steps, sequences = types[port].shape.to_shape()
     lengths = rng.integers(0, steps + 1, sequences)
     return filled(types, port, np.arange(steps)[:, None] < lengths)
 
 
 @ctc_greedy_decoder_seq_len_6.draw("sequence_length", "blank_index")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     _, steps, classes = types["data"].shape.to_shape()
     return drawn_below(rng, types, port, classes if port == "blank_index" else steps + 1)

@@ -6,18 +6,18 @@ page names (Graves et al., 2006).
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import ReaderDefault
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.axes import drawn_below, filled
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.sequence.ctc import blank_of, check_blank, packed
-from irexec.types import FLOATS, INDICES, PartialShape, TensorType
+from irexec.types import FLOATS, INDICES, Array, PartialShape, TensorType
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
 T1: TypeAlias = Annotated[Array, Elements("T1", INDICES)]
@@ -75,7 +75,6 @@ def _(
     labels: TensorType,
     label_length: TensorType,
     blank_index: TensorType | None,
-    **attributes: Any,
 ) -> PartialShape:
     extents = Extents(check)
     if extents.match("C1", "logits", logits, "N", "T", "C"):
@@ -150,7 +149,7 @@ def _require_lengths(constraint: str, port: str, lengths: Array, most: Array, al
 
 
 @ctc_loss_4.draw("logit_length", "label_length")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     _, steps, classes = types["logits"].shape.to_shape()
     if port == "logit_length":
         return filled(types, port, rng.integers((steps + 1) // 2, steps + 1, types[port].shape.to_shape()))
@@ -160,7 +159,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attribu
 
 
 @ctc_loss_4.draw("labels", "blank_index")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Labels are drawn before the blank: it is the last class, if it is not known already."""
     classes = types["logits"].shape[2].value
     if port == "blank_index":

@@ -11,7 +11,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
-from irexec.ops.declare.operator import Array, Check, operator, rounded
+from irexec.ops.declare.operator import Check, operator, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.recurrent import (
     T1,
@@ -31,7 +31,7 @@ from irexec.ops.sequence.recurrent import (
     state_shapes,
     transposed,
 )
-from irexec.types import PartialShape, TensorType
+from irexec.types import Array, PartialShape, TensorType
 
 DEFAULTS: tuple[Activation, ...] = ("sigmoid", "tanh")
 
@@ -118,7 +118,6 @@ def _(
     activations: tuple[str, ...],
     clip: float,
     linear_before_reset: bool,
-    **attributes: object,
 ) -> PartialShape:
     check_attributes(check, activations, 2, clip)
     extents = Extents(check, hidden_size=hidden_size)
@@ -186,7 +185,6 @@ def _(
     activations: tuple[str, ...],
     clip: float,
     linear_before_reset: bool,
-    **attributes: object,
 ) -> tuple[PartialShape, ...]:
     check_attributes(check, activations, 2, clip)
     extents, directions = sequence_extents(check, hidden_size, direction, x, sequence_lengths)

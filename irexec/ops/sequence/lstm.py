@@ -12,7 +12,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
-from irexec.ops.declare.operator import Array, Check, operator, rounded
+from irexec.ops.declare.operator import Check, operator, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.recurrent import (
     T1,
@@ -32,7 +32,7 @@ from irexec.ops.sequence.recurrent import (
     state_shapes,
     transposed,
 )
-from irexec.types import PartialShape, TensorType
+from irexec.types import Array, PartialShape, TensorType
 
 DEFAULTS: tuple[Activation, ...] = ("sigmoid", "tanh", "tanh")
 WeightsFormat = Literal["fico", "icof", "ifco", "ifoc", "iofc"]
@@ -111,7 +111,6 @@ def _cell_shapes(
     hidden_size: int,
     activations: tuple[str, ...],
     clip: float,
-    **attributes: object,
 ) -> tuple[PartialShape, PartialShape]:
     check_attributes(check, activations, 3, clip)
     extents = Extents(check, hidden_size=hidden_size)
@@ -186,7 +185,7 @@ def lstm_cell_1(
 
 @lstm_cell_1.shapes
 def _(
-    check: Check, *inputs: TensorType, hidden_size: int, activations: tuple[str, ...], clip: float, **attributes: object
+    check: Check, *inputs: TensorType, hidden_size: int, activations: tuple[str, ...], clip: float
 ) -> tuple[PartialShape, PartialShape]:
     *plain, p = inputs
     shapes = _cell_shapes(check, *plain, hidden_size=hidden_size, activations=activations, clip=clip)
@@ -250,7 +249,6 @@ def _(
     direction: str,
     activations: tuple[str, ...],
     clip: float,
-    **attributes: object,
 ) -> tuple[PartialShape, ...]:
     check_attributes(check, activations, 3, clip)
     extents, directions = sequence_extents(check, hidden_size, direction, x, sequence_lengths)

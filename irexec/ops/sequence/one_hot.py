@@ -5,14 +5,14 @@ Source: operation pages OneHot-1, OneHot-16. OneHot-1 leaves negative indices un
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import axis_of, drawn_below, filled, first_known, integer
 from irexec.ops.rules.shapes import axis_in, dimension_of, has_rank
-from irexec.types import ANY, INTEGERS, PartialShape, TensorType
+from irexec.types import ANY, INTEGERS, Array, PartialShape, TensorType
 
 T1: TypeAlias = Annotated[Array, Elements("T1", INTEGERS)]
 T_DEPTH: TypeAlias = Annotated[Array, Elements("T_DEPTH", INTEGERS)]
@@ -59,14 +59,7 @@ def one_hot_1(indices: T1, depth: T_DEPTH, on_value: T2, off_value: T2, /, *, ax
 @one_hot_1.shapes
 @one_hot_16.shapes
 def _(
-    check: Check,
-    indices: TensorType,
-    depth: TensorType,
-    on_value: TensorType,
-    off_value: TensorType,
-    *,
-    axis: int,
-    **attributes: Any,
+    check: Check, indices: TensorType, depth: TensorType, on_value: TensorType, off_value: TensorType, *, axis: int
 ) -> PartialShape:
     has_rank(check, "C3", depth, 0, "depth")
     has_rank(check, "C4", on_value, 0, "on_value")
@@ -83,6 +76,6 @@ def _(
 
 @one_hot_1.draw("indices", "depth")
 @one_hot_16.draw("indices", "depth")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     depth = types["depth"].scalar or 4
     return filled(types, port, depth) if port == "depth" else drawn_below(rng, types, port, int(depth))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.declare.attributes import ReaderDefault
-from irexec.ops.declare.operator import Array, Check, Elements, require
+from irexec.ops.declare.operator import Check, Elements, require
 from irexec.ops.matrix.product import multiply
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, INTEGERS, PartialShape, TensorType
+from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T1: TypeAlias = Annotated[Array, Elements("T1", FLOATS)]
@@ -82,9 +82,7 @@ def sequence_extents(
     return extents, 2 if direction == "bidirectional" else 1
 
 
-def draw_lengths(
-    rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]
-) -> Array:
+def draw_lengths(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Lengths between 1 and the extent of the time axis."""
     kind, steps = types[port], types["x"].shape[1].value
     return rng.integers(min(1, steps), steps + 1, kind.shape.to_shape()).astype(kind.element_type.dtype)

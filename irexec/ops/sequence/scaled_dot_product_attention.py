@@ -15,8 +15,8 @@ import numpy as np
 from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
-from irexec.types import BOOLEAN, FLOATS, Dimension, PartialShape, TensorType
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.types import BOOLEAN, FLOATS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 MASK: TypeAlias = Annotated[Array, Elements("T_MASK", FLOATS | {BOOLEAN})]
@@ -201,14 +201,14 @@ def _split(tensor: TensorType) -> tuple[PartialShape, Dimension, Dimension]:
 
 
 @scaled_dot_product_attention_13.draw("scale")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """A factor near the usual one."""
     shape = types[port].shape.to_shape()
     return np.full(shape, rng.uniform(0.1, 1), types[port].element_type.dtype)
 
 
 @scaled_dot_product_attention_13.draw("attention_mask")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array | None:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
     """A scalar is 0; a boolean mask allows the first source to every query."""
     kind, shape = types[port].element_type, types[port].shape.to_shape()
     if not shape:

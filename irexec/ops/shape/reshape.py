@@ -12,10 +12,10 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import ReaderDefault
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, NodeTypes, operator, require
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import filled, integers, length_of, product_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Dimension, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INTEGERS)]
@@ -54,12 +54,12 @@ def _target(extents: tuple[int, ...], pattern: list[int], special_zero: bool) ->
 
 
 @reshape_1.specialize
-def _(node: NodeTypes) -> Callable[..., Any] | None:
+def _(node: NodeTypes, *, special_zero: bool) -> Callable[..., Any] | None:
     """A constant pattern over a static shape is resolved once."""
     data, shape = node.inputs[0], node.constants[1]
     if data is None or shape is None or data.shape.is_dynamic:
         return None
-    target = tuple(_target(data.shape.to_shape(), integers(shape), node.attributes["special_zero"]))
+    target = tuple(_target(data.shape.to_shape(), integers(shape), special_zero))
 
     def reshape(data: Array, *_: Any, **__: Any) -> Array:
         return data.reshape(target)
@@ -130,7 +130,7 @@ def _resolved(
 
 
 @reshape_1.draw("shape")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """All elements in the last dimension."""
     length = types[port].shape[0].value
     last = -1 if types[port].element_type.is_signed else prod(types["data"].shape.to_shape())

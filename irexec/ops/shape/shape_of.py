@@ -10,8 +10,8 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import ReaderDefault
-from irexec.ops.declare.operator import ANY_ELEMENTS, Array, Check, Elements, TypeFrom, operator
-from irexec.types import I64, ElementType, PartialShape, TensorType
+from irexec.ops.declare.operator import ANY_ELEMENTS, Check, Elements, TypeFrom, operator
+from irexec.types import I64, Array, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 

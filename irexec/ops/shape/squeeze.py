@@ -10,10 +10,10 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, operator, require
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import axes_of, filled, is_settled, known_axes, length_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, INTEGERS, Dimension, PartialShape, TensorType
+from irexec.types import ANY, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
@@ -83,7 +83,7 @@ squeeze_15.specialize(_as_reshape)
 
 @squeeze_1.draw("axes")
 @squeeze_15.draw("axes")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """The dimensions of one element, in turn."""
     ones = [i for i, n in enumerate(types["data"].shape.to_shape()) if n == 1] or [0]
     shape = types[port].shape.to_shape()
@@ -129,7 +129,7 @@ def _(check: Check, data: TensorType, axes: TensorType) -> PartialShape:
 
 
 @unsqueeze_1.draw("axes")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(
         types, port, np.arange(int(np.prod(types[port].shape.to_shape()))).reshape(types[port].shape.to_shape())
     )

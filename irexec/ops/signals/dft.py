@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.signals.fourier import (
     check_axes,
     check_pairs,
@@ -22,7 +22,7 @@ from irexec.ops.signals.fourier import (
     to_pairs,
     transformed_axes,
 )
-from irexec.types import FLOATS, INDICES, PartialShape, TensorType
+from irexec.types import FLOATS, INDICES, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]

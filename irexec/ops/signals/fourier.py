@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Array, Check, require
+from irexec.ops.declare.operator import Check, require
 from irexec.ops.rules.axes import axes_of, drawn_axes, integers, known_axes
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import Dimension, TensorType
+from irexec.types import Array, Dimension, TensorType
 
 
 def to_complex(data: Array) -> Array:
@@ -107,8 +107,6 @@ def sizes_along(signal_size: TensorType | None, own: Sequence[Dimension]) -> lis
     return [extent if size == -1 else Dimension(max(size, 0)) for size, extent in zip(known, own, strict=True)]
 
 
-def draw_transformed(
-    rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]
-) -> Array:
+def draw_transformed(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """In a drawer: different axes of pairs [..., 2], the last one not among them."""
     return drawn_axes(rng, types, port, len(types["data"].shape) - 1)

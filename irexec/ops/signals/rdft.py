@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Array, Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.rules.axes import drawn_axes
 from irexec.ops.signals.fourier import (
     check_axes,
@@ -23,7 +23,7 @@ from irexec.ops.signals.fourier import (
     to_pairs,
     transformed_axes,
 )
-from irexec.types import FLOATS, INDICES, Dimension, PartialShape, TensorType
+from irexec.types import FLOATS, INDICES, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
@@ -79,7 +79,7 @@ def irdft_9(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
 
 
 @rdft_9.draw("axes")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return drawn_axes(rng, types, port, len(types["data"].shape))
 
 

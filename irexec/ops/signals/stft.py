@@ -11,11 +11,11 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.axes import filled, integer, one_element
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.signals.fourier import to_complex, to_pairs
-from irexec.types import FLOATS, INDICES, Dimension, PartialShape, TensorType
+from irexec.types import FLOATS, INDICES, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INDICES)]
@@ -119,7 +119,6 @@ def _(
     signal_length: TensorType | None,
     *,
     center: bool,
-    normalized: bool,
 ) -> PartialShape:
     ranked = has_rank(check, "C1", data, (3, 4), "data")
     size, step = _check_frames(check, window, frame_size, frame_step)
@@ -143,9 +142,7 @@ def _(
     return PartialShape([*list(data.shape)[:-3], length])
 
 
-def _draw_frames(
-    rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]
-) -> Array:
+def _draw_frames(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Frames as long as the window, or as the bins say, half of each under the next."""
     bins = types["data"].shape[-3].value if "data" in types else 0
     size = max(types["window"].shape[0].value, 2 * (bins - 1), 1)

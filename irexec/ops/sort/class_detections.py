@@ -12,9 +12,9 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow
 from irexec.ops.declare.attributes import Within
-from irexec.ops.declare.operator import Array, Check
+from irexec.ops.declare.operator import Check
 from irexec.ops.rules.extents import Extents
-from irexec.types import Dimension, ElementType, PartialShape, TensorType
+from irexec.types import Array, Dimension, ElementType, PartialShape, TensorType
 
 SortType: TypeAlias = Literal["none", "score", "classid", "class"]
 IndexType: TypeAlias = Literal["i64", "i32"]

@@ -11,9 +11,9 @@ import numpy as np
 
 from irexec.ops.compute.boxes import descending
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, rounded
 from irexec.ops.sort.class_detections import Found, IndexType, Most, SortType, chosen_order, outputs, shared_shapes
-from irexec.types import FLOATS, PartialShape, TensorType
+from irexec.types import FLOATS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, TypeFrom("output_type")]
@@ -95,13 +95,6 @@ def _overlaps(boxes: Array, extra: np.floating) -> Array:
 
 @matrix_nms_8.shapes
 def _(
-    check: Check,
-    boxes: TensorType,
-    scores: TensorType,
-    *,
-    nms_top_k: int,
-    keep_top_k: int,
-    background_class: int,
-    **attributes: object,
+    check: Check, boxes: TensorType, scores: TensorType, *, nms_top_k: int, keep_top_k: int, background_class: int
 ) -> tuple[PartialShape, PartialShape, PartialShape]:
     return shared_shapes(check, boxes, scores, nms_top_k, keep_top_k, background_class)

@@ -12,7 +12,7 @@ import numpy as np
 from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.attributes import Within
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sort.class_detections import (
     Found,
@@ -25,7 +25,7 @@ from irexec.ops.sort.class_detections import (
     shapes,
     shared_shapes,
 )
-from irexec.types import FLOATS, INDICES, PartialShape, TensorType
+from irexec.types import FLOATS, INDICES, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_ROISNUM: TypeAlias = Annotated[Array, Elements("T_ROISNUM", INDICES)]
@@ -109,7 +109,6 @@ def _(
     nms_top_k: int,
     keep_top_k: int,
     background_class: int,
-    **attributes: object,
 ) -> tuple[PartialShape, PartialShape, PartialShape]:
     if roisnum is None:
         return shared_shapes(check, boxes, scores, nms_top_k, keep_top_k, background_class)
@@ -125,7 +124,7 @@ def _(
 
 
 @multiclass_nms_9.draw("roisnum")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """A division of the boxes among the images."""
     kind = types[port]
     images, total = kind.shape[0].value, types["boxes"].shape[1].value
@@ -172,13 +171,6 @@ def multiclass_nms_8(
 
 @multiclass_nms_8.shapes
 def _(
-    check: Check,
-    boxes: TensorType,
-    scores: TensorType,
-    *,
-    nms_top_k: int,
-    keep_top_k: int,
-    background_class: int,
-    **attributes: object,
+    check: Check, boxes: TensorType, scores: TensorType, *, nms_top_k: int, keep_top_k: int, background_class: int
 ) -> tuple[PartialShape, PartialShape, PartialShape]:
     return shared_shapes(check, boxes, scores, nms_top_k, keep_top_k, background_class)

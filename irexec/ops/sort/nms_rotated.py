@@ -11,11 +11,11 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.boxes import descending
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
 from irexec.ops.rules.axes import integer, one_element
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sort.class_detections import IndexType
-from irexec.types import FLOATS, INTEGERS, Dimension, ElementType, PartialShape, TensorType
+from irexec.types import FLOATS, INTEGERS, Array, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_MAX_BOXES: TypeAlias = Annotated[Array, Elements("T_MAX_BOXES", INTEGERS)]
@@ -142,7 +142,6 @@ def _(
     max_output_boxes_per_class: TensorType,
     iou_threshold: TensorType,
     score_threshold: TensorType,
-    **attributes: object,
 ) -> tuple[PartialShape, PartialShape, PartialShape]:
     extents = Extents(check)
     extents.match("C1", "boxes", boxes, "num_batches", "num_boxes", 5)

@@ -13,11 +13,11 @@ import numpy as np
 
 from irexec.ops.compute.boxes import overlaps, suppress
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
 from irexec.ops.rules.axes import one_element
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import F32, FLOATS, INTEGERS, Dimension, ElementType, PartialShape, TensorType
+from irexec.types import F32, FLOATS, INTEGERS, Array, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_MAX_BOXES: TypeAlias = Annotated[Array, Elements("T_MAX_BOXES", INTEGERS)]
@@ -188,7 +188,6 @@ def _shapes_5(
     iou_threshold: TensorType | None,
     score_threshold: TensorType | None,
     sigma: TensorType | None,
-    **attributes: object,
 ) -> tuple[PartialShape, TensorType, PartialShape]:
     thresholds = (iou_threshold, score_threshold, sigma)
     extents = _check_inputs(check, boxes, scores, max_boxes, *thresholds, vectors=True)
@@ -263,7 +262,7 @@ def non_max_suppression_4(
 
 
 @non_max_suppression_4.shapes
-def _(check: Check, *inputs: TensorType | None, **attributes: object) -> PartialShape:
+def _(check: Check, *inputs: TensorType | None) -> PartialShape:
     extents = _check_inputs(check, *inputs, vectors=False)
     each = _most(extents["num_boxes"], inputs[2])
     return PartialShape([each * extents["num_batches"] * extents["num_classes"], 3])
@@ -293,7 +292,7 @@ def non_max_suppression_3(
 
 
 @non_max_suppression_3.shapes
-def _shapes_3(check: Check, *inputs: TensorType | None, **attributes: object) -> PartialShape:
+def _shapes_3(check: Check, *inputs: TensorType | None) -> PartialShape:
     extents = _check_inputs(check, *inputs, vectors=False)
     boxes, classes, given = extents["num_boxes"], extents["num_classes"], inputs[2]
     limit = 0 if given is None else given.scalar

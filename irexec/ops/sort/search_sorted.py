@@ -6,13 +6,13 @@ Source: operation page SearchSorted-15. The page names the attribute `right` and
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require
-from irexec.types import ANY_DIMENSION, NUMERIC, ElementType, PartialShape, TensorType
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
+from irexec.types import ANY_DIMENSION, NUMERIC, Array, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
@@ -58,7 +58,7 @@ def _search(rows: Array, wanted: Array, right: bool) -> Array:
 
 
 @search_sorted_15.shapes
-def _(check: Check, sorted: TensorType, values: TensorType, **attributes: Any) -> PartialShape:
+def _(check: Check, sorted: TensorType, values: TensorType) -> PartialShape:
     check("C1", sorted.rank != 0, "sorted is a scalar, expected rank 1 or more", port="sorted")
     if sorted.rank is None or values.rank is None or sorted.rank < 2:
         return values.shape
@@ -71,6 +71,6 @@ def _(check: Check, sorted: TensorType, values: TensorType, **attributes: Any) -
 
 
 @search_sorted_15.draw("sorted")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     drawn = rng.integers(0, 100, types[port].shape.to_shape())
     return np.sort(drawn, -1).astype(types[port].element_type.dtype)

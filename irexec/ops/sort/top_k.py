@@ -6,15 +6,15 @@ one with the lower index comes first, sort "none" sorts by value, NaN is greater
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import is_float, widen
-from irexec.ops.declare.operator import Array, Check, Elements, TypeFrom, operator, require
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
 from irexec.ops.rules.axes import axis_of, filled, first_known, integer
 from irexec.ops.rules.shapes import axis_in, has_rank
-from irexec.types import INTEGERS, NUMERIC, Dimension, ElementType, PartialShape, TensorType
+from irexec.types import INTEGERS, NUMERIC, Array, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_K: TypeAlias = Annotated[Array, Elements("T_K", INTEGERS)]
@@ -111,9 +111,7 @@ def _order(rows: Array, descending: bool) -> Array:
 @top_k_1.shapes
 @top_k_3.shapes
 @top_k_11.shapes
-def _(
-    check: Check, data: TensorType, k: TensorType, *, axis: int, **attributes: Any
-) -> tuple[PartialShape, PartialShape]:
+def _(check: Check, data: TensorType, k: TensorType, *, axis: int) -> tuple[PartialShape, PartialShape]:
     check("C1", data.rank != 0, "data is a scalar, expected rank 1 or more", port="data")
     has_rank(check, "C2", k, 0, "k")
     at = axis_in(check, "C1", axis, data.rank, attribute="axis") if data.rank else None
@@ -136,5 +134,5 @@ def _(
 @top_k_1.draw("k")
 @top_k_3.draw("k")
 @top_k_11.draw("k")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
-    return filled(types, port, min(10, types["data"].shape[attributes["axis"]].value))
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, axis: int) -> Array:
+    return filled(types, port, min(10, types["data"].shape[axis].value))

@@ -12,9 +12,9 @@ import numpy as np
 from irexec.ops.compute.boxes import descending
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.attributes import NonNegative
-from irexec.ops.declare.operator import Array, Check, Elements, operator
+from irexec.ops.declare.operator import Check, Elements, operator
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, PartialShape, TensorType
+from irexec.types import FLOATS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 

@@ -6,15 +6,15 @@ EmbeddingBagPacked-15, EmbeddingSegmentsSum-3.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
 from irexec.ops.rules.axes import drawn_below, integer
 from irexec.ops.rules.shapes import has_rank, same_shape
-from irexec.types import INDICES, NUMERIC, Dimension, PartialShape, TensorType
+from irexec.types import INDICES, NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
@@ -266,15 +266,11 @@ def _output(bags: Dimension, table: TensorType) -> PartialShape:
     return PartialShape([bags, *list(table.shape)[1:]])
 
 
-def _draw_indices(
-    rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]
-) -> Array:
+def _draw_indices(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return drawn_below(rng, types, port, types["emb_table"].shape[0].value)
 
 
-def _draw_ascending(
-    rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]
-) -> Array:
+def _draw_ascending(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     segments = types["num_segments"].scalar if "num_segments" in types else None
     most = types["indices"].shape[0].value if port == "offsets" else (segments or 1) - 1
     return np.sort(drawn_below(rng, types, port, most + 1))

@@ -12,10 +12,10 @@ import ml_dtypes
 import numpy as np
 
 from irexec.ops.compute.precision import is_float
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import drawn_below, filled, first_known, integer
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.types import INDICES, NUMERIC, PartialShape, TensorType
+from irexec.types import INDICES, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_IDX1: TypeAlias = Annotated[Array, Elements("T_IDX1", INDICES)]
@@ -55,9 +55,7 @@ def segment_max_16(
 
 
 @segment_max_16.shapes
-def _(
-    check: Check, data: TensorType, segment_ids: TensorType, num_segments: TensorType | None, *, fill_mode: str
-) -> PartialShape:
+def _(check: Check, data: TensorType, segment_ids: TensorType, num_segments: TensorType | None) -> PartialShape:
     rows = data.shape[0] if data.rank else None
     check("C1", data.rank != 0, "data is a scalar, expected rank 1 or more", port="data", found="[]")
     if has_rank(check, "C2", segment_ids, 1, "segment_ids") and rows is not None and segment_ids.rank is not None:
@@ -94,7 +92,7 @@ def _lowest(dtype: np.dtype[Any]) -> Any:
 
 
 @segment_max_16.draw("segment_ids", "num_segments")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     rows = types["data"].shape[0].value
     if port == "num_segments":
         known = types["segment_ids"].ints

@@ -5,15 +5,15 @@ Source: operation page SparseFillEmptyRows-16.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import filled, has_length
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.types import ANY, BOOLEAN, INDICES, Dimension, PartialShape, TensorType
+from irexec.types import ANY, BOOLEAN, INDICES, Array, Dimension, PartialShape, TensorType
 
 # The page says numeric; OpenVINO takes every type, strings above all.
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -79,7 +79,7 @@ def _outside(indices: Array, rows: int, columns: int) -> str | None:
 
 
 @sparse_fill_empty_rows_16.draw("dense_shape", "indices")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, Any]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     if port == "dense_shape":
         return filled(types, port, rng.integers(3, 9, 2))
     rows, columns = types["dense_shape"].ints or (1, 1)

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Annotated, TypeAlias
 
 from irexec.ops.compute.casting import cast, castable
-from irexec.ops.declare.operator import Array, Check, Elements, NodeTypes, TypeFrom, operator
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, TypeFrom, operator
 from irexec.ops.rules.axes import into
-from irexec.types import ANY, STRING, ElementType, PartialShape, TensorType
+from irexec.types import ANY, STRING, Array, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T2: TypeAlias = Annotated[Array, Elements("T2", ANY)]

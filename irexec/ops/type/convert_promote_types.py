@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from irexec.ops.compute.casting import cast
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, NodeTypes, operator
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, NodeTypes, operator
 from irexec.types import (
     ANY,
     BF16,
@@ -30,6 +30,7 @@ from irexec.types import (
     I32,
     I64,
     U64,
+    Array,
     ElementType,
     TensorType,
 )

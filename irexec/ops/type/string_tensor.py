@@ -10,10 +10,10 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Array, Check, ConstraintError, Elements, operator, require
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require
 from irexec.ops.rules.axes import filled
 from irexec.ops.rules.shapes import has_rank, same_shape
-from irexec.types import I32, INDICES, STRING, U8, Dimension, PartialShape, TensorType
+from irexec.types import I32, INDICES, STRING, U8, Array, Dimension, PartialShape, TensorType
 
 Text: TypeAlias = Annotated[Array, Elements("T", {STRING})]
 Index: TypeAlias = Annotated[Array, Elements("T_INDEX", {I32})]
@@ -87,6 +87,6 @@ def _(check: Check, begins: TensorType, ends: TensorType, symbols: TensorType) -
 
 
 @string_tensor_pack_15.draw("begins", "ends")
-def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], attributes: dict[str, object]) -> Array:
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     # Every string may be empty at the start: the one choice that fits any number of symbols.
     return filled(types, port, 0)

@@ -21,8 +21,8 @@ from irexec.ops.declare.attributes import (
     attribute_text,
     read_plainly,
 )
-from irexec.ops.declare.operator import ANY_ELEMENTS, Array, Operator
-from irexec.types import F16, F32, ElementType, PartialShape
+from irexec.ops.declare.operator import ANY_ELEMENTS, Operator
+from irexec.types import F16, F32, Array, ElementType, PartialShape
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 

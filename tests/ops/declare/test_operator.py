@@ -11,7 +11,6 @@ import pytest
 from irexec.ops.declare.operator import (
     ANY_ELEMENTS,
     REGISTRY,
-    Array,
     Breach,
     Check,
     ConstraintError,
@@ -23,7 +22,7 @@ from irexec.ops.declare.operator import (
     require,
     rounded,
 )
-from irexec.types import BOOLEAN, DYNAMIC, F16, F32, I32, I64, ElementType, PartialShape, TensorType
+from irexec.types import BOOLEAN, DYNAMIC, F16, F32, I32, I64, Array, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", {F16, F32})]
 INDEX: TypeAlias = Annotated[Array, Elements("T_IND", {I32, I64})]

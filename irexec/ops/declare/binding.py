@@ -1,0 +1,98 @@
+"""Binding: from an operator's attributes, flat by Python name, to the keyword arguments of one of its functions.
+
+Kernel, shape rule, specialiser, drawers and the rest each name as keyword-only parameters what they want: an attribute
+by its name, several as a group (see groups.py), or all others as `**rest`. What is wrong with that is said at once.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import lru_cache
+from inspect import Parameter
+from typing import Any, NamedTuple, get_type_hints
+
+from irexec.ops.declare.attributes import Attribute
+from irexec.ops.declare.groups import attributes_in, is_group
+
+
+class Binding(NamedTuple):
+    """The keyword arguments that a function takes: single attributes, groups by parameter, and whether all others."""
+
+    single: tuple[str, ...]
+    groups: tuple[tuple[str, type, tuple[str, ...]], ...]
+    rest: bool
+
+    def __call__(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        """`attributes` as the function's keyword arguments; a group may also be given whole, under its parameter."""
+        if self.rest and not self.groups:
+            return attributes
+        bound = dict(attributes) if self.rest else {n: attributes[n] for n in self.single if n in attributes}
+        for parameter, made, names in self.groups:
+            if self.rest:
+                own = {name: bound.pop(name) for name in names if name in bound}
+            else:
+                own = {name: attributes[name] for name in names if name in attributes}
+            bound[parameter] = attributes[parameter] if parameter in attributes else made(**own)
+        return bound
+
+
+def kernel_binding(kernel: Callable[..., Any]) -> Binding:
+    """How a kernel takes its attributes: all of them, so that a name it does not know fails as in any call."""
+    groups = ((p.name, kind, _names(kind)) for p, kind in _keywords(kernel) if is_group(kind))
+    return Binding((), tuple(groups), rest=True)
+
+
+def binding_of(
+    function: Callable[..., Any], attributes: tuple[Attribute, ...], ports: int | None, where: str
+) -> Binding:
+    """How a function of an operator takes what it wants of the attributes.
+
+    `ports`: how many positional arguments it is given, None for any number. Raises TypeError, saying what is wrong,
+    for a function that cannot be called so.
+    """
+    known = {a.name for a in attributes}
+    single: list[str] = []
+    groups: list[tuple[str, type, tuple[str, ...]]] = []
+    rest = _check_positional(function, ports, where)
+    for parameter, kind in _keywords(function):
+        if not is_group(kind):
+            if parameter.name not in known and parameter.default is Parameter.empty:
+                raise TypeError(f"{where} asks for {parameter.name!r}, which is no attribute of the operator")
+            single.append(parameter.name)
+            continue
+        names = _names(kind)
+        unknown = [a.name for a in attributes_in(kind) if a.required and a.name not in known]
+        if unknown:
+            raise TypeError(f"{where}: the operator lacks {', '.join(unknown)} of {kind.__qualname__}")
+        groups.append((parameter.name, kind, names))
+    return Binding(tuple(single), tuple(groups), rest)
+
+
+def _check_positional(function: Callable[..., Any], ports: int | None, where: str) -> bool:
+    """Raise TypeError unless the function can be given so many arguments by position; True if it takes `**rest`."""
+    parameters = inspect.signature(function).parameters.values()
+    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    any_number = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    least = sum(p.default is p.empty for p in places)
+    if ports is None:
+        if not any_number:
+            raise TypeError(f"{where} needs `*` before its inputs: the operator takes any number")
+    elif least > ports or (len(places) < ports and not any_number):
+        raise TypeError(f"{where} takes {len(places)} arguments by position, the operator gives {ports}")
+    return any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+@lru_cache(None)
+def _keywords(function: Callable[..., Any]) -> tuple[tuple[Parameter, Any], ...]:
+    """The keyword-only parameters but `out`, with their annotations."""
+    found = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY and p.name != "out"]
+    if not found:
+        return ()
+    hints = get_type_hints(function, include_extras=True)
+    return tuple((p, hints.get(p.name)) for p in found)
+
+
+@lru_cache(None)
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(a.name for a in attributes_in(kind))

@@ -1,0 +1,85 @@
+"""Attribute groups: attributes that operators share, declared once as the fields of a class.
+
+    @group
+    class Windowing:
+        strides: PositiveInts
+        auto_pad: AutoPad = "explicit"
+
+A kernel's keyword-only parameter `windows: Windowing` stands for these attributes of the operator, and the kernel gets
+them as one immutable object; so does every other function of the operator that asks for a Windowing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields
+from inspect import Parameter
+from typing import Any, Protocol, TypeVar, dataclass_transform, get_type_hints
+
+from irexec.ops.declare.attributes import Attribute
+
+G = TypeVar("G")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def group(cls: type[G]) -> type[G]:
+    """Make an attribute group of a class of annotated fields: an immutable value, made by keywords."""
+    made = dataclass(frozen=True, slots=True, kw_only=True)(cls)
+    made.__attribute_group__ = True  # type: ignore[attr-defined]
+    return made
+
+
+def is_group(annotation: Any) -> bool:
+    """True for a class made by `group`, or one derived from it."""
+    return isinstance(annotation, type) and hasattr(annotation, "__attribute_group__")
+
+
+def attributes_in(cls: type) -> Iterator[Attribute]:
+    """The attributes that a group's fields declare. Raises TypeError, naming the field, for one that declares none."""
+    if "__attribute_group__" not in vars(cls):
+        raise TypeError(f"{cls.__qualname__} is derived from a group: decorate it with @group, too")
+    hints = get_type_hints(cls, include_extras=True)
+    for field in fields(cls):
+        if field.default_factory is not MISSING:
+            raise TypeError(f"{cls.__qualname__}.{field.name}: a default is a plain value, not a factory")
+        default = Parameter.empty if field.default is MISSING else field.default
+        try:
+            yield Attribute.declare(field.name, hints[field.name], default)
+        except TypeError as error:
+            raise TypeError(f"{cls.__qualname__}.{field.name}: {error}") from error
+
+
+class HasAttributes(Protocol):
+    """An operator, as far as AttributesOf looks at it."""
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]: ...
+
+
+class AttributesOf:
+    """The attributes of another version, but for those that the kernel declares itself or goes without:
+
+    def avg_pool_14(data: T, /, **rest: Annotated[Any, AttributesOf(avg_pool_16, without="dilations")]) -> T:
+    """
+
+    def __init__(self, operator: HasAttributes, *, without: str | tuple[str, ...] = ()) -> None:
+        self.attributes = operator.attributes
+        self.without = (without,) if isinstance(without, str) else without
+        for name in self.without:
+            if name not in {a.name for a in self.attributes}:
+                raise TypeError(f"{operator} has no attribute {name!r} to go without")
+
+    def completed(self, own: list[Attribute]) -> list[Attribute]:
+        """All attributes in the other version's order, `own` in the place of those of the same name, new ones last.
+
+        Raises TypeError for an own attribute that says what the other version says already.
+        """
+        replaced = {a.name: a for a in own}
+        for a in self.attributes:
+            if a.name in replaced and (replaced[a.name].annotation, replaced[a.name].default) == (
+                a.annotation,
+                a.default,
+            ):
+                raise TypeError(f"attribute {a.name!r} is declared as in the other version: leave it to the rest")
+        inherited = [replaced.pop(a.name, a) for a in self.attributes if a.name not in self.without]
+        return inherited + [a for a in own if a.name in replaced]
