@@ -98,7 +98,7 @@ NOTHING_TO_DO = [
 def forms(op: Operator, example: Example) -> Iterator[Callable[..., Any]]:
     """The callables that the engine would run: the kernel, and what is specialised for no constants and for all."""
     arrays, attributes = example
-    yield partial(op.kernel, **attributes)
+    yield partial(op.kernel, **op.bind(attributes))
     if op.specializer is None:
         return
     inputs = tuple(TensorType.of(a) for a in arrays)
