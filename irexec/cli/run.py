@@ -51,9 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check.add_argument("--strict", action="store_true", help="a repair that a snippet needs is an error")
     check.add_argument(
         "--mode",
-        choices=("strict", "openvino"),
-        default="strict",
-        help="what to accept: what the format defines, or whatever OpenVINO reads (default: strict)",
+        choices=("openvino", "strict"),
+        default="openvino",
+        help="what to run: all that OpenVINO reads and runs, with warnings, or only what is right (default: openvino)",
     )
     show = parser.add_argument_group("output")
     show.add_argument("--json", action="store_true", help="print one JSON object")

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mode",
         choices=("strict", "openvino"),
         default="strict",
-        help="what to accept: what the format defines, or whatever OpenVINO reads (default: strict)",
+        help="errors are what the format does not define, or what keeps a model from running (default: strict)",
     )
     parser.add_argument("--strict", action="store_true", help="a repair that a snippet needs is an error")
     parser.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside FILE, with the same name)")

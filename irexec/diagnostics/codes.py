@@ -15,7 +15,7 @@ E, W, N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
 class Code(NamedTuple):
-    """One entry. `lenient`: OpenVINO accepts such a file, so in "openvino" mode an error is only a warning."""
+    """One entry. `lenient`: OpenVINO takes such a file and what it computes is plain, so that "openvino" mode warns."""
 
     code: str
     severity: Severity
@@ -30,7 +30,13 @@ _TABLE = [
     Code("X003", E, "an attribute is written twice on one element", "silently takes the first", lenient=True),
     Code("X004", E, "content after the end of the root element", "silently ignores it", lenient=True),
     Code("X005", E, "the text exceeds a limit of size, depth or number", "reads it as long as memory lasts"),
-    Code("X006", E, "an encoding that is not accepted, or bytes that are not text", "ignores the declared encoding"),
+    Code(
+        "X006",
+        E,
+        "an encoding that is not accepted, or bytes that are not text",
+        "ignores the declared encoding",
+        lenient=True,
+    ),
     Code("X007", E, "a character that XML does not allow", "refuses NUL, lets other control characters pass"),
     Code("X008", E, "the file holds no XML document of a model", "refuses it without a reason"),
     Code("X009", E, "the file cannot be read", "refuses it"),
@@ -47,7 +53,7 @@ _TABLE = [
     Code("N009", E, "the root element is not written <net> in lower case", "reads it", lenient=True),
     Code("N010", E, "an integer with blanks, a plus sign or needless zeros", "reads the number", lenient=True),
     Code("L001", E, "a layer without id, name, type or version", "refuses the file"),
-    Code("L002", E, "two layers have one id", "silently replaces the first layer by the second", lenient=True),
+    Code("L002", E, "two layers have one id", "silently replaces the first layer by the second"),
     Code("L003", W, "two layers have one name", "renames the second since 2024, refused the file before"),
     Code("L004", E, "no opset has an operation of this type", "refuses the file, if the layer is reachable"),
     Code("L005", E, "the version names no known opset", "refuses the file, if the layer is reachable"),
@@ -78,9 +84,10 @@ _TABLE = [
     Code("D002", E, "a required attribute is missing", "silently takes its own initial value", lenient=True),
     Code("D003", E, "an attribute's value does not parse in full", "reads the number at its start", lenient=True),
     Code("D004", E, "a boolean that is not true, false, 1 or 0", "silently takes the default", lenient=True),
-    Code("D005", E, "a value that is not one of those the attribute can have", "refuses it, letter case aside"),
-    Code("D006", E, "a list of the wrong length or with empty items", "reads some such lists"),
-    Code("D007", E, "a negative number where none can be", "silently takes it", lenient=True),
+    Code("D005", E, "a value that is not one of those the attribute can have", "refuses the file"),
+    Code("D006", E, "a list of the wrong length or with empty items", "takes one comma at the end", lenient=True),
+    Code("D007", E, "a negative number where none can be", "silently takes it"),
+    Code("D008", W, "a value of an enumeration in other letter case", "reads it"),
     Code("D010", E, "an attribute's value cannot be read at all", "refuses the file"),
     Code("D011", N, "an attribute is left out and OpenVINO's default is not the specification's"),
     Code("S001", E, "a range of extents is reversed", "silently reads it as unbounded", lenient=True),
@@ -94,7 +101,6 @@ _TABLE = [
     Code("C002", E, "a constant lies outside the weights", "refuses the file, names neither layer nor range"),
     Code("C003", E, "a constant's size is less than its shape needs", "refuses the file"),
     Code("C004", E, "a constant's size is more than its shape needs", "silently ignores the rest", lenient=True),
-    Code("C005", N, "constants are not aligned to their element size", "writes such files itself"),
     Code("C006", W, "a constant carries its value in the XML", "never looks at it"),
     Code("C007", E, "the bytes of a string constant are inconsistent", "refuses most; count other than shape passes"),
     Code("C008", W, "two constants share part of their bytes", "reads it"),
@@ -157,6 +163,7 @@ _TABLE = [
     Code("O007", E, "the kernel failed"),
     Code("O008", E, "an input does not fit the model"),
     Code("O009", N, "the page leaves the result open"),
+    Code("O010", W, "integer types that should agree do not", "reads it, and its own converters write it"),
     Code("F001", E, "the package that reads a file's format is not installed"),
     Code("F002", E, "the file holds no ONNX model"),
     Code("F003", E, "an ONNX operator that is not translated"),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.diagnostic import Diagnostic, LayerRef, Place, Related, Report, Severity
 
 Mode = Literal["strict", "openvino"]
+"""Which question is asked: "strict" whether the file is right, "openvino" what it computes (see Code.lenient)."""
 
 
 class At(NamedTuple):
@@ -64,6 +66,17 @@ class Findings:
                 self.report.add(finding)
         self._explained |= trial._explained
 
+    def excuse(self, idle: Collection[LayerRef]) -> None:
+        """In "openvino" mode, make warnings of the errors about layers that nothing depends on: they never run.
+
+        Two layers with one id stay an error: which of them the edges mean is open.
+        """
+        if self.mode != "openvino" or not idle:
+            return
+        for index, finding in enumerate(self.report.diagnostics):
+            if finding.severity is Severity.ERROR and finding.layer in idle and finding.code != "L002":
+                self.report.diagnostics[index] = replace(finding, severity=Severity.WARNING)
+
     def settle(self) -> None:
         """Take back the findings whose cause another finding names."""
         if self._explained:
@@ -84,15 +97,17 @@ class Findings:
         severity: Severity | None = None,
         layer: LayerRef | None = None,
         related: tuple[tuple[str, At | Place], ...] = (),
+        defined: bool = True,
         **details: Any,
     ) -> Diagnostic:
         """Add a finding. `details` are the remaining fields of Diagnostic (port, attribute, hint, ...).
 
-        In "openvino" mode an error that OpenVINO itself lets pass becomes a warning.
+        In "openvino" mode an error that leaves the result defined becomes a warning: those of a lenient code, unless
+        `defined` says that this one does not.
         """
         info = CODES[code]
         level = severity or info.severity
-        if self.mode == "openvino" and level is Severity.ERROR and info.lenient:
+        if self.mode == "openvino" and level is Severity.ERROR and info.lenient and defined:
             level = Severity.WARNING
         details.setdefault("openvino", info.openvino)
         diagnostic = Diagnostic(

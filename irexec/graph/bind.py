@@ -18,6 +18,8 @@ from irexec.types import Dimension, ElementType, PartialShape
 _PLUGIN_HINTS = frozenset({"PrimitivesPriority", "alt_width"})
 # OpenVINO marks where a weightless cache finds the constant that this layer was folded from.
 _WEIGHTLESS = frozenset({"offset", "size", "element_type"})
+# Written once and read by nobody since: they cannot be a misspelling of something that matters.
+_LEFTOVERS = frozenset({"cacheable"})
 
 
 def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
@@ -109,6 +111,8 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
         missing: dict[str, Any] = {}
         if problem.code == "D002" and problem.attribute in differing:
             missing["openvino"] = differing[problem.attribute]
+        # Where all readers agree on what is meant, that it is not written so is no reason to refuse a file.
+        agreed = problem.attribute in _LEFTOVERS or (problem.code == "D007" and problem.defined)
         finding = findings.add(
             problem.code,
             problem.message,
@@ -118,6 +122,8 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
             hint=problem.hint,
             allowed=problem.allowed,
             found=layer.data.get(problem.attribute),
+            defined=problem.defined,
+            severity=Severity.WARNING if agreed else None,
             **missing,
         )
         if finding.severity is Severity.ERROR:

@@ -57,7 +57,8 @@ class _Builder:
         model.version = self.version
         model.rt_info = model_info(self.net)
         # Layers that reach no Result are no part of the model, but they are checked like the others.
-        model.unreachable = [n for n in ordered(nodes) if n not in set(model.nodes)]
+        needed = set(model.nodes)
+        model.unreachable = [n for n in ordered(nodes) if n not in needed]
         for node in nodes:
             self._bodies(node)
         for result in results:

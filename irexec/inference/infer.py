@@ -65,7 +65,7 @@ def _infer_operator(node: Node, inputs: list[TensorType | None], findings: Findi
     types = operator.infer(inputs, attributes, breaches)
     for breach in breaches:
         report_breach(node, breach, findings)
-    if not breaches:
+    if not any(breach.refuses for breach in breaches):
         try:
             types = propagate(operator, inputs, attributes, types)
         except ConstraintError as error:

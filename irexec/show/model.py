@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from irexec.arrays.brief import Statistics, plural, shown, shown_number, shown_seconds, shown_shape
+from irexec.diagnostics import Severity
 from irexec.show.example import tensor_dict
 from irexec.show.printing import Page
 from irexec.watch.run import ModelInput, ModelRun
@@ -53,7 +54,10 @@ def _output_rows(run: ModelRun) -> list[tuple[str, ...]]:
 
 def _show_verified(run: ModelRun, page: Page) -> None:
     page.heading("verified")
-    page.line(f"  the file: {plural(len(run.model.nodes), 'layer')}, no error in grammar, types and shapes", "good")
+    warnings = sum(finding.severity is Severity.WARNING for finding in run.report)
+    said = plural(warnings, "warning") + " about" if warnings else "no error in"
+    layers = plural(len(run.model.nodes), "layer")
+    page.line(f"  the file: {layers}, {said} grammar, types and shapes", "warning" if warnings else "good")
     page.line(f"  while running: element types and shapes of the results of {plural(run.layers, 'layer')}", "good")
 
 

@@ -161,7 +161,7 @@ def test_attributes_that_do_not_fit(data: str, code: str, attribute: str | None)
         line = text.splitlines()[4]
         assert finding.column == line.index(attribute) + len(attribute) + 3  # the value, after `="`
     with pytest.raises(IRError):
-        read(text)
+        irexec.read_model(text.encode(), mode="strict")
 
 
 def test_a_python_name_is_no_name_of_a_file() -> None:
@@ -173,9 +173,10 @@ def test_a_python_name_is_no_name_of_a_file() -> None:
     assert (finding.code, finding.attribute, finding.hint) == ("D001", "exclude_pad", "did you mean 'exclude-pad'?")
 
 
-def test_openvino_mode_goes_on_with_what_openvino_reads() -> None:
+def test_reading_goes_on_with_what_openvino_reads_and_says_so() -> None:
     text = one(layer(1, "Elu", 'alpha="2x" gamma="3"', "2,3", "2,3"))
-    model = irexec.read_model(text.encode(), mode="openvino")
+    with pytest.warns(UserWarning, match=r"5:14: warning\[D003\] .* \(and 1 more\): irexec.validate shows"):
+        model = irexec.read_model(text.encode())
     assert model.nodes[1].attributes == {"alpha": 2.0}
 
 

@@ -37,7 +37,7 @@ def test_the_script_writes_what_is_committed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", INPUTS)
 def test_there_is_nothing_to_complain_about(name: str) -> None:
     report = irexec.validate(SAMPLES / name / "model.xml")
-    assert {d.code for d in report} <= {"C005"}
+    assert not report.diagnostics
 
 
 @pytest.mark.parametrize("name", INPUTS)

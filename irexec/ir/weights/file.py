@@ -43,7 +43,6 @@ class Weights:
         self._data = None if data is None else np.frombuffer(data, np.uint8)
         self._mapping: mmap.mmap | None = None
         self._uses: list[_Use] = []
-        self._unaligned = 0
         # A constant that could not be read may be the one that uses what seems unused.
         self._all_read = True
 
@@ -95,7 +94,12 @@ class Weights:
             element_type = None
         shape = int64_list(layer.data.get("shape", "?"))
         offset, size = whole(layer.data.get("offset")), whole(layer.data.get("size"))
-        dims = shape.strict if shape.strict is not None and min(shape.strict, default=0) >= 0 else None
+        # With one comma too many at the end there is still only one way to read the shape.
+        trailing = (
+            shape.strict is None and shape.openvino == int64_list(layer.data.get("shape", "").rstrip(" ,")).strict
+        )
+        extents = shape.openvino if trailing else shape.strict
+        dims = extents if extents is not None and min(extents, default=0) >= 0 else None
         allowed = {
             "element_type": ("an element type other than dynamic", element_type is None),
             "shape": ("extents between commas, such as 1, 3", dims is None),
@@ -111,6 +115,9 @@ class Weights:
             elif wrong:
                 message = f"{name} of the constant is {shown(text)}"
                 findings.add("C012", message, at=at, layer=layer.ref, attribute=name, found=cut(text), allowed=wanted)
+            elif name == "shape" and trailing:
+                message = f"the list {shown(text)} has a trailing comma"
+                findings.add("D006", message, at=at, layer=layer.ref, attribute=name, found=cut(text))
         if element_type is None or dims is None or offset.value is None or size.value is None:
             return None
         at = At(layer.data_at)
@@ -207,7 +214,6 @@ class Weights:
         else:
             assert element_type.dtype is not None
             if offset % element_type.dtype.itemsize:
-                self._unaligned += 1
                 raw = raw.copy()
                 self._let_go(offset, raw.size)
             array = raw.view(element_type.dtype).reshape(shape)
@@ -242,9 +248,6 @@ class Weights:
             if last is None or use.end >= last.end:
                 last = use
             covered = max(covered, use.end)
-        if self._unaligned:
-            message = f"{self._unaligned} constants do not lie at a multiple of their element size and were copied"
-            findings.add("C005", message, place=Place(file=self.file))
         if covered < self.size:
             gaps.append((covered, self.size))
         if gaps and self._all_read:

@@ -18,12 +18,17 @@ _HINT = "save the file as UTF-8"
 
 
 class EncodingProblem(ValueError):
-    """Bytes that are no text; `before` is the text in front of the first wrong byte."""
+    """Bytes that are no text; `before` is the text in front of the first wrong byte.
 
-    def __init__(self, message: str, before: str = "", hint: str = _HINT) -> None:
+    `text` is what can be read all the same, the bytes written as `\\xff`: of UTF-8 only, where a wrong byte is no more
+    than a character in a name. None where all of it may be misread.
+    """
+
+    def __init__(self, message: str, before: str = "", hint: str = _HINT, text: str | None = None) -> None:
         super().__init__(message)
         self.before = before
         self.hint = hint
+        self.text = text
 
 
 def decode(data: bytes) -> str:
@@ -58,4 +63,5 @@ def _decode(data: bytes, codec: str) -> str:
     except UnicodeDecodeError as error:
         wrong = " ".join(f"{byte:02x}" for byte in data[error.start : error.end][:4])
         before = data[: error.start].decode(codec, "replace")
-        raise EncodingProblem(f"bytes {wrong} are not {codec.upper()} text", before) from None
+        text = data.decode(codec, "backslashreplace") if codec == "utf-8" else None
+        raise EncodingProblem(f"bytes {wrong} are not {codec.upper()} text", before, text=text) from None

@@ -43,6 +43,8 @@ class Problem(NamedTuple):
     span: Span
     hint: str | None = None
     related: tuple[tuple[str, Span], ...] = ()
+    # What the text means is plain all the same.
+    defined: bool = True
 
 
 class Source:
@@ -103,7 +105,12 @@ class Source:
             text = decode(data)
         except EncodingProblem as problem:
             span = Span(len(problem.before), 1)
-            return cls._refused(Problem("X006", str(problem), span, problem.hint), file, problem.before)
+            if problem.text is None or "<net" not in problem.text:
+                found = Problem("X006", str(problem), span, problem.hint, defined=False)
+                return cls._refused(found, file, problem.before)
+            source = cls(problem.text, file=file, remap=remap, display_text=display_text, limits=limits)
+            source.problems.insert(0, Problem("X006", str(problem), span, problem.hint))
+            return source
         return cls(text, file=file, remap=remap, display_text=display_text, limits=limits)
 
     @classmethod
@@ -159,6 +166,7 @@ class Source:
                 place=self.place(problem.span),
                 hint=problem.hint,
                 related=tuple((text, self.place(span)) for text, span in problem.related),
+                defined=problem.defined,
             )
 
     # Parsing

@@ -102,24 +102,39 @@ def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], p
         given.pop(name, None)
         return
     if kind == "missing":
-        problems.append(Problem("D002", name, f"the required attribute {name!r} is missing", allowed=allowed))
-        given[name] = _neutral(attribute)
+        assumed = _assumed(attribute)
+        message = f"the required attribute {name!r} is missing"
+        problems.append(Problem("D002", name, message, allowed=allowed, defined=assumed is not None))
+        given[name] = _neutral(attribute) if assumed is None else assumed
         return
     if kind == "unreadable":
         context = finding["ctx"]
         hint = None
         if context["code"] == "D005" and attribute:
             hint = _nearest(str(given_value), dict.fromkeys(attribute.members))
-        problems.append(Problem(context["code"], name, f"{name}: {context['reason']}", hint, allowed))
         lenient = context["lenient"]
+        if context["code"] == "D004":  # What is no boolean counts as not written.
+            lenient = _assumed(attribute)
+        reason = f"{name}: {context['reason']}"
+        problems.append(Problem(context["code"], name, reason, hint, allowed, lenient is not None))
         given[name] = lenient if lenient is not None else _neutral(attribute)
         return
     message = f"{name}: {finding['msg'][0].lower()}{finding['msg'][1:]}, not {_shown(given_value)}"
     negative = kind in ("greater_than", "greater_than_equal") and "-" in _shown(given_value)
     code = "D007" if negative else "D005"
+    taken_as = attribute.taken_as if attribute else None
     if not any(p.code == code and p.attribute == name for p in problems):
-        problems.append(Problem(code, name, message, allowed=allowed))
-    given[name] = _neutral(attribute)
+        problems.append(Problem(code, name, message, allowed=allowed, defined=taken_as is not None))
+    given[name] = _neutral(attribute) if taken_as is None else taken_as
+
+
+def _assumed(attribute: Attribute | None) -> Any:
+    """What OpenVINO takes for an attribute that is not written, as far as it is the same on every machine."""
+    if attribute is None or attribute.differs:
+        return None if attribute is None else attribute.reader_default
+    if attribute.required:
+        return () if get_origin(base_type(attribute.annotation)) is tuple else None
+    return attribute.default
 
 
 def _neutral(attribute: Attribute | None) -> Any:

@@ -51,14 +51,24 @@ PositiveInts = tuple[Annotated[int, Within(ge=1)], ...]
 NonNegativeInts = tuple[Annotated[int, Within(ge=0)], ...]
 
 
+class TakenAs(NamedTuple):
+    """What all readers make of a number outside of its range: `Annotated[int, Within(ge=0), TakenAs(0)]`."""
+
+    value: Any
+
+
 class Problem(NamedTuple):
-    """Something wrong with one attribute. `attribute` is its name in the file."""
+    """Something wrong with one attribute. `attribute` is its name in the file.
+
+    `defined`: what the operator computes all the same is plain, and the value for it stands among the attributes.
+    """
 
     code: str
     attribute: str
     message: str
     hint: str | None = None
     allowed: str | None = None
+    defined: bool = True
 
 
 class Unreadable(ValueError):
@@ -101,13 +111,23 @@ def read_list(item: Callable[[str], Any], value: str) -> tuple[Any, ...]:
     if not value.strip():
         return ()
     parts = [part.strip() for part in value.split(",")]
-    if "" in parts:
-        trailing = parts.index("") == len(parts) - 1
-        lenient = tuple(item(part) for part in parts[:-1]) if trailing else None
-        raise Unreadable(
-            "D006", f"the list {value!r} has {'a trailing comma' if trailing else 'an empty item'}", lenient
-        )
-    return tuple(item(part) for part in parts)
+    trailing = parts.index("") == len(parts) - 1 if "" in parts else False
+    if "" in parts and not trailing:
+        raise Unreadable("D006", f"the list {value!r} has an empty item")
+    items, wrong = [], None
+    for part in parts[:-1] if trailing else parts:
+        try:
+            items.append(item(part))
+        except Unreadable as error:
+            if error.lenient is None:
+                raise
+            items.append(error.lenient)
+            wrong = wrong or error
+    if wrong is not None:
+        raise Unreadable(wrong.code, str(wrong), tuple(items))
+    if trailing:
+        raise Unreadable("D006", f"the list {value!r} has a trailing comma", tuple(items))
+    return tuple(items)
 
 
 def read_element_type(value: str) -> ElementType:
@@ -169,8 +189,10 @@ def _read_member(members: tuple[str, ...], value: str) -> str:
     if value in members:
         return value
     folded = {m.lower(): m for m in members}
+    if (meant := folded.get(value.lower())) is not None:
+        raise Unreadable("D008", f"{value!r} is spelt {meant!r}", meant)
     allowed = ", ".join(repr(m) for m in members)
-    raise Unreadable("D005", f"{value!r} is not one of {allowed}", folded.get(value.lower()))
+    raise Unreadable("D005", f"{value!r} is not one of {allowed}")
 
 
 # A limit comes first: `ge(1)` holds of 2 because 1 <= 2.
@@ -186,7 +208,7 @@ def _bounds(annotation: Any) -> tuple[Callable[[Any], bool], ...] | None:
         for mark in [item for m in marks for item in getattr(m, "metadata", [m])]:
             limits: list[tuple[Any, Any]] = [(holds, getattr(mark, name, None)) for name, holds in _LIMITS.items()]
             limits = [(holds, limit) for holds, limit in limits if limit is not None]
-            if not limits and not isinstance(mark, (Alias, ReaderDefault)):
+            if not limits and not isinstance(mark, (Alias, ReaderDefault, TakenAs)):
                 return None
             found += tuple(partial(holds, limit) for holds, limit in limits)
     for part in inner:
@@ -226,6 +248,12 @@ class Attribute(NamedTuple):
         """The allowed texts of an enumeration; empty for other types."""
         base = base_type(self.annotation)
         return get_args(base) if get_origin(base) is Literal else ()
+
+    @property
+    def taken_as(self) -> Any:
+        """What a number outside of the declared range means; None where it means nothing."""
+        marks = getattr(self.annotation, "__metadata__", ())
+        return next((mark.value for mark in marks if isinstance(mark, TakenAs)), None)
 
     @staticmethod
     def declare(name: str, annotation: Any, default: Any) -> Attribute:

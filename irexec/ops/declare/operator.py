@@ -100,6 +100,11 @@ class Breach(NamedTuple):
     allowed: str | None = None
     repair: dict[str, tuple[int, ...]] | None = None
 
+    @property
+    def refuses(self) -> bool:
+        """False where the operator computes all the same."""
+        return self.code != "O010"
+
 
 class Tolerance(NamedTuple):
     """How far two right results may lie apart: "exact", "rounded" by some units in the last place, or "random"."""
@@ -324,7 +329,7 @@ class Operator:
             if first is not actual:
                 found.append(
                     Breach(
-                        "O003",
+                        "O003" if port.elements.binding else "O010",
                         f"{name} is {actual} but {other} is {first}: both are {port.elements.name}",
                         port=name,
                         found=str(actual),

@@ -16,13 +16,20 @@ from irexec.types import ElementType
 
 
 class Elements:
-    """A type variable: ports that share it agree on an element type out of `types`; without a name, they need not."""
+    """A type variable: ports that share it agree on an element type out of `types`; without a name, they need not.
 
-    __slots__ = ("name", "types")
+    `binding=False`: the page wants them to agree, but writers do not keep to it and every reader takes them as they are
+    (integers that are only counted with); that they differ is a warning.
+    """
 
-    def __init__(self, name: str | None, types: frozenset[ElementType] | set[ElementType]) -> None:
+    __slots__ = ("binding", "name", "types")
+
+    def __init__(
+        self, name: str | None, types: frozenset[ElementType] | set[ElementType], *, binding: bool = True
+    ) -> None:
         self.name = name
         self.types = frozenset(types)
+        self.binding = binding
 
     @property
     def fixed(self) -> ElementType | None:

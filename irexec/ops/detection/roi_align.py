@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.attributes import NonNegative, Positive, Within
+from irexec.ops.declare.attributes import Positive, TakenAs, Within
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
@@ -22,6 +22,8 @@ IND_T: TypeAlias = Annotated[Array, Elements("IND_T", INTEGERS)]
 Pooling = Literal["max", "avg"]
 Aligned = Literal["asymmetric", "half_pixel_for_nn", "half_pixel"]
 Scale = Annotated[float, Within(gt=0)]
+# 0 is as many as fit; torchvision writes -1 for that, and OpenVINO's kernels take it so.
+Samples = Annotated[int, Within(ge=0), TakenAs(0)]
 
 
 def sample(feature: Array, y: Array, x: Array) -> Array:
@@ -67,7 +69,7 @@ def roi_align_9(
     *,
     pooled_h: Positive,
     pooled_w: Positive,
-    sampling_ratio: NonNegative,
+    sampling_ratio: Samples,
     spatial_scale: Scale,
     mode: Pooling,
     aligned_mode: Aligned = "asymmetric",
@@ -137,7 +139,7 @@ def roi_align_3(
     *,
     pooled_h: Positive,
     pooled_w: Positive,
-    sampling_ratio: NonNegative,
+    sampling_ratio: Samples,
     spatial_scale: Scale,
     mode: Pooling,
 ) -> T:
@@ -168,7 +170,7 @@ def roi_align_rotated_15(
     *,
     pooled_h: Positive,
     pooled_w: Positive,
-    sampling_ratio: NonNegative,
+    sampling_ratio: Samples,
     spatial_scale: Scale,
     clockwise_mode: bool = False,
 ) -> T:

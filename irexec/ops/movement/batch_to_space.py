@@ -15,7 +15,7 @@ from irexec.ops.rules.axes import filled, has_length, integers, into, regrouped
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
+T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS, binding=False)]
 
 
 @operator("BatchToSpace", "opset2")

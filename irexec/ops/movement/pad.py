@@ -15,7 +15,7 @@ from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType, is_unknown
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
+T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS, binding=False)]
 PadMode: TypeAlias = Literal["constant", "edge", "reflect", "symmetric"]
 
 

@@ -18,7 +18,7 @@ from irexec.ops.rules.slicing import slice_of, sliced_within
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS, binding=False)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
 
 

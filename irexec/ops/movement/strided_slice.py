@@ -20,7 +20,7 @@ from irexec.ops.rules.slicing import slice_of, sliced
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS, binding=False)]
 Mask: TypeAlias = tuple[int, ...]
 Bound: TypeAlias = int | Dimension | None
 _MASKS = ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
