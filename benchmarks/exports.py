@@ -23,8 +23,8 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent.parent / "tests"), str(Path(__file__).parent.parent)]
 
-import numpy as np
-from support import exported
+import numpy as np  # noqa: E402
+from support import exported  # noqa: E402
 
 WITHOUT_HINTS = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
 TOLERANCE = 1e-3
