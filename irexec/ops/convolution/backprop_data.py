@@ -8,7 +8,6 @@ it: the formula's total padding is no less than 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 from typing import Annotated, Any, TypeAlias
 
@@ -17,16 +16,26 @@ import numpy as np
 from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.convolution import grouped_channels, spatial_rank, with_rank
-from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.declare.attributes import NonNegativeInts
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.ops.rules.windows import AutoPad, check_windows, dilated
+from irexec.ops.rules.windows import Windowing, check_windows, dilated
 from irexec.types import INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T2", INTEGERS)]
 
 BLOCK_BYTES = 1 << 22
+
+
+@group
+class Spreading(Windowing):
+    """Where the windows lie that each pixel is spread over; `output_padding` adds pixels at the end of the result."""
+
+    pads_begin: NonNegativeInts = ()
+    pads_end: NonNegativeInts = ()
+    output_padding: NonNegativeInts = ()
 
 
 @operator("ConvolutionBackpropData", "opset1", tolerance=rounded(64))
@@ -36,12 +45,7 @@ def convolution_backprop_data_1(
     output_shape: T_SHAPE | None = None,
     /,
     *,
-    strides: PositiveInts,
-    pads_begin: NonNegativeInts = (),
-    pads_end: NonNegativeInts = (),
-    dilations: PositiveInts,
-    auto_pad: AutoPad = "explicit",
-    output_padding: NonNegativeInts = (),
+    windows: Spreading,
     out: Array | None = None,
 ) -> T:
     """Spread `data` `[N, C_IN, *X]` by `kernel` `[C_IN, C_OUT, *K]` over the result `[N, C_OUT, *Y]`.
@@ -50,8 +54,7 @@ def convolution_backprop_data_1(
     the kernel has data's rank. C4: both have the same C_IN. C5: the padding leaves at least one pixel. C6: output_shape
     has one value per spatial axis, none negative.
     """
-    attributes = (strides, pads_begin, pads_end, dilations, auto_pad, output_padding)
-    return _spread(data, kernel[None], output_shape, *attributes, out)
+    return _spread(data, kernel[None], output_shape, windows, out)
 
 
 @operator("GroupConvolutionBackpropData", "opset1", tolerance=rounded(64))
@@ -61,12 +64,7 @@ def group_convolution_backprop_data_1(
     output_shape: T_SHAPE | None = None,
     /,
     *,
-    strides: PositiveInts,
-    pads_begin: NonNegativeInts = (),
-    pads_end: NonNegativeInts = (),
-    dilations: PositiveInts,
-    auto_pad: AutoPad = "explicit",
-    output_padding: NonNegativeInts = (),
+    windows: Spreading,
     out: Array | None = None,
 ) -> T:
     """ConvolutionBackpropData on each group of channels: `data` `[N, G * C_IN, *X]`, `kernel` `[G, C_IN, C_OUT, *K]`.
@@ -74,28 +72,22 @@ def group_convolution_backprop_data_1(
     C1, C2, C5, C6 as in ConvolutionBackpropData-1. C3: the kernel has one axis more than data. C4: data has G * C_IN
     channels.
     """
-    attributes = (strides, pads_begin, pads_end, dilations, auto_pad, output_padding)
-    return _spread(data, kernel, output_shape, *attributes, out)
+    return _spread(data, kernel, output_shape, windows, out)
 
 
 def _spread(
     data: Array,
     kernel: Array,
     output_shape: Array | None,
-    strides: Sequence[int],
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
-    dilations: Sequence[int],
-    auto_pad: str,
-    output_padding: Sequence[int],
+    windows: Spreading,
     out: Array | None,
 ) -> Array:
     """Transposed convolution with a kernel `[G, I, O, *K]`, blocks of output channels on all threads."""
     groups, inputs, outputs, *taps = kernel.shape
     batch, channels, *extents = data.shape
     n = len(extents)
-    strides, dilations = tuple(strides) or (1,) * n, tuple(dilations) or (1,) * n
-    padding = tuple(output_padding) or (0,) * n
+    strides, dilations, begins, ends = windows.for_rank(n)
+    padding = windows.output_padding or (0,) * n
     wanted = None if output_shape is None else [int(v) for v in output_shape]
     message = f"data has {channels} channels, the kernel {groups} times {inputs}"
     require("C4", channels == groups * inputs, message, port="kernel")
@@ -104,15 +96,12 @@ def _spread(
     require("C3", 0 not in taps, f"the kernel {list(kernel.shape)} has no pixels along a spatial axis", port="kernel")
     full = [(x - 1) * s + dilated(k, d) for x, s, k, d in zip(extents, strides, taps, dilations, strict=True)]
     if wanted is None:
-        explicit = auto_pad == "explicit"
-        begins = (tuple(pads_begin) if explicit else ()) or (0,) * n
-        ends = (tuple(pads_end) if explicit else ()) or (0,) * n
         counts = [f - b - e + p for f, b, e, p in zip(full, begins, ends, padding, strict=True)]
         require("C5", min(counts) > 0, f"the padding leaves {counts} pixels")
     else:
         counts = wanted
         totals = [max(0, f - w + p) for f, w, p in zip(full, wanted, padding, strict=True)]
-        begins = tuple(t - t // 2 if auto_pad == "same_upper" else t // 2 for t in totals)
+        begins = tuple(t - t // 2 if windows.auto_pad == "same_upper" else t // 2 for t in totals)
     dtype = sum_dtype(data.dtype, inputs * int(np.prod(taps)))
     result = summing_buffer((batch, groups * outputs, *counts), dtype, out)
     if 0 in data.shape or 0 in kernel.shape or 0 in result.shape:
@@ -164,16 +153,11 @@ def _rule(
     kernel: TensorType,
     output_shape: TensorType | None,
     leading: int,
-    strides: Sequence[int],
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
-    dilations: Sequence[int],
-    auto_pad: str,
-    output_padding: Sequence[int],
+    windows: Spreading,
 ) -> PartialShape:
     spatial = spatial_rank(check, data, kernel, leading)
-    lists = (strides, dilations, pads_begin, pads_end)
-    if not check_windows(check, "C1", spatial, *lists, output_padding=output_padding) or spatial is None:
+    padding = windows.output_padding
+    if not check_windows(check, "C1", spatial, windows, output_padding=padding) or spatial is None:
         return PartialShape.dynamic(data.rank)
     d, k = with_rank(data, spatial + 2), with_rank(kernel, spatial + leading)
     if leading == 3:
@@ -184,20 +168,17 @@ def _rule(
         channels = k[1]
     if output_shape is not None:
         return PartialShape([d[0], channels, *_given(check, output_shape, spatial)])
-    zeros = (0,) * spatial
-    explicit = auto_pad == "explicit"
-    begins, ends = (tuple(p) if explicit and p else zeros for p in (pads_begin, pads_end))
+    strides, dilations, begins, ends = windows.for_rank(spatial)
     extents: list[Dimension] = []
     for axis in range(spatial):
-        extent, size, s = d[2 + axis], k[leading + axis], (tuple(strides) or (1,) * spatial)[axis]
+        extent, size, s = d[2 + axis], k[leading + axis], strides[axis]
         if not check("C3", size.max != 0, f"the kernel has no pixels along spatial axis {axis}", port="kernel"):
             return PartialShape.dynamic(data.rank)
-        dilation = (tuple(dilations) or (1,) * spatial)[axis]
-        spare = begins[axis] + ends[axis] - (tuple(output_padding) or zeros)[axis]
-        least = (extent.min - 1) * s + dilated(max(size.min, 1), dilation)
+        spare = begins[axis] + ends[axis] - (padding[axis] if padding else 0)
+        least = (extent.min - 1) * s + dilated(max(size.min, 1), dilations[axis])
         most = None
         if extent.max is not None and size.max is not None:
-            most = (extent.max - 1) * s + dilated(size.max, dilation)
+            most = (extent.max - 1) * s + dilated(size.max, dilations[axis])
         full = f"{least}.." if most is None else least if least == most else f"{least}..{most}"
         message = f"the padding takes {spare} of the {full} pixels of spatial axis {axis}"
         check("C5", most is None or most > spare, message, found=str(spare), allowed=f"below {full}")
@@ -224,38 +205,16 @@ def _given(check: Check, output_shape: TensorType, spatial: int) -> list[Dimensi
 
 @convolution_backprop_data_1.shapes
 def _(
-    check: Check,
-    data: TensorType,
-    kernel: TensorType,
-    output_shape: TensorType | None,
-    *,
-    strides: Sequence[int],
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
-    dilations: Sequence[int],
-    auto_pad: str,
-    output_padding: Sequence[int],
+    check: Check, data: TensorType, kernel: TensorType, output_shape: TensorType | None, *, windows: Spreading
 ) -> PartialShape:
-    attributes = (strides, pads_begin, pads_end, dilations, auto_pad, output_padding)
-    return _rule(check, data, kernel, output_shape, 2, *attributes)
+    return _rule(check, data, kernel, output_shape, 2, windows)
 
 
 @group_convolution_backprop_data_1.shapes
 def _(
-    check: Check,
-    data: TensorType,
-    kernel: TensorType,
-    output_shape: TensorType | None,
-    *,
-    strides: Sequence[int],
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
-    dilations: Sequence[int],
-    auto_pad: str,
-    output_padding: Sequence[int],
+    check: Check, data: TensorType, kernel: TensorType, output_shape: TensorType | None, *, windows: Spreading
 ) -> PartialShape:
-    attributes = (strides, pads_begin, pads_end, dilations, auto_pad, output_padding)
-    return _rule(check, data, kernel, output_shape, 3, *attributes)
+    return _rule(check, data, kernel, output_shape, 3, windows)
 
 
 @convolution_backprop_data_1.draw("output_shape")

@@ -5,17 +5,16 @@ Source: operation page BinaryConvolution-1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.products import settle
 from irexec.ops.convolution.convolution import Convolve
-from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
 from irexec.ops.declare.operator import Check, Elements, operator
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.rules.windows import AutoPad, Windows, check_windows, output_dims
+from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
 from irexec.types import NUMERIC, U1, Array, PartialShape, TensorType
 
 T1: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
@@ -28,13 +27,9 @@ def binary_convolution_1(
     kernel: T2,
     /,
     *,
-    strides: PositiveInts,
-    pads_begin: NonNegativeInts,
-    pads_end: NonNegativeInts,
-    dilations: PositiveInts,
+    windows: Windowing,
     mode: Literal["xnor-popcount"],
     pad_value: float,
-    auto_pad: AutoPad = "explicit",
 ) -> T1:
     """2 * P - B: of the B bits under `kernel` `[C_OUT, C_IN, Y, X]`, P are equal in `data` `[N, C_IN, Y, X]`.
 
@@ -43,36 +38,25 @@ def binary_convolution_1(
     C1: strides, pads and dilations have two values. C2: data has rank 4. C3: the kernel has rank 4. C4: both have the
     same C_IN. C5: the kernel, dilated, fits into the padded data.
     """
-    windows = Windows.over(data.shape[2:], kernel.shape[2:], strides, dilations, pads_begin, pads_end, auto_pad)
-    margin = [(0, 0), (0, 0), *zip(windows.begins, windows.ends, strict=True)]
+    placed = Windows.over(data.shape[2:], kernel.shape[2:], windows)
+    margin = [(0, 0), (0, 0), *zip(placed.begins, placed.ends, strict=True)]
     padded = np.pad(data, margin, constant_values=np.asarray(pad_value).astype(data.dtype))
     ones = np.concatenate([padded == 1, padded == 0], axis=1).astype(np.float32)
     bits = np.concatenate([kernel, 1 - kernel], axis=1).astype(np.float32)
-    lists = (windows.strides, (), (), windows.dilations)
-    equal = Convolve(bits[None], ones.dtype, *lists, "explicit")(ones)[:, :, : windows.counts[0], : windows.counts[1]]
+    unpadded = replace(windows, pads_begin=(), pads_end=(), auto_pad="explicit")
+    equal = Convolve(bits[None], ones.dtype, unpadded)(ones)[:, :, : placed.counts[0], : placed.counts[1]]
     return settle(2 * equal - float(np.prod(kernel.shape[1:])), data.dtype)
 
 
 @binary_convolution_1.shapes
-def _(
-    check: Check,
-    data: TensorType,
-    kernel: TensorType,
-    *,
-    strides: Sequence[int],
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
-    dilations: Sequence[int],
-    auto_pad: str,
-) -> PartialShape:
+def _(check: Check, data: TensorType, kernel: TensorType, *, windows: Windowing) -> PartialShape:
     ranks = has_rank(check, "C2", data, 4, "data") & has_rank(check, "C3", kernel, 4, "kernel")
-    lists = (strides, dilations, pads_begin, pads_end)
-    if not ranks or not check_windows(check, "C1", 2, *lists):
+    if not ranks or not check_windows(check, "C1", 2, windows):
         return PartialShape.dynamic(4)
     d, k = (t.shape if t.rank is not None else PartialShape.dynamic(4) for t in (data, kernel))
     message = f"data has {d[1]} channels, the kernel {k[1]}"
     check("C4", d[1].compatible(k[1]), message, port="kernel", found=str(k[1]), allowed=str(d[1]))
-    return PartialShape([d[0], k[0], *output_dims(check, "C5", d.dims[2:], k.dims[2:], *lists, auto_pad)])
+    return PartialShape([d[0], k[0], *output_dims(check, "C5", d.dims[2:], k.dims[2:], windows)])
 
 
 @binary_convolution_1.draw("data", "kernel")

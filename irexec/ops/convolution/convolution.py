@@ -1,66 +1,43 @@
 """Convolution and GroupConvolution: kernels that slide over 1 to 3 spatial axes.
 
 Source: operation pages Convolution-1, GroupConvolution-1. A stride or dilation of 0, which the page's range includes,
-means nothing and is refused, as OpenVINO does. An empty list stands for ones (strides, dilations) or zeros (pads).
+means nothing and is refused, as OpenVINO does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.blocks import convolver
-from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.rules.windows import AutoPad, Windows, check_windows, output_dims
+from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
 from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
 
 @operator("Convolution", "opset1", tolerance=rounded(64))
-def convolution_1(
-    data: T,
-    kernel: T,
-    /,
-    *,
-    strides: PositiveInts,
-    pads_begin: NonNegativeInts,
-    pads_end: NonNegativeInts,
-    dilations: PositiveInts,
-    auto_pad: AutoPad = "explicit",
-    out: Array | None = None,
-) -> T:
+def convolution_1(data: T, kernel: T, /, *, windows: Windowing, out: Array | None = None) -> T:
     """Cross-correlate `data` `[N, C_IN, *X]` with `kernel` `[C_OUT, C_IN, *K]`; the result is `[N, C_OUT, *Y]`.
 
     C1: strides, pads and dilations have one value per spatial axis. C2: data has rank 3, 4 or 5. C3: the kernel has
     data's rank. C4: both have the same C_IN. C5: the kernel, dilated, fits into the padded data.
     """
-    return Convolve(kernel[None], data.dtype, strides, pads_begin, pads_end, dilations, auto_pad)(data, out)
+    return Convolve(kernel[None], data.dtype, windows)(data, out)
 
 
 @operator("GroupConvolution", "opset1", tolerance=rounded(64))
-def group_convolution_1(
-    data: T,
-    kernel: T,
-    /,
-    *,
-    strides: PositiveInts,
-    pads_begin: NonNegativeInts,
-    pads_end: NonNegativeInts,
-    dilations: PositiveInts,
-    auto_pad: AutoPad = "explicit",
-    out: Array | None = None,
-) -> T:
+def group_convolution_1(data: T, kernel: T, /, *, windows: Windowing, out: Array | None = None) -> T:
     """Convolve each group of channels of `data` `[N, G * C_IN, *X]` with its `kernel` `[G, C_OUT, C_IN, *K]`.
 
     C1, C2, C5 as in Convolution-1. C3: the kernel has one axis more than data. C4: data has G * C_IN channels.
     """
-    return Convolve(kernel, data.dtype, strides, pads_begin, pads_end, dilations, auto_pad)(data, out)
+    return Convolve(kernel, data.dtype, windows)(data, out)
 
 
 class Convolve:
@@ -68,19 +45,10 @@ class Convolve:
 
     KEPT = 8
 
-    def __init__(
-        self,
-        kernel: Array,
-        dtype: np.dtype[Any],
-        strides: Sequence[int],
-        pads_begin: Sequence[int],
-        pads_end: Sequence[int],
-        dilations: Sequence[int],
-        auto_pad: str,
-    ) -> None:
+    def __init__(self, kernel: Array, dtype: np.dtype[Any], windows: Windowing) -> None:
         self.dtype, self.sums = dtype, sum_dtype(dtype, int(np.prod(kernel.shape[2:])))
         self.kernel = np.ascontiguousarray(kernel, self.sums)
-        self.attributes = (strides, dilations, pads_begin, pads_end, auto_pad)
+        self.windows = windows
         self.runners: dict[tuple[int, ...], tuple[tuple[int, ...], Callable[[Array, Array], Array]]] = {}
 
     def __call__(self, data: Array, out: Array | None = None) -> Array:
@@ -99,7 +67,7 @@ class Convolve:
         groups, outputs, inputs, *kernel = self.kernel.shape
         message = f"data has {shape[1]} channels, the kernel {groups} times {inputs}"
         require("C4", shape[1] == groups * inputs, message, port="data")
-        windows = Windows.over(shape[2:], kernel, *self.attributes)
+        windows = Windows.over(shape[2:], kernel, self.windows)
         windows.require_fit("C5", "kernel")
         result = (shape[0], groups * outputs, *windows.counts)
         trimmed = windows.trimmed()
@@ -115,20 +83,20 @@ def _zero(data: Array, out: Array) -> Array:
 
 
 @convolution_1.specialize
-def _(types: NodeTypes) -> Callable[..., Array] | None:
+def _(types: NodeTypes, *, windows: Windowing) -> Callable[..., Array] | None:
     kernel = types.constants[1]
-    return None if kernel is None else with_constant_kernel(kernel[None], types)
+    return None if kernel is None else _with_constant_kernel(kernel[None], windows)
 
 
 @group_convolution_1.specialize
-def _(types: NodeTypes) -> Callable[..., Array] | None:
+def _(types: NodeTypes, *, windows: Windowing) -> Callable[..., Array] | None:
     kernel = types.constants[1]
-    return None if kernel is None else with_constant_kernel(kernel, types)
+    return None if kernel is None else _with_constant_kernel(kernel, windows)
 
 
-def with_constant_kernel(kernel: Array, types: NodeTypes) -> Callable[..., Array]:
+def _with_constant_kernel(kernel: Array, windows: Windowing) -> Callable[..., Array]:
     """A convolution whose kernel is laid out once."""
-    convolve = Convolve(kernel, kernel.dtype, **types.attributes)
+    convolve = Convolve(kernel, kernel.dtype, windows)
 
     def run(data: Array, kernel: Array, /, *, out: Array | None = None) -> Array:
         return convolve(data, out)
@@ -137,45 +105,25 @@ def with_constant_kernel(kernel: Array, types: NodeTypes) -> Callable[..., Array
 
 
 @convolution_1.shapes
-def _(
-    check: Check,
-    data: TensorType,
-    kernel: TensorType,
-    *,
-    strides: Sequence[int],
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
-    dilations: Sequence[int],
-    auto_pad: str,
-) -> PartialShape:
+def _(check: Check, data: TensorType, kernel: TensorType, *, windows: Windowing) -> PartialShape:
     spatial = spatial_rank(check, data, kernel, 2)
-    if not check_windows(check, "C1", spatial, strides, dilations, pads_begin, pads_end) or spatial is None:
+    if not check_windows(check, "C1", spatial, windows) or spatial is None:
         return PartialShape.dynamic(data.rank)
     d, k = with_rank(data, spatial + 2), with_rank(kernel, spatial + 2)
     message = f"data has {d[1]} channels, the kernel {k[1]}"
     check("C4", d[1].compatible(k[1]), message, port="kernel", found=str(k[1]), allowed=str(d[1]))
-    extents = output_dims(check, "C5", d.dims[2:], k.dims[2:], strides, dilations, pads_begin, pads_end, auto_pad)
+    extents = output_dims(check, "C5", d.dims[2:], k.dims[2:], windows)
     return PartialShape([d[0], k[0], *extents])
 
 
 @group_convolution_1.shapes
-def _(
-    check: Check,
-    data: TensorType,
-    kernel: TensorType,
-    *,
-    strides: Sequence[int],
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
-    dilations: Sequence[int],
-    auto_pad: str,
-) -> PartialShape:
+def _(check: Check, data: TensorType, kernel: TensorType, *, windows: Windowing) -> PartialShape:
     spatial = spatial_rank(check, data, kernel, 3)
-    if not check_windows(check, "C1", spatial, strides, dilations, pads_begin, pads_end) or spatial is None:
+    if not check_windows(check, "C1", spatial, windows) or spatial is None:
         return PartialShape.dynamic(data.rank)
     d, k = with_rank(data, spatial + 2), with_rank(kernel, spatial + 3)
     channels = grouped_channels(check, d, k[0], k[2])
-    extents = output_dims(check, "C5", d.dims[2:], k.dims[3:], strides, dilations, pads_begin, pads_end, auto_pad)
+    extents = output_dims(check, "C5", d.dims[2:], k.dims[3:], windows)
     return PartialShape([d[0], channels * k[1], *extents])
 
 

@@ -5,23 +5,30 @@ Source: operation pages DeformableConvolution-1, DeformableConvolution-8.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.parallel import parallel_for
 from irexec.ops.compute.precision import compute_dtype, is_float
 from irexec.ops.compute.products import settle
-from irexec.ops.declare.attributes import NonNegativeInts, Positive, PositiveInts, ReaderDefault
+from irexec.ops.declare.attributes import Positive, ReaderDefault
+from irexec.ops.declare.groups import AttributesOf, group
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.rules.windows import AutoPad, Windows, check_windows, output_dims
+from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
 from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
-Groups: TypeAlias = Annotated[Positive, ReaderDefault(0)]
+
+
+@group
+class Grouping:
+    """How many groups of channels are convolved apart, and how many are moved apart."""
+
+    group: Annotated[Positive, ReaderDefault(0)] = 1
+    deformable_group: Annotated[Positive, ReaderDefault(0)] = 1
 
 
 @operator("DeformableConvolution", "opset8", tolerance=rounded(64))
@@ -32,13 +39,8 @@ def deformable_convolution_8(
     mask: T | None = None,
     /,
     *,
-    strides: PositiveInts,
-    pads_begin: NonNegativeInts,
-    pads_end: NonNegativeInts,
-    dilations: PositiveInts,
-    auto_pad: AutoPad = "explicit",
-    group: Groups = 1,
-    deformable_group: Groups = 1,
+    windows: Windowing,
+    groups: Grouping,
     bilinear_interpolation_pad: bool = False,
 ) -> T:
     """Convolve `data` `[N, C, Y, X]` with `kernel` `[O, C / group, KY, KX]`, each tap moved by `offsets` (y, x).
@@ -53,10 +55,11 @@ def deformable_convolution_8(
     """
     batch, channels, height, width = data.shape
     outputs, inputs, ky, kx = kernel.shape
-    windows = Windows.over((height, width), (ky, kx), strides, dilations, pads_begin, pads_end, auto_pad)
-    rows, columns = windows.counts
+    group, deformable_group = groups.group, groups.deformable_group
+    placed = Windows.over((height, width), (ky, kx), windows)
+    rows, columns = placed.counts
     taps, places = ky * kx, rows * columns
-    _require_fitting(data, offsets, kernel, mask, windows, group, deformable_group)
+    _require_fitting(data, offsets, kernel, mask, placed, group, deformable_group)
     dtype = compute_dtype(data.dtype) if is_float(data.dtype) else np.dtype(np.float64)
     x = data.astype(dtype, copy=False).reshape(batch, deformable_group, channels // deformable_group, height * width)
     shift = offsets.astype(dtype, copy=False).reshape(batch, deformable_group, ky, kx, 2, rows, columns)
@@ -64,9 +67,7 @@ def deformable_convolution_8(
     matrix = kernel.astype(dtype, copy=False).reshape(group, outputs // group, inputs * taps)
     y0, x0 = (
         np.arange(k)[:, None] * d - b + np.arange(c) * s
-        for k, d, b, c, s in zip(
-            (ky, kx), windows.dilations, windows.begins, windows.counts, windows.strides, strict=True
-        )
+        for k, d, b, c, s in zip((ky, kx), placed.dilations, placed.begins, placed.counts, placed.strides, strict=True)
     )
     base_y, base_x = y0[:, None, :, None].astype(dtype), x0[None, :, None, :].astype(dtype)
     sampled = np.empty((batch, deformable_group, channels // deformable_group, taps * places), dtype)
@@ -135,31 +136,10 @@ def deformable_convolution_1(
     offsets: T,
     kernel: T,
     /,
-    *,
-    strides: PositiveInts,
-    pads_begin: NonNegativeInts,
-    pads_end: NonNegativeInts,
-    dilations: PositiveInts,
-    auto_pad: AutoPad = "explicit",
-    group: Groups = 1,
-    deformable_group: Groups = 1,
+    **rest: Annotated[Any, AttributesOf(deformable_convolution_8, without="bilinear_interpolation_pad")],
 ) -> T:
     """DeformableConvolution-8 without a mask and without blending at the border. Constraints as there."""
-    return np.asarray(
-        deformable_convolution_8(
-            data,
-            offsets,
-            kernel,
-            None,
-            strides=strides,
-            pads_begin=pads_begin,
-            pads_end=pads_end,
-            dilations=dilations,
-            auto_pad=auto_pad,
-            group=group,
-            deformable_group=deformable_group,
-        )
-    )
+    return np.asarray(deformable_convolution_8(data, offsets, kernel, None, **rest))
 
 
 @deformable_convolution_1.shapes
@@ -171,18 +151,13 @@ def _(
     kernel: TensorType,
     mask: TensorType | None = None,
     *,
-    strides: Sequence[int],
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
-    dilations: Sequence[int],
-    auto_pad: str,
-    group: int,
-    deformable_group: int,
+    windows: Windowing,
+    groups: Grouping,
 ) -> PartialShape:
     ports = {"data": data, "offsets": offsets, "kernel": kernel} | ({} if mask is None else {"mask": mask})
     ranks = [has_rank(check, "C2", tensor, 4, name) for name, tensor in ports.items()]
-    lists = (strides, dilations, pads_begin, pads_end)
-    if not all(ranks) or not check_windows(check, "C1", 2, *lists):
+    group, deformable_group = groups.group, groups.deformable_group
+    if not all(ranks) or not check_windows(check, "C1", 2, windows):
         return PartialShape.dynamic(4)
     d, k = (t.shape if t.rank is not None else PartialShape.dynamic(4) for t in (data, kernel))
     message = f"data has {d[1]} channels, the kernel {k[1]}, group is {group}"
@@ -192,7 +167,7 @@ def _(
     divides = d[1].is_dynamic or d[1].min % deformable_group == 0
     message = f"deformable_group {deformable_group} does not divide the {d[1]} channels"
     check("C4", divides, message, attribute="deformable_group")
-    extents = output_dims(check, "C5", d.dims[2:], k.dims[2:], *lists, auto_pad)
+    extents = output_dims(check, "C5", d.dims[2:], k.dims[2:], windows)
     taps = k[2] * k[3] * deformable_group
     batch: Dimension = d[0]
     for name, factor in (("offsets", 2), ("mask", 1)):

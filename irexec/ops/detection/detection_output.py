@@ -6,13 +6,14 @@ of the results) are those of OpenVINO's reference.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY_DIMENSION, FLOATS, Array, Dimension, PartialShape, TensorType
@@ -21,23 +22,34 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 CodeType = Literal["caffe.PriorBoxParameter.CENTER_SIZE", "caffe.PriorBoxParameter.CORNER"]
 
 
-class Settings(NamedTuple):
-    """The attributes, as both versions have them."""
+@group
+class Settings:
+    """How detections are decoded and thinned out."""
 
-    classes: int
-    background: int
-    top_k: int
-    keep_top_k: int
-    center_size: bool
-    share_location: bool
+    background_label_id: int = 0
+    top_k: int = -1
+    variance_encoded_in_target: bool = False
+    keep_top_k: tuple[int, ...]
+    code_type: CodeType = "caffe.PriorBoxParameter.CORNER"
+    share_location: bool = True
     nms_threshold: float
-    confidence_threshold: float
-    clip_before: bool
-    clip_after: bool
-    like_mxnet: bool
-    variance_encoded: bool
-    image: tuple[float, float] | None  # width and height to normalise by
-    objectness: float
+    confidence_threshold: float = 0.0
+    clip_after_nms: bool = False
+    clip_before_nms: bool = False
+    decrease_label_id: bool = False
+    normalized: bool = False
+    input_height: Positive = 1
+    input_width: Positive = 1
+    objectness_score: float = 0.0
+
+    @property
+    def keep(self) -> int:
+        """How many of all detections of an image are kept; -1 for all."""
+        return self.keep_top_k[0]
+
+    @property
+    def prior_box_size(self) -> int:
+        return 4 if self.normalized else 5
 
 
 def _detect(
@@ -49,24 +61,29 @@ def _detect(
     s: Settings,
 ) -> Array:
     """[1, 1, rows, 7]: image, class, confidence, corners; image -1 in the row after the last detection."""
-    images, size = len(location), 4 if s.image is None else 5
+    images, size = len(location), s.prior_box_size
     count = priors.shape[2] // size
     boxes, variances = _priors(priors, count, size, s)
-    scores = confidence.reshape(images, count, s.classes)
+    scores = confidence.reshape(images, count, confidence.shape[1] // max(count, 1))
+    classes = scores.shape[2]
     if arm_confidence is not None and arm_location is not None:
         boxes = _decode(boxes, variances, _per_class(arm_location, count), s)
-        unlikely = arm_confidence.reshape(images, count, 2)[..., 1] < s.objectness
-        background = (np.arange(s.classes) == s.background).astype(scores.dtype)
+        unlikely = arm_confidence.reshape(images, count, 2)[..., 1] < s.objectness_score
+        background = (np.arange(classes) == s.background_label_id).astype(scores.dtype)
         scores = np.where(unlikely[..., None], background, scores)
     decoded = _decode(boxes, variances, _per_class(location, count), s)
     rows = []
     for image in range(images):
-        found = _mxnet(decoded[image], scores[image], s) if s.like_mxnet else _caffe(decoded[image], scores[image], s)
-        for label, index in _best(found, scores[image], s.keep_top_k):
+        found = (
+            _mxnet(decoded[image], scores[image], s)
+            if s.decrease_label_id
+            else _caffe(decoded[image], scores[image], s)
+        )
+        for label, index in _best(found, scores[image], s.keep):
             corners = decoded[image, index, 0 if s.share_location else label]
-            corners = np.clip(corners, 0, 1) if s.clip_after else corners
-            rows.append([image, label - s.like_mxnet, scores[image, index, label], *corners])
-    result = np.zeros((_row_count(images, count, s), 7), location.dtype)
+            corners = np.clip(corners, 0, 1) if s.clip_after_nms else corners
+            rows.append([image, label - s.decrease_label_id, scores[image, index, label], *corners])
+    result = np.zeros((_row_count(images, count, classes, s), 7), location.dtype)
     if rows:
         result[: len(rows)] = rows[: len(result)]
     if len(rows) < len(result):
@@ -74,17 +91,17 @@ def _detect(
     return result[None, None]
 
 
-def _row_count(images: int, priors: int, s: Settings) -> int:
-    if s.keep_top_k > 0:
-        return images * s.keep_top_k
-    return images * s.classes * (s.top_k if s.keep_top_k == -1 and s.top_k > 0 else priors)
+def _row_count(images: int, priors: int, classes: int, s: Settings) -> int:
+    if s.keep > 0:
+        return images * s.keep
+    return images * classes * (s.top_k if s.keep == -1 and s.top_k > 0 else priors)
 
 
 def _priors(priors: Array, count: int, size: int, s: Settings) -> tuple[Array, Array | None]:
     """Corners [batch, priors, 1, 4] and their variances, [batch, priors, 1, 4] or None."""
     batch = len(priors)
     boxes = priors[:, 0].reshape(batch, count, size)[:, :, None, size - 4 :]
-    if s.variance_encoded:
+    if s.variance_encoded_in_target:
         return boxes, None
     # Variances are four to a box even where boxes have five numbers.
     return boxes, priors[:, 1, : 4 * count].reshape(batch, count, 1, 4)
@@ -96,10 +113,10 @@ def _per_class(location: Array, count: int) -> Array:
 
 def _decode(boxes: Array, variances: Array | None, location: Array, s: Settings) -> Array:
     """Corners [images, priors, classes or 1, 4] of the boxes moved and resized by `location`."""
-    if s.image is not None:
-        boxes = boxes / np.array([*s.image, *s.image], boxes.dtype)
+    if not s.normalized:
+        boxes = boxes / np.array([s.input_width, s.input_height] * 2, boxes.dtype)
     shift = location if variances is None else variances * location
-    if s.center_size:
+    if s.code_type.endswith("CENTER_SIZE"):
         low, high = boxes[..., :2], boxes[..., 2:]
         side = high - low
         centre = shift[..., :2] * side + (low + high) / 2
@@ -108,14 +125,14 @@ def _decode(boxes: Array, variances: Array | None, location: Array, s: Settings)
         result: Array = np.concatenate([centre - half, centre + half], axis=-1)
     else:
         result = boxes + shift
-    return np.clip(result, 0, 1) if s.clip_before else result
+    return np.clip(result, 0, 1) if s.clip_before_nms else result
 
 
 def _caffe(boxes: Array, scores: Array, s: Settings) -> dict[int, Array]:
     """Priors kept for each class: suppression within a class, over all priors above the threshold."""
     found = {}
-    for label in range(s.classes):
-        if label != s.background:
+    for label in range(scores.shape[1]):
+        if label != s.background_label_id:
             candidates = np.flatnonzero(scores[:, label] > s.confidence_threshold)
             candidates = candidates[descending(scores[candidates, label])]
             found[label] = _suppress(boxes, scores, _cut(candidates, s.top_k), label, s)
@@ -126,8 +143,8 @@ def _mxnet(boxes: Array, scores: Array, s: Settings) -> dict[int, Array]:
     """Priors kept for each class: each prior counts for its best class only, and top_k is for all classes together."""
     judged = scores.copy()
     judged[:, 0] = -1
-    if s.background > -1:
-        judged[:, s.background] = -1
+    if s.background_label_id > -1:
+        judged[:, s.background_label_id] = -1
     labels = judged.argmax(axis=1)
     best = np.take_along_axis(judged, labels[:, None], axis=1)[:, 0]
     candidates = np.flatnonzero((best > -1) & (best >= s.confidence_threshold))
@@ -166,21 +183,7 @@ def detection_output_8(
     aux_box_preds: T | None = None,
     /,
     *,
-    background_label_id: int = 0,
-    top_k: int = -1,
-    variance_encoded_in_target: bool = False,
-    keep_top_k: tuple[int, ...],
-    code_type: CodeType = "caffe.PriorBoxParameter.CORNER",
-    share_location: bool = True,
-    nms_threshold: float,
-    confidence_threshold: float = 0.0,
-    clip_after_nms: bool = False,
-    clip_before_nms: bool = False,
-    decrease_label_id: bool = False,
-    normalized: bool = False,
-    input_height: Positive = 1,
-    input_width: Positive = 1,
-    objectness_score: float = 0.0,
+    settings: Settings,
 ) -> T:
     """[1, 1, rows, 7] detections (image, class, confidence, xmin, ymin, xmax, ymax), by image and class.
 
@@ -191,47 +194,33 @@ def detection_output_8(
     prior_box_size of 4 when normalized, otherwise 5. C4: aux_class_preds is [N, num_prior_boxes * 2]. C5: aux_box_preds
     has the shape of box_logits. C6: the two come together. C7: keep_top_k is not empty.
     """
-    size = 4 if normalized else 5
-    classes = class_preds.shape[1] // max(proposals.shape[2] // size, 1)
-    settings = Settings(
-        classes,
-        background_label_id,
-        top_k,
-        keep_top_k[0],
-        code_type.endswith("CENTER_SIZE"),
-        share_location,
-        nms_threshold,
-        confidence_threshold,
-        clip_before_nms,
-        clip_after_nms,
-        decrease_label_id,
-        variance_encoded_in_target,
-        None if normalized else (input_width, input_height),
-        objectness_score,
-    )
     aux_class, aux_box = (None if a is None else widen(a) for a in (aux_class_preds, aux_box_preds))
     result = _detect(widen(box_logits), widen(class_preds), widen(proposals), aux_class, aux_box, settings)
     return narrow(result, box_logits.dtype)
 
 
-@detection_output_8.shapes
-def _(check: Check, *inputs: TensorType | None, **attributes: Any) -> PartialShape:
-    return _shape(check, inputs, None, **attributes)
-
-
-def _shape(
-    check: Check,
-    inputs: tuple[TensorType | None, ...],
-    num_classes: int | None,
+@operator("DetectionOutput", "opset1", tolerance=rounded(32))
+def detection_output_1(
+    box_logits: T,
+    class_preds: T,
+    proposals: T,
+    aux_class_preds: T | None = None,
+    aux_box_preds: T | None = None,
+    /,
     *,
-    share_location: bool,
-    normalized: bool,
-    variance_encoded_in_target: bool,
-    keep_top_k: tuple[int, ...],
-    top_k: int,
-    **attributes: object,
-) -> PartialShape:
+    num_classes: Positive,
+    settings: Settings,
+) -> T:
+    """As DetectionOutput-8, with num_classes given. C1 to C7 as DetectionOutput-8."""
+    inputs = (box_logits, class_preds, proposals, aux_class_preds, aux_box_preds)
+    return np.asarray(detection_output_8(*inputs, settings=settings))
+
+
+@detection_output_8.shapes
+@detection_output_1.shapes
+def _(check: Check, *inputs: TensorType | None, settings: Settings, num_classes: int | None = None) -> PartialShape:
     """C1 to C7, and the shape of the output; `num_classes` None: from the shapes."""
+    keep_top_k = settings.keep_top_k
     names = ("box_logits", "class_preds", "proposals", "aux_class_preds", "aux_box_preds")
     ranks = (2, 2, 3, 2, 2)
     fits = [
@@ -242,14 +231,13 @@ def _shape(
     if not check("C7", len(keep_top_k) > 0, "keep_top_k is empty", attribute="keep_top_k") or not all(fits):
         return PartialShape([1, 1, ANY_DIMENSION, 7])
     second = [None if t is None or t.rank is None else t.shape[-1] for t in inputs]
-    size = 4 if normalized else 5
-    priors = _quotient(check, "C3", "proposals", second[2], size)
+    priors = _quotient(check, "C3", "proposals", second[2], settings.prior_box_size)
     classes = num_classes
     if classes is None and priors:
         classes = _quotient(check, "C2", "class_preds", second[1], priors)
     if priors is None and classes:
         priors = _quotient(check, "C2", "class_preds", second[1], classes)
-    boxes = None if priors is None else 1 if share_location else classes
+    boxes = None if priors is None else 1 if settings.share_location else classes
     images = ANY_DIMENSION
     expected = (
         ("C1", None if boxes is None or priors is None else priors * boxes * 4),
@@ -270,14 +258,14 @@ def _shape(
         right = extent is None or last.compatible(extent)
         check(constraint, right, f"{name} has {last} values per image, expected {extent}", port=name)
     if inputs[2] is not None and inputs[2].rank == 3:
-        rows = 1 if variance_encoded_in_target else 2
+        rows = 1 if settings.variance_encoded_in_target else 2
         message = f"proposals has {inputs[2].shape[1]} rows, expected {rows}"
         check("C3", inputs[2].shape[1].compatible(rows), message, port="proposals")
     each = ANY_DIMENSION if classes is None else Dimension(classes)
     if keep_top_k[0] > 0:
         return PartialShape([1, 1, images * keep_top_k[0], 7])
-    if keep_top_k[0] == -1 and top_k > 0:
-        return PartialShape([1, 1, images * top_k * each, 7])
+    if keep_top_k[0] == -1 and settings.top_k > 0:
+        return PartialShape([1, 1, images * settings.top_k * each, 7])
     return PartialShape([1, 1, images * (ANY_DIMENSION if priors is None else Dimension(priors)) * each, 7])
 
 
@@ -287,60 +275,3 @@ def _quotient(check: Check, constraint: str, name: str, extent: Dimension | None
     message = f"{name} has {extent} values, which is no positive multiple of {divisor}"
     fits = extent.value % divisor == 0 and extent.value > 0
     return extent.value // divisor if check(constraint, fits, message, port=name) else None
-
-
-@operator("DetectionOutput", "opset1", tolerance=rounded(32))
-def detection_output_1(
-    box_logits: T,
-    class_preds: T,
-    proposals: T,
-    aux_class_preds: T | None = None,
-    aux_box_preds: T | None = None,
-    /,
-    *,
-    num_classes: Positive,
-    background_label_id: int = 0,
-    top_k: int = -1,
-    variance_encoded_in_target: bool = False,
-    keep_top_k: tuple[int, ...],
-    code_type: CodeType = "caffe.PriorBoxParameter.CORNER",
-    share_location: bool = True,
-    nms_threshold: float,
-    confidence_threshold: float = 0.0,
-    clip_after_nms: bool = False,
-    clip_before_nms: bool = False,
-    decrease_label_id: bool = False,
-    normalized: bool = False,
-    input_height: Positive = 1,
-    input_width: Positive = 1,
-    objectness_score: float = 0.0,
-) -> T:
-    """As DetectionOutput-8, with num_classes given. C1 to C7 as DetectionOutput-8."""
-    result: Array = detection_output_8(
-        box_logits,
-        class_preds,
-        proposals,
-        aux_class_preds,
-        aux_box_preds,
-        background_label_id=background_label_id,
-        top_k=top_k,
-        variance_encoded_in_target=variance_encoded_in_target,
-        keep_top_k=keep_top_k,
-        code_type=code_type,
-        share_location=share_location,
-        nms_threshold=nms_threshold,
-        confidence_threshold=confidence_threshold,
-        clip_after_nms=clip_after_nms,
-        clip_before_nms=clip_before_nms,
-        decrease_label_id=decrease_label_id,
-        normalized=normalized,
-        input_height=input_height,
-        input_width=input_width,
-        objectness_score=objectness_score,
-    )
-    return result
-
-
-@detection_output_1.shapes
-def _(check: Check, *inputs: TensorType | None, num_classes: int, **attributes: Any) -> PartialShape:
-    return _shape(check, inputs, num_classes, **attributes)

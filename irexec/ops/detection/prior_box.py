@@ -7,11 +7,12 @@ the order of the boxes); the arithmetic is that of OpenVINO's reference.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
 from irexec.ops.declare.attributes import ReaderDefault, Within
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
 from irexec.types import ANY_DIMENSION, F32, INTEGERS, Array, PartialShape, TensorType
 
@@ -65,17 +66,35 @@ def _sized(
         yield from square + other if max_first else other + square
 
 
-def _count(sizes: dict[str, Any]) -> int:
+@group
+class Sizes:
+    """The boxes of each grid point, and what is done with all of them."""
+
+    min_size: Positives = ()
+    max_size: Positives = ()
+    aspect_ratio: Positives = ()
+    flip: bool = False
+    clip: bool = False
+    step: float = 0.0
+    offset: NonNegative
+    variance: Positives = ()
+    scale_all_sizes: bool = True
+    fixed_ratio: Positives = ()
+    fixed_size: Positives = ()
+    density: Positives = ()
+
+
+def _count(sizes: Sizes) -> int:
     """OpenVINO's number of boxes for each grid point, by which files declare the output."""
-    ratios = len(_ratios(sizes["aspect_ratio"], sizes["flip"]))
-    if sizes["scale_all_sizes"]:
-        count = ratios * len(sizes["min_size"]) + len(sizes["max_size"])
+    ratios = len(_ratios(sizes.aspect_ratio, sizes.flip))
+    if sizes.scale_all_sizes:
+        count = ratios * len(sizes.min_size) + len(sizes.max_size)
     else:
-        count = ratios + len(sizes["min_size"]) - 1
-    if sizes["fixed_size"]:
-        count = ratios * len(sizes["fixed_size"])
-    each = len(sizes["fixed_ratio"]) or ratios
-    return int(count + sum(each * (int(d) ** 2 - 1) for d in sizes["density"]))
+        count = ratios + len(sizes.min_size) - 1
+    if sizes.fixed_size:
+        count = ratios * len(sizes.fixed_size)
+    each = len(sizes.fixed_ratio) or ratios
+    return int(count + sum(each * (int(d) ** 2 - 1) for d in sizes.density))
 
 
 @operator("PriorBox", "opset8", tolerance=rounded(16))
@@ -84,18 +103,7 @@ def prior_box_8(
     image_size: T_INT,
     /,
     *,
-    min_size: Positives = (),
-    max_size: Positives = (),
-    aspect_ratio: Positives = (),
-    flip: bool = False,
-    clip: bool = False,
-    step: float = 0.0,
-    offset: NonNegative,
-    variance: Positives = (),
-    scale_all_sizes: bool = True,
-    fixed_ratio: Positives = (),
-    fixed_size: Positives = (),
-    density: Positives = (),
+    sizes: Sizes,
     min_max_aspect_ratios_order: bool = True,
 ) -> T_OUT:
     """[2, 4 * height * width * priors_per_point]: the boxes as (xmin, ymin, xmax, ymax), and their variances.
@@ -109,15 +117,16 @@ def prior_box_8(
     """
     _require_sizes(output_size, image_size)
     (height, width), (image_height, image_width) = output_size.tolist(), image_size.tolist()
-    if not scale_all_sizes:
+    step, offset, min_size = sizes.step, sizes.offset, sizes.min_size
+    if not sizes.scale_all_sizes:
         step = image_height / max(height, 1) if step == -1 else step * image_height
         min_size = tuple(s * image_height for s in min_size)
-    ratios = _ratios(aspect_ratio, flip)
+    ratios = _ratios(sizes.aspect_ratio, sizes.flip)
     boxes: list[Box] = []
-    for size, one in zip(fixed_size, density or [1.0] * len(fixed_size), strict=True):
+    for size, one in zip(sizes.fixed_size, sizes.density or [1.0] * len(sizes.fixed_size), strict=True):
         # Without fixed ratios, OpenVINO's squares have whole sides.
-        boxes += _fixed(size, one, fixed_ratio or ratios, size if fixed_ratio else int(size))
-    boxes += _sized(min_size, max_size, ratios, scale_all_sizes, min_max_aspect_ratios_order)
+        boxes += _fixed(size, one, sizes.fixed_ratio or ratios, size if sizes.fixed_ratio else int(size))
+    boxes += _sized(min_size, sizes.max_size, ratios, sizes.scale_all_sizes, min_max_aspect_ratios_order)
     values = np.array([b[:4] for b in boxes], np.float32).reshape(-1, 4)
     bounded = np.array([b[4] for b in boxes], bool)
 
@@ -129,21 +138,9 @@ def prior_box_8(
         grid[..., corner + 1] = (y + values[:, 1] + sign * values[:, 3]) * (np.float32(1) / np.float32(image_height))
     grid[:, :, bounded, :2] = np.maximum(grid[:, :, bounded, :2], 0)
     grid[:, :, bounded, 2:] = np.minimum(grid[:, :, bounded, 2:], 1)
-    if clip:
+    if sizes.clip:
         np.clip(grid, 0, 1, out=grid)
-    count = _count(
-        {
-            "aspect_ratio": aspect_ratio,
-            "flip": flip,
-            "scale_all_sizes": scale_all_sizes,
-            "min_size": min_size,
-            "max_size": max_size,
-            "fixed_size": fixed_size,
-            "fixed_ratio": fixed_ratio,
-            "density": density,
-        }
-    )
-    return _with_variances(grid.ravel(), 4 * height * width * count, variance)
+    return _with_variances(grid.ravel(), 4 * height * width * _count(sizes), sizes.variance)
 
 
 def _centres(count: int, extent: int, step: float, offset: float) -> Array:
@@ -172,21 +169,12 @@ def _require_sizes(output_size: Array, image_size: Array) -> None:
 
 
 @prior_box_8.shapes
-def _(
-    check: Check,
-    output_size: TensorType,
-    image_size: TensorType,
-    *,
-    variance: tuple[float, ...],
-    fixed_size: tuple[float, ...],
-    density: tuple[float, ...],
-    **sizes: Any,
-) -> PartialShape:
+def _shape(check: Check, output_size: TensorType, image_size: TensorType, *, sizes: Sizes) -> PartialShape:
+    density, fixed_size = sizes.density, sizes.fixed_size
     fits = not density or (len(density) == len(fixed_size) and min(density) >= 1)
     message = f"{len(density)} densities {density} for {len(fixed_size)} fixed sizes"
     check("C4", fits, message, attribute="density", allowed="one for each fixed size, at least 1")
-    count = _count({**sizes, "fixed_size": fixed_size, "density": density})
-    return _grid_shape(check, output_size, image_size, variance, count)
+    return _grid_shape(check, output_size, image_size, sizes.variance, _count(sizes))
 
 
 def _grid_shape(
@@ -213,47 +201,10 @@ def _grid_shape(
     return PartialShape([2, PartialShape(known).size * (4 * count)])
 
 
-@operator("PriorBox", "opset1", tolerance=rounded(16))
-def prior_box_1(
-    output_size: T_INT,
-    image_size: T_INT,
-    /,
-    *,
-    min_size: Positives = (),
-    max_size: Positives = (),
-    aspect_ratio: Positives = (),
-    flip: bool = False,
-    clip: bool = False,
-    step: float = 0.0,
-    offset: NonNegative,
-    variance: Positives = (),
-    scale_all_sizes: bool = True,
-    fixed_ratio: Positives = (),
-    fixed_size: Positives = (),
-    density: Positives = (),
-) -> T_OUT:
+@operator("PriorBox", "opset1", tolerance=rounded(16), shapes=_shape)
+def prior_box_1(output_size: T_INT, image_size: T_INT, /, *, sizes: Sizes) -> T_OUT:
     """As PriorBox-8, in the order minimum, maximum, aspect ratios. C1 to C4 as PriorBox-8."""
-    result: Array = prior_box_8(
-        output_size,
-        image_size,
-        min_size=min_size,
-        max_size=max_size,
-        aspect_ratio=aspect_ratio,
-        flip=flip,
-        clip=clip,
-        step=step,
-        offset=offset,
-        variance=variance,
-        scale_all_sizes=scale_all_sizes,
-        fixed_ratio=fixed_ratio,
-        fixed_size=fixed_size,
-        density=density,
-    )
-    return result
-
-
-assert prior_box_8.rule is not None
-prior_box_1.shapes(prior_box_8.rule)
+    return np.asarray(prior_box_8(output_size, image_size, sizes=sizes))
 
 
 @operator("PriorBoxClustered", "opset1", tolerance=rounded(16))

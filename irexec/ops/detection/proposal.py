@@ -5,39 +5,40 @@ Source: operation pages Proposal-1 and -4; the anchors and what `framework` chan
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive, Within
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 Above0 = Annotated[float, Within(gt=0)]
-Framework = Literal["", "tensorflow"]
 
 
-class Settings(NamedTuple):
-    """The attributes; `offset` is 1 where corners name pixels, both ends included (Caffe), otherwise 0."""
+@group
+class Settings:
+    """How regions are made of anchors; `offset` is 1 where corners name pixels, both ends included (Caffe), else 0."""
 
-    base_size: int
-    pre_nms_topn: int
-    post_nms_topn: int
-    nms_thresh: float
-    feat_stride: int
-    min_size: int
+    base_size: Positive
+    pre_nms_topn: Positive
+    post_nms_topn: Positive
+    nms_thresh: Above0
+    feat_stride: Positive
+    min_size: Positive
     ratio: tuple[float, ...]
     scale: tuple[float, ...]
-    clip_before_nms: bool
-    clip_after_nms: bool
-    normalize: bool
-    box_size_scale: float
-    box_coordinate_scale: float
-    framework: str
+    clip_before_nms: bool = True
+    clip_after_nms: bool = False
+    normalize: bool = False
+    box_size_scale: Above0 = 1.0
+    box_coordinate_scale: Above0 = 1.0
+    framework: Literal["", "tensorflow"] = ""
 
     @property
     def tensorflow(self) -> bool:
@@ -122,27 +123,7 @@ def _propose(class_probs: Array, bbox_deltas: Array, image_shape: Array, s: Sett
 
 
 @operator("Proposal", "opset4", tolerance=rounded(64))
-def proposal_4(
-    class_probs: T,
-    bbox_deltas: T,
-    image_shape: T,
-    /,
-    *,
-    base_size: Positive,
-    pre_nms_topn: Positive,
-    post_nms_topn: Positive,
-    nms_thresh: Above0,
-    feat_stride: Positive,
-    min_size: Positive,
-    ratio: tuple[float, ...],
-    scale: tuple[float, ...],
-    clip_before_nms: bool = True,
-    clip_after_nms: bool = False,
-    normalize: bool = False,
-    box_size_scale: Above0 = 1.0,
-    box_coordinate_scale: Above0 = 1.0,
-    framework: Framework = "",
-) -> tuple[T, T]:
+def proposal_4(class_probs: T, bbox_deltas: T, image_shape: T, /, *, settings: Settings) -> tuple[T, T]:
     """Regions [batch_size * post_nms_topn, 5] as (image, x1, y1, x2, y2), best first, and their probabilities.
 
     Where an image has fewer, the region after its last one has image -1, and zeros follow. min_size is multiplied by
@@ -151,30 +132,14 @@ def proposal_4(
     C1: class_probs is [batch_size, 2 * K, H, W]. C2: bbox_deltas is [batch_size, 4 * K, H, W]. C3: image_shape is [3]
     or [4]. C4: K is the number of ratios times that of scales.
     """
-    settings = Settings(
-        base_size,
-        pre_nms_topn,
-        post_nms_topn,
-        nms_thresh,
-        feat_stride,
-        min_size,
-        ratio,
-        scale,
-        clip_before_nms,
-        clip_after_nms,
-        normalize,
-        box_size_scale,
-        box_coordinate_scale,
-        framework,
-    )
     return _propose(class_probs, bbox_deltas, image_shape, settings)
 
 
 @proposal_4.shapes
 def _(
-    check: Check, class_probs: TensorType, bbox_deltas: TensorType, image_shape: TensorType, **attributes: Any
+    check: Check, class_probs: TensorType, bbox_deltas: TensorType, image_shape: TensorType, *, settings: Settings
 ) -> tuple[PartialShape, PartialShape]:
-    rois = _rois(check, class_probs, bbox_deltas, image_shape, **attributes)
+    rois = _rois(check, class_probs, bbox_deltas, image_shape, settings=settings)
     return rois, rois[:1]
 
 
@@ -184,11 +149,9 @@ def _rois(
     bbox_deltas: TensorType,
     image_shape: TensorType,
     *,
-    ratio: tuple[float, ...],
-    scale: tuple[float, ...],
-    post_nms_topn: int,
-    **attributes: object,
+    settings: Settings,
 ) -> PartialShape:
+    ratio, scale = settings.ratio, settings.scale
     extents = Extents(check)
     extents.match("C1", "class_probs", class_probs, "batch_size", "twice", "H", "W")
     extents.match("C2", "bbox_deltas", bbox_deltas, "batch_size", "four_times", "H", "W")
@@ -202,56 +165,10 @@ def _rois(
     wanted = 4 * anchors if fits else twice * 2
     message = f"bbox_deltas has {four_times} channels, expected {wanted}"
     check("C2", four_times.compatible(wanted), message, port="bbox_deltas", allowed=str(wanted))
-    return PartialShape([extents["batch_size"] * post_nms_topn, 5])
+    return PartialShape([extents["batch_size"] * settings.post_nms_topn, 5])
 
 
-@operator("Proposal", "opset1", tolerance=rounded(64))
-def proposal_1(
-    class_probs: T,
-    bbox_deltas: T,
-    image_shape: T,
-    /,
-    *,
-    base_size: Positive,
-    pre_nms_topn: Positive,
-    post_nms_topn: Positive,
-    nms_thresh: Above0,
-    feat_stride: Positive,
-    min_size: Positive,
-    ratio: tuple[float, ...],
-    scale: tuple[float, ...],
-    clip_before_nms: bool = True,
-    clip_after_nms: bool = False,
-    normalize: bool = False,
-    box_size_scale: Above0 = 1.0,
-    box_coordinate_scale: Above0 = 1.0,
-    framework: Framework = "",
-) -> T:
+@operator("Proposal", "opset1", tolerance=rounded(64), shapes=_rois)
+def proposal_1(class_probs: T, bbox_deltas: T, image_shape: T, /, *, settings: Settings) -> T:
     """As Proposal-4 without the probabilities. C1 to C4 as there."""
-    result: tuple[Array, Array] = proposal_4(
-        class_probs,
-        bbox_deltas,
-        image_shape,
-        base_size=base_size,
-        pre_nms_topn=pre_nms_topn,
-        post_nms_topn=post_nms_topn,
-        nms_thresh=nms_thresh,
-        feat_stride=feat_stride,
-        min_size=min_size,
-        ratio=ratio,
-        scale=scale,
-        clip_before_nms=clip_before_nms,
-        clip_after_nms=clip_after_nms,
-        normalize=normalize,
-        box_size_scale=box_size_scale,
-        box_coordinate_scale=box_coordinate_scale,
-        framework=framework,
-    )
-    return result[0]
-
-
-@proposal_1.shapes
-def _(
-    check: Check, class_probs: TensorType, bbox_deltas: TensorType, image_shape: TensorType, **attributes: Any
-) -> PartialShape:
-    return _rois(check, class_probs, bbox_deltas, image_shape, **attributes)
+    return _propose(class_probs, bbox_deltas, image_shape, settings)[0]

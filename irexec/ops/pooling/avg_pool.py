@@ -9,18 +9,18 @@ the mean of integers is rounded to the nearest, ties to even.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype, is_float, narrow
 from irexec.ops.compute.products import summing_buffer
-from irexec.ops.declare.attributes import Alias, NonNegativeInts, PositiveInts
+from irexec.ops.declare.attributes import Alias
+from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
-from irexec.ops.pooling.rule import pooled_shape, windows_over
+from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
 from irexec.ops.pooling.slide import covered, slide
-from irexec.ops.rules.windows import AutoPad, Rounding, Windows, dilated
+from irexec.ops.rules.windows import Windows, dilated
 from irexec.types import MAX_LENGTH, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
@@ -28,34 +28,20 @@ ExcludePad: TypeAlias = Annotated[bool, Alias("exclude-pad")]
 
 
 @operator("AvgPool", "opset16", tolerance=rounded(16))
-def avg_pool_16(
-    data: T,
-    /,
-    *,
-    strides: PositiveInts,
-    dilations: PositiveInts = (),
-    pads_begin: NonNegativeInts,
-    pads_end: NonNegativeInts,
-    kernel: PositiveInts,
-    exclude_pad: ExcludePad,
-    rounding_type: Rounding = "floor",
-    auto_pad: AutoPad = "explicit",
-    out: Array | None = None,
-) -> T:
+def avg_pool_16(data: T, /, *, windows: PoolWindowing, exclude_pad: ExcludePad, out: Array | None = None) -> T:
     """The mean of each window of `data` `[N, C, *X]`; with `exclude_pad` over the pixels of the data alone.
 
     C1: data has rank 3, 4 or 5. C2: kernel, strides, dilations and pads have one value per spatial axis. C3: the
     kernel, dilated, fits into the padded data. C4: with `exclude_pad`, no window lies in the padding alone: the kernel,
     dilated, covers more than each padding (from OpenVINO; the page says nothing).
     """
-    lists = (kernel, strides, dilations, pads_begin, pads_end)
-    windows = windows_over(data.shape[2:], *lists, auto_pad, rounding_type)
+    placed = windows.over(data.shape[2:])
     whole = not is_float(data.dtype)
     dtype = np.dtype(np.uint64 if data.dtype.kind == "u" else np.int64) if whole else compute_dtype(data.dtype)
-    shape = (*data.shape[:2], *windows.counts)
-    counts = _counts(windows, exclude_pad).astype(dtype)
+    shape = (*data.shape[:2], *placed.counts)
+    counts = _counts(placed, exclude_pad).astype(dtype)
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = slide(np.add, data, windows, 0, summing_buffer(shape, dtype, out))
+        sums = slide(np.add, data, placed, 0, summing_buffer(shape, dtype, out))
         means = _divided(sums, counts) if whole else np.divide(sums, counts, out=sums)
     return means if means is out else narrow(means, data.dtype, out)
 
@@ -81,33 +67,10 @@ def _divided(sums: Array, counts: Array) -> Array:
 
 @operator("AvgPool", "opset14", tolerance=rounded(16))
 def avg_pool_14(
-    data: T,
-    /,
-    *,
-    strides: PositiveInts,
-    pads_begin: NonNegativeInts,
-    pads_end: NonNegativeInts,
-    kernel: PositiveInts,
-    exclude_pad: ExcludePad,
-    rounding_type: Rounding = "floor",
-    auto_pad: AutoPad = "explicit",
-    out: Array | None = None,
+    data: T, /, *, out: Array | None = None, **rest: Annotated[Any, AttributesOf(avg_pool_16, without="dilations")]
 ) -> T:
     """AvgPool-16 without dilations. Constraints as there."""
-    return np.asarray(
-        avg_pool_16(
-            data,
-            strides=strides,
-            pads_begin=pads_begin,
-            pads_end=pads_end,
-            kernel=kernel,
-            exclude_pad=exclude_pad,
-            rounding_type=rounding_type,
-            auto_pad=auto_pad,
-            dilations=(),
-            out=out,
-        )
-    )
+    return np.asarray(avg_pool_16(data, out=out, **rest))
 
 
 @operator("AvgPool", "opset1", tolerance=rounded(16))
@@ -115,51 +78,23 @@ def avg_pool_1(
     data: T,
     /,
     *,
-    strides: PositiveInts,
-    pads_begin: NonNegativeInts,
-    pads_end: NonNegativeInts,
-    kernel: PositiveInts,
-    exclude_pad: ExcludePad,
     rounding_type: Literal["floor", "ceil"] = "floor",
-    auto_pad: AutoPad = "explicit",
     out: Array | None = None,
+    **rest: Annotated[Any, AttributesOf(avg_pool_14)],
 ) -> T:
     """AvgPool-14 without rounding ceil_torch. Constraints as there."""
-    return np.asarray(
-        avg_pool_14(
-            data,
-            strides=strides,
-            pads_begin=pads_begin,
-            pads_end=pads_end,
-            kernel=kernel,
-            exclude_pad=exclude_pad,
-            rounding_type=rounding_type,
-            auto_pad=auto_pad,
-            out=out,
-        )
-    )
+    return np.asarray(avg_pool_14(data, rounding_type=rounding_type, out=out, **rest))
 
 
 @avg_pool_16.shapes
 @avg_pool_14.shapes
 @avg_pool_1.shapes
-def _(
-    check: Check,
-    data: TensorType,
-    *,
-    strides: Sequence[int],
-    dilations: Sequence[int] = (),
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
-    kernel: Sequence[int],
-    exclude_pad: bool,
-    rounding_type: str,
-    auto_pad: str,
-) -> PartialShape:
-    if exclude_pad and auto_pad == "explicit":
-        for name, pads in (("pads_begin", pads_begin), ("pads_end", pads_end)):
-            for axis, (k, d, pad) in enumerate(zip(kernel, dilations or (1,) * len(kernel), pads, strict=False)):
+def _(check: Check, data: TensorType, *, windows: PoolWindowing, exclude_pad: bool) -> PartialShape:
+    if exclude_pad and windows.auto_pad == "explicit":
+        dilations = windows.dilations or (1,) * len(windows.kernel)
+        for name, pads in (("pads_begin", windows.pads_begin), ("pads_end", windows.pads_end)):
+            for axis, (k, d, pad) in enumerate(zip(windows.kernel, dilations, pads, strict=False)):
                 message = f"the kernel covers {dilated(k, d)} pixels of spatial axis {axis}, whose {name} is {pad}"
                 allowed = f"at most {dilated(k, d) - 1}"
                 check("C4", pad < dilated(k, d), message, attribute=name, found=str(pad), allowed=allowed)
-    return pooled_shape(check, data, kernel, strides, dilations, pads_begin, pads_end, auto_pad, rounding_type)
+    return pooled_shape(check, data, windows=windows)

@@ -18,64 +18,29 @@ import numpy as np
 
 from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.compute.products import summing_buffer
-from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, TypeFrom, operator
-from irexec.ops.pooling.rule import pooled_shape, windows_over
+from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
 from irexec.ops.pooling.slide import MANY_TAPS, slide
 from irexec.ops.rules.shapes import axis_in
-from irexec.ops.rules.windows import AutoPad, Rounding, Windows
+from irexec.ops.rules.windows import Windows
 from irexec.types import I32, I64, NUMERIC, Array, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_IND: TypeAlias = Annotated[Array, TypeFrom("index_element_type")]
 
 
-@operator("MaxPool", "opset1")
-def max_pool_1(
-    data: T,
-    /,
-    *,
-    strides: PositiveInts,
-    pads_begin: NonNegativeInts,
-    pads_end: NonNegativeInts,
-    kernel: PositiveInts,
-    rounding_type: Literal["floor", "ceil"] = "floor",
-    auto_pad: AutoPad = "explicit",
-    out: Array | None = None,
-) -> T:
-    """The largest element of each window of `data` `[N, C, *X]`.
-
-    C1: data has rank 3, 4 or 5. C2: kernel, strides and pads have one value per spatial axis. C3: the kernel fits into
-    the padded data.
-    """
-    return _largest(
-        data, windows_over(data.shape[2:], kernel, strides, (), pads_begin, pads_end, auto_pad, rounding_type), out
-    )
-
-
 @operator("MaxPool", "opset14")
 def max_pool_14(
-    data: T,
-    /,
-    *,
-    strides: PositiveInts,
-    dilations: PositiveInts = (),
-    pads_begin: NonNegativeInts,
-    pads_end: NonNegativeInts,
-    kernel: PositiveInts,
-    rounding_type: Rounding = "floor",
-    auto_pad: AutoPad = "explicit",
-    index_element_type: ElementType = I64,
-    axis: int = 0,
+    data: T, /, *, windows: PoolWindowing, index_element_type: ElementType = I64, axis: int = 0
 ) -> tuple[T, T_IND]:
     """The largest element of each window, and its index in `data` flattened from `axis` on.
 
     C1: data has rank 3, 4 or 5. C2: kernel, strides, dilations and pads have one value per spatial axis. C3: the
     kernel, dilated, fits into the padded data. C4: index_element_type is i32 or i64. C5: axis is in [-rank, rank - 1].
     """
-    lists = (kernel, strides, dilations, pads_begin, pads_end)
-    windows = windows_over(data.shape[2:], *lists, auto_pad, rounding_type)
-    return _largest(data, windows, None), _indices(data, windows, axis).astype(index_element_type.dtype)
+    placed = windows.over(data.shape[2:])
+    return _largest(data, placed, None), _indices(data, placed, axis).astype(index_element_type.dtype)
 
 
 @operator("MaxPool", "opset8")
@@ -83,30 +48,28 @@ def max_pool_8(
     data: T,
     /,
     *,
-    strides: PositiveInts,
-    dilations: PositiveInts = (),
-    pads_begin: NonNegativeInts,
-    pads_end: NonNegativeInts,
-    kernel: PositiveInts,
     rounding_type: Literal["floor", "ceil"] = "floor",
-    auto_pad: AutoPad = "explicit",
-    index_element_type: ElementType = I64,
-    axis: int = 0,
+    **rest: Annotated[Any, AttributesOf(max_pool_14)],
 ) -> tuple[T, T_IND]:
     """MaxPool-14 without rounding ceil_torch. Constraints as there."""
-    values, indices = max_pool_14(
-        data,
-        strides=strides,
-        dilations=dilations,
-        pads_begin=pads_begin,
-        pads_end=pads_end,
-        kernel=kernel,
-        rounding_type=rounding_type,
-        auto_pad=auto_pad,
-        index_element_type=index_element_type,
-        axis=axis,
-    )
+    values, indices = max_pool_14(data, rounding_type=rounding_type, **rest)
     return values, indices
+
+
+@operator("MaxPool", "opset1", shapes=pooled_shape)
+def max_pool_1(
+    data: T,
+    /,
+    *,
+    out: Array | None = None,
+    **windows: Annotated[Any, AttributesOf(max_pool_8, without=("dilations", "index_element_type", "axis"))],
+) -> T:
+    """The largest element of each window of `data` `[N, C, *X]`, without dilations.
+
+    C1: data has rank 3, 4 or 5. C2: kernel, strides and pads have one value per spatial axis. C3: the kernel fits into
+    the padded data.
+    """
+    return _largest(data, PoolWindowing(**windows).over(data.shape[2:]), out)
 
 
 def _lowest(dtype: np.dtype[Any]) -> float | int:
@@ -183,57 +146,29 @@ def _meeting(windows: Windows, axis: int, tap: int) -> tuple[slice, slice]:
 
 @max_pool_8.specialize
 @max_pool_14.specialize
-def _(types: NodeTypes) -> Callable[..., tuple[Array, Array]] | None:
+def _(
+    types: NodeTypes, *, windows: PoolWindowing, index_element_type: ElementType
+) -> Callable[..., tuple[Array, Array]] | None:
     """When nobody reads the indices they are not computed."""
     if types.used is None or types.used[1]:
         return None
-    a = types.attributes
-    lists = [
-        a[name] for name in ("kernel", "strides", "dilations", "pads_begin", "pads_end", "auto_pad", "rounding_type")
-    ]
-    unused = np.zeros((), a["index_element_type"].dtype)
+    unused = np.zeros((), index_element_type.dtype)
 
     def run(data: Array) -> tuple[Array, Array]:
-        values = _largest(data, windows_over(data.shape[2:], *lists), None)
+        values = _largest(data, windows.over(data.shape[2:]), None)
         return values, np.broadcast_to(unused, values.shape)
 
     return run
 
 
-@max_pool_1.shapes
-def _(
-    check: Check,
-    data: TensorType,
-    *,
-    strides: Sequence[int],
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
-    kernel: Sequence[int],
-    rounding_type: str,
-    auto_pad: str,
-) -> PartialShape:
-    return pooled_shape(check, data, kernel, strides, (), pads_begin, pads_end, auto_pad, rounding_type)
-
-
 @max_pool_8.shapes
 @max_pool_14.shapes
 def _(
-    check: Check,
-    data: TensorType,
-    *,
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
-    kernel: Sequence[int],
-    rounding_type: str,
-    auto_pad: str,
-    index_element_type: ElementType,
-    axis: int,
+    check: Check, data: TensorType, *, windows: PoolWindowing, index_element_type: ElementType, axis: int
 ) -> list[PartialShape]:
     check_index_type(check, "C4", index_element_type)
     axis_in(check, "C5", axis, data.rank, attribute="axis")
-    shape = pooled_shape(check, data, kernel, strides, dilations, pads_begin, pads_end, auto_pad, rounding_type)
+    shape = pooled_shape(check, data, windows=windows)
     return [shape, shape]
 
 

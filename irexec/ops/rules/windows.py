@@ -11,11 +11,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, require
 from irexec.types import Dimension
 
 AutoPad = Literal["explicit", "same_upper", "same_lower", "valid"]
 Rounding = Literal["floor", "ceil", "ceil_torch"]
+
+
+@group
+class Windowing:
+    """How windows lie over the spatial axes; an empty list stands for ones (strides, dilations) or zeros (pads)."""
+
+    strides: PositiveInts
+    pads_begin: NonNegativeInts
+    pads_end: NonNegativeInts
+    dilations: PositiveInts
+    auto_pad: AutoPad = "explicit"
+
+    def for_rank(self, n: int) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Strides, dilations and the explicit pads at begin and end, `n` items each."""
+        begins, ends = (self.pads_begin, self.pads_end) if self.auto_pad == "explicit" else ((), ())
+        ones, zeros = (1,) * n, (0,) * n
+        return self.strides or ones, self.dilations or ones, begins or zeros, ends or zeros
 
 
 def dilated(kernel: int, dilation: int) -> int:
@@ -49,29 +68,15 @@ class Windows:
     counts: tuple[int, ...]
 
     @staticmethod
-    def over(
-        extents: Sequence[int],
-        kernel: Sequence[int],
-        strides: Sequence[int] = (),
-        dilations: Sequence[int] = (),
-        pads_begin: Sequence[int] = (),
-        pads_end: Sequence[int] = (),
-        auto_pad: str = "explicit",
-        rounding: str = "floor",
-    ) -> Windows:
-        """Resolve the attributes for these extents; an empty list means ones (strides, dilations) or zeros (pads)."""
-        n = len(extents)
-        strides, dilations = tuple(strides) or (1,) * n, tuple(dilations) or (1,) * n
-        if auto_pad in ("same_upper", "same_lower"):
+    def over(extents: Sequence[int], kernel: Sequence[int], how: Windowing, rounding: str = "floor") -> Windows:
+        """The windows over these extents."""
+        strides, dilations, begins, ends = how.for_rank(len(extents))
+        if how.auto_pad in ("same_upper", "same_lower"):
             pairs = [
-                same_padding(e, k, s, d, auto_pad)
+                same_padding(e, k, s, d, how.auto_pad)
                 for e, k, s, d in zip(extents, kernel, strides, dilations, strict=True)
             ]
             begins, ends = tuple(b for b, _ in pairs), tuple(e for _, e in pairs)
-        else:
-            explicit = auto_pad == "explicit"
-            begins = (tuple(pads_begin) if explicit else ()) or (0,) * n
-            ends = (tuple(pads_end) if explicit else ()) or (0,) * n
         counts = tuple(
             _count(e, k, s, d, b, f, rounding)
             for e, k, s, d, b, f in zip(extents, kernel, strides, dilations, begins, ends, strict=True)
@@ -139,31 +144,24 @@ def _count(extent: int, kernel: int, stride: int, dilation: int, begin: int, end
     return count - 1 if rounding == "ceil_torch" and count and (count - 1) * stride >= extent + begin else count
 
 
-def _same_dim(extent: Dimension, kernel: Dimension | int, s: int, d: int, auto_pad: str, rounding: str) -> Dimension:
+def _same_dim(extent: Dimension, kernel: Dimension | int, how: Windowing, axis: int, rounding: str) -> Dimension:
     """ceil(extent / stride); one more where rounding up finds room for it, with a stride beyond the kernel."""
     span = Dimension.of(kernel)
+    stride, dilation = how.strides[axis : axis + 1], how.dilations[axis : axis + 1]
     if extent.is_static and span.is_static and span.min:
-        return Dimension(Windows.over([extent.min], [span.min], [s], [d], (), (), auto_pad, rounding).counts[0])
-    count = extent.ceildiv(s)
+        along = replace(how, strides=stride, dilations=dilation, pads_begin=(), pads_end=())
+        return Dimension(Windows.over([extent.min], [span.min], along, rounding).counts[0])
+    count = extent.ceildiv(stride[0] if stride else 1)
     return count if rounding == "floor" else Dimension(count.min, None if count.max is None else count.max + 1)
 
 
-def check_windows(
-    check: Check,
-    constraint: str,
-    rank: int | None,
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
-    **others: Sequence[int],
-) -> bool:
+def check_windows(check: Check, constraint: str, rank: int | None, how: Windowing, **others: Sequence[int]) -> bool:
     """Each list attribute has one item per spatial axis, or is left empty; True when all do."""
     if rank is None:
         return True
     ok = True
-    attributes = {"strides": strides, "dilations": dilations, "pads_begin": pads_begin, "pads_end": pads_end} | others
-    for name, values in attributes.items():
+    lists = {name: getattr(how, name) for name in ("strides", "dilations", "pads_begin", "pads_end")} | others
+    for name, values in lists.items():
         message = f"{name} has {len(values)} values for {rank} spatial axes"
         fits = len(values) in (0, rank)
         ok &= check(constraint, fits, message, attribute=name, found=str(len(values)), allowed=str(rank))
@@ -175,27 +173,19 @@ def output_dims(
     constraint: str,
     extents: Sequence[Dimension],
     kernel: Sequence[Dimension | int],
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
-    auto_pad: str,
+    how: Windowing,
     rounding: str = "floor",
 ) -> list[Dimension]:
     """How many windows there are along each axis, as far as it is known; a breach when a kernel does not fit."""
-    n = len(extents)
-    explicit = auto_pad == "explicit"
-    strides, dilations = tuple(strides) or (1,) * n, tuple(dilations) or (1,) * n
-    begins = (tuple(pads_begin) if explicit else ()) or (0,) * n
-    ends = (tuple(pads_end) if explicit else ()) or (0,) * n
+    strides, dilations, begins, ends = how.for_rank(len(extents))
     result = []
     for axis, (extent, k, s, d, b, e) in enumerate(zip(extents, kernel, strides, dilations, begins, ends, strict=True)):
         message = f"the kernel has no pixels along spatial axis {axis}"
         if not check(constraint, Dimension.of(k).max != 0, message, allowed="1 or more"):
             result.append(Dimension(0, None))
             continue
-        if auto_pad in ("same_upper", "same_lower"):
-            result.append(_same_dim(extent, k, s, d, auto_pad, rounding))
+        if how.auto_pad in ("same_upper", "same_lower"):
+            result.append(_same_dim(extent, k, how, axis, rounding))
             continue
         span = Dimension.of(k)
         low, high = dilated(max(span.min, 1), d), None if span.max is None else dilated(max(span.max, 1), d)

@@ -5,12 +5,11 @@ Source: operation pages GRUCell-3, GRUSequence-5. Gates are ordered z, r, h.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, operator, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.recurrent import (
@@ -18,12 +17,13 @@ from irexec.ops.sequence.recurrent import (
     T2,
     Activation,
     Direction,
+    Gates,
     InPlace,
     SequenceActivations,
     Step,
     T,
     activations_of,
-    check_attributes,
+    check_gates,
     clipped,
     draw_lengths,
     run_sequence,
@@ -34,6 +34,16 @@ from irexec.ops.sequence.recurrent import (
 from irexec.types import Array, PartialShape, TensorType
 
 DEFAULTS: tuple[Activation, ...] = ("sigmoid", "tanh")
+
+
+@group
+class CellGates(Gates):
+    activations: tuple[Activation, ...] = DEFAULTS
+
+
+@group
+class SequenceGates(Gates):
+    activations: SequenceActivations = DEFAULTS
 
 
 def gru_step(r: Array, b: Array, batch: int, functions: list[InPlace], clip: float, linear_before_reset: bool) -> Step:
@@ -80,10 +90,7 @@ def gru_cell_3(
     /,
     *,
     hidden_size: Positive,
-    activations: tuple[Activation, ...] = DEFAULTS,
-    activations_alpha: tuple[float, ...] = (),
-    activations_beta: tuple[float, ...] = (),
-    clip: float = math.inf,
+    gates: CellGates,
     linear_before_reset: bool = False,
 ) -> T:
     """One step: Ho [batch, hidden] from X [batch, input], the state, W, R and the biases B.
@@ -99,9 +106,9 @@ def gru_cell_3(
     hidden = transposed(widen(initial_hidden_state))
     projected = np.matmul(widen(w), widen(x).T)
     projected += bias[: 3 * size, None]
-    functions = activations_of(activations, DEFAULTS)
+    functions = activations_of(gates.activations, DEFAULTS)
     with np.errstate(over="ignore"):
-        gru_step(widen(r), bias, len(x), functions, clip, linear_before_reset)(projected, [hidden])
+        gru_step(widen(r), bias, len(x), functions, gates.clip, linear_before_reset)(projected, [hidden])
     return narrow(transposed(hidden), x.dtype)
 
 
@@ -115,11 +122,10 @@ def _(
     b: TensorType | None,
     *,
     hidden_size: int,
-    activations: tuple[str, ...],
-    clip: float,
+    gates: Gates,
     linear_before_reset: bool,
 ) -> PartialShape:
-    check_attributes(check, activations, 2, clip)
+    check_gates(check, gates, 2)
     extents = Extents(check, hidden_size=hidden_size)
     extents.match("C3", "x", x, "batch_size", "input_size")
     extents.match("C4", "initial_hidden_state", initial_hidden_state, "batch_size", "hidden_size")
@@ -141,10 +147,7 @@ def gru_sequence_5(
     *,
     hidden_size: Positive,
     direction: Direction,
-    activations: SequenceActivations = DEFAULTS,
-    activations_alpha: tuple[float, ...] = (),
-    activations_beta: tuple[float, ...] = (),
-    clip: float = math.inf,
+    gates: SequenceGates,
     linear_before_reset: bool = False,
 ) -> tuple[T1, T1]:
     """All steps of X [batch, time, input]: Y [batch, directions, time, hidden] and Ho [batch, directions, hidden].
@@ -155,7 +158,7 @@ def gru_sequence_5(
     C7: R is [num_directions, 3 * hidden_size, hidden_size]. C8: B is [num_directions, 3 * hidden_size], with
     linear_before_reset [num_directions, 4 * hidden_size].
     """
-    functions = activations_of(activations, DEFAULTS)
+    functions = activations_of(gates.activations, DEFAULTS)
     y, hidden = run_sequence(
         widen(x),
         [widen(initial_hidden_state)],
@@ -164,7 +167,7 @@ def gru_sequence_5(
         widen(r),
         widen(b),
         lambda b: b[: 3 * hidden_size],
-        lambda r, b, batch: gru_step(r, b, batch, functions, clip, linear_before_reset),
+        lambda r, b, batch: gru_step(r, b, batch, functions, gates.clip, linear_before_reset),
         direction,
     )
     return narrow(y, x.dtype), narrow(hidden, x.dtype)
@@ -182,11 +185,10 @@ def _(
     *,
     hidden_size: int,
     direction: str,
-    activations: tuple[str, ...],
-    clip: float,
+    gates: Gates,
     linear_before_reset: bool,
 ) -> tuple[PartialShape, ...]:
-    check_attributes(check, activations, 2, clip)
+    check_gates(check, gates, 2)
     extents, directions = sequence_extents(check, hidden_size, direction, x, sequence_lengths)
     extents.match("C5", "initial_hidden_state", initial_hidden_state, "batch_size", directions, "hidden_size")
     extents.match("C6", "w", w, directions, 3 * hidden_size, "input_size")

@@ -5,13 +5,13 @@ Source: operation pages LSTMCell-1, LSTMSequence-1 and -5. Gates are ordered f, 
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, operator, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.recurrent import (
@@ -19,12 +19,13 @@ from irexec.ops.sequence.recurrent import (
     T2,
     Activation,
     Direction,
+    Gates,
     InPlace,
     SequenceActivations,
     Step,
     T,
     activations_of,
-    check_attributes,
+    check_gates,
     clipped,
     draw_lengths,
     run_sequence,
@@ -35,6 +36,18 @@ from irexec.ops.sequence.recurrent import (
 from irexec.types import Array, PartialShape, TensorType
 
 DEFAULTS: tuple[Activation, ...] = ("sigmoid", "tanh", "tanh")
+
+
+@group
+class CellGates(Gates):
+    activations: tuple[Activation, ...] = DEFAULTS
+
+
+@group
+class SequenceGates(Gates):
+    activations: SequenceActivations = DEFAULTS
+
+
 WeightsFormat = Literal["fico", "icof", "ifco", "ifoc", "iofc"]
 
 
@@ -75,10 +88,7 @@ def lstm_cell_4(
     /,
     *,
     hidden_size: Positive,
-    activations: tuple[Activation, ...] = DEFAULTS,
-    activations_alpha: tuple[float, ...] = (),
-    activations_beta: tuple[float, ...] = (),
-    clip: float = math.inf,
+    gates: CellGates,
 ) -> tuple[T, T]:
     """One step: Ho and Co [batch, hidden] from X [batch, input], the states, W, R and the sum of biases B.
 
@@ -94,7 +104,7 @@ def lstm_cell_4(
     if b is not None:
         projected += widen(b)[:, None]
     with np.errstate(over="ignore"):
-        lstm_step(widen(r), len(x), activations_of(activations, DEFAULTS), clip)(projected, [hidden, cell])
+        lstm_step(widen(r), len(x), activations_of(gates.activations, DEFAULTS), gates.clip)(projected, [hidden, cell])
     return narrow(transposed(hidden), x.dtype), narrow(transposed(cell), x.dtype)
 
 
@@ -109,10 +119,9 @@ def _cell_shapes(
     b: TensorType | None,
     *,
     hidden_size: int,
-    activations: tuple[str, ...],
-    clip: float,
+    gates: Gates,
 ) -> tuple[PartialShape, PartialShape]:
-    check_attributes(check, activations, 3, clip)
+    check_gates(check, gates, 3)
     extents = Extents(check, hidden_size=hidden_size)
     extents.match("C3", "x", x, "batch_size", "input_size")
     extents.match("C4", "initial_hidden_state", initial_hidden_state, "batch_size", "hidden_size")
@@ -136,10 +145,7 @@ def lstm_cell_1(
     /,
     *,
     hidden_size: Positive,
-    activations: tuple[Activation, ...] = DEFAULTS,
-    activations_alpha: tuple[float, ...] = (),
-    activations_beta: tuple[float, ...] = (),
-    clip: float = math.inf,
+    gates: CellGates,
     input_forget: bool = False,
     weights_format: WeightsFormat = "fico",
 ) -> tuple[T, T]:
@@ -153,15 +159,15 @@ def lstm_cell_1(
     """
     plain = (x, initial_hidden_state, initial_cell_state, w, r, b)
     if (p is None or not p.any()) and not input_forget:
-        result: tuple[Array, Array] = lstm_cell_4(*plain, hidden_size=hidden_size, activations=activations, clip=clip)
+        result: tuple[Array, Array] = lstm_cell_4(*plain, hidden_size=hidden_size, gates=gates)
         return result
-    f, g, h = activations_of(activations, DEFAULTS)
-    gates = np.matmul(widen(x), widen(w).T) + np.matmul(widen(initial_hidden_state), widen(r).T)
+    f, g, h = activations_of(gates.activations, DEFAULTS)
+    sums = np.matmul(widen(x), widen(w).T) + np.matmul(widen(initial_hidden_state), widen(r).T)
     if b is not None:
-        gates += widen(b)
-    forget, input_, candidate, output = np.split(gates, 4, axis=1)
+        sums += widen(b)
+    forget, input_, candidate, output = np.split(sums, 4, axis=1)
     before = widen(initial_cell_state)
-    peephole_f, peephole_i, peephole_o = np.split(np.zeros(3 * hidden_size, gates.dtype) if p is None else widen(p), 3)
+    peephole_f, peephole_i, peephole_o = np.split(np.zeros(3 * hidden_size, sums.dtype) if p is None else widen(p), 3)
     with np.errstate(over="ignore"):
         for gate, function, addend in (
             (forget, f, peephole_f * before),
@@ -169,13 +175,13 @@ def lstm_cell_1(
             (candidate, g, 0),
         ):
             gate += addend
-            clipped(gate, clip)
+            clipped(gate, gates.clip)
             function(gate)
         if input_forget:
             np.subtract(1, forget, out=input_)
         cell = forget * before + input_ * candidate
         output += peephole_o * cell
-        clipped(output, clip)
+        clipped(output, gates.clip)
         f(output)
         hidden = cell.copy()
         h(hidden)
@@ -184,11 +190,9 @@ def lstm_cell_1(
 
 
 @lstm_cell_1.shapes
-def _(
-    check: Check, *inputs: TensorType, hidden_size: int, activations: tuple[str, ...], clip: float
-) -> tuple[PartialShape, PartialShape]:
+def _(check: Check, *inputs: TensorType, hidden_size: int, gates: Gates) -> tuple[PartialShape, PartialShape]:
     *plain, p = inputs
-    shapes = _cell_shapes(check, *plain, hidden_size=hidden_size, activations=activations, clip=clip)
+    shapes = _cell_shapes(check, *plain, hidden_size=hidden_size, gates=gates)
     Extents(check).match("C9", "p", p, 3 * hidden_size)
     result: tuple[PartialShape, PartialShape] = shapes
     return result
@@ -207,10 +211,7 @@ def lstm_sequence_5(
     *,
     hidden_size: Positive,
     direction: Direction,
-    activations: SequenceActivations = DEFAULTS,
-    activations_alpha: tuple[float, ...] = (),
-    activations_beta: tuple[float, ...] = (),
-    clip: float = math.inf,
+    gates: SequenceGates,
 ) -> tuple[T1, T1, T1]:
     """All steps of X [batch, time, input]: Y [batch, directions, time, hidden], Ho and Co [batch, directions, hidden].
 
@@ -219,7 +220,7 @@ def lstm_sequence_5(
     [batch_size, num_directions, hidden_size]. C7: W is [num_directions, 4 * hidden_size, input_size].
     C8: R is [num_directions, 4 * hidden_size, hidden_size]. C9: B is [num_directions, 4 * hidden_size].
     """
-    functions = activations_of(activations, DEFAULTS)
+    functions = activations_of(gates.activations, DEFAULTS)
     y, hidden, cell = run_sequence(
         widen(x),
         [widen(initial_hidden_state), widen(initial_cell_state)],
@@ -228,7 +229,7 @@ def lstm_sequence_5(
         widen(r),
         widen(b),
         lambda b: b,
-        lambda r, b, batch: lstm_step(r, batch, functions, clip),
+        lambda r, b, batch: lstm_step(r, batch, functions, gates.clip),
         direction,
     )
     return narrow(y, x.dtype), narrow(hidden, x.dtype), narrow(cell, x.dtype)
@@ -247,10 +248,9 @@ def _(
     *,
     hidden_size: int,
     direction: str,
-    activations: tuple[str, ...],
-    clip: float,
+    gates: Gates,
 ) -> tuple[PartialShape, ...]:
-    check_attributes(check, activations, 3, clip)
+    check_gates(check, gates, 3)
     extents, directions = sequence_extents(check, hidden_size, direction, x, sequence_lengths)
     extents.match("C5", "initial_hidden_state", initial_hidden_state, "batch_size", directions, "hidden_size")
     extents.match("C6", "initial_cell_state", initial_cell_state, "batch_size", directions, "hidden_size")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.declare.attributes import ReaderDefault
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, require
 from irexec.ops.matrix.product import multiply
 from irexec.ops.rules.extents import Extents
@@ -20,6 +22,17 @@ Activation = Literal["relu", "sigmoid", "tanh"]
 # A sequence's, where OpenVINO has no default of its own, and then fails.
 SequenceActivations: TypeAlias = Annotated[tuple[Activation, ...], ReaderDefault(())]
 Direction = Literal["forward", "reverse", "bidirectional"]
+
+
+@group
+class Gates:
+    """The functions of a cell's gates, and the bound of what they get; a cell declares its own default functions."""
+
+    activations: tuple[Activation, ...]
+    activations_alpha: tuple[float, ...] = ()
+    activations_beta: tuple[float, ...] = ()
+    clip: float = math.inf
+
 
 InPlace = Callable[[Array], object]
 # Updates the states in place, given one time step of the projected input. Inside the walk batches are columns, states
@@ -60,8 +73,9 @@ def clipped(gates: Array, clip: float) -> None:
         np.clip(gates, -clip, clip, out=gates)
 
 
-def check_attributes(check: Check, activations: Sequence[str], count: int, clip: float) -> None:
+def check_gates(check: Check, gates: Gates, count: int) -> None:
     """C1: as many activations as the cell has; C2: a clip that is no negative number."""
+    activations, clip = gates.activations, gates.clip
     what = f"{len(activations)} activations are given, the cell takes {count}"
     check("C1", len(activations) == count, what, attribute="activations", allowed=str(count))
     check("C2", clip >= 0, f"clip is {clip}: it has to be a positive number", attribute="clip", allowed="> 0")

@@ -5,12 +5,11 @@ Source: operation pages RNNCell-3 (OpenVINO's tables have it from opset 1), RNNS
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, operator, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.recurrent import (
@@ -18,12 +17,13 @@ from irexec.ops.sequence.recurrent import (
     T2,
     Activation,
     Direction,
+    Gates,
     InPlace,
     SequenceActivations,
     Step,
     T,
     activations_of,
-    check_attributes,
+    check_gates,
     clipped,
     draw_lengths,
     run_sequence,
@@ -34,6 +34,16 @@ from irexec.ops.sequence.recurrent import (
 from irexec.types import Array, PartialShape, TensorType
 
 DEFAULTS: tuple[Activation, ...] = ("tanh",)
+
+
+@group
+class CellGates(Gates):
+    activations: tuple[Activation, ...] = DEFAULTS
+
+
+@group
+class SequenceGates(Gates):
+    activations: SequenceActivations = DEFAULTS
 
 
 def rnn_step(r: Array, batch: int, function: InPlace, clip: float) -> Step:
@@ -60,10 +70,7 @@ def rnn_cell_1(
     /,
     *,
     hidden_size: Positive,
-    activations: tuple[Activation, ...] = DEFAULTS,
-    activations_alpha: tuple[float, ...] = (),
-    activations_beta: tuple[float, ...] = (),
-    clip: float = math.inf,
+    gates: CellGates,
 ) -> T:
     """One step: Ho [batch, hidden] from X [batch, input], the state H, W, R and the sum of biases B.
 
@@ -79,7 +86,7 @@ def rnn_cell_1(
     if b is not None:
         projected += widen(b)[:, None]
     with np.errstate(over="ignore"):
-        rnn_step(widen(r), len(x), activations_of(activations, DEFAULTS)[0], clip)(projected, [hidden])
+        rnn_step(widen(r), len(x), activations_of(gates.activations, DEFAULTS)[0], gates.clip)(projected, [hidden])
     return narrow(transposed(hidden), x.dtype)
 
 
@@ -93,10 +100,9 @@ def _(
     b: TensorType | None,
     *,
     hidden_size: int,
-    activations: tuple[str, ...],
-    clip: float,
+    gates: Gates,
 ) -> PartialShape:
-    check_attributes(check, activations, 1, clip)
+    check_gates(check, gates, 1)
     extents = Extents(check, hidden_size=hidden_size)
     extents.match("C3", "x", x, "batch_size", "input_size")
     extents.match("C4", "h", h, "batch_size", "hidden_size")
@@ -118,10 +124,7 @@ def rnn_sequence_5(
     *,
     hidden_size: Positive,
     direction: Direction,
-    activations: SequenceActivations = DEFAULTS,
-    activations_alpha: tuple[float, ...] = (),
-    activations_beta: tuple[float, ...] = (),
-    clip: float = math.inf,
+    gates: SequenceGates,
 ) -> tuple[T1, T1]:
     """All steps of X [batch, time, input]: Y [batch, directions, time, hidden] and Ho [batch, directions, hidden].
 
@@ -130,7 +133,7 @@ def rnn_sequence_5(
     C6: W is [num_directions, hidden_size, input_size]. C7: R is [num_directions, hidden_size, hidden_size].
     C8: B is [num_directions, hidden_size].
     """
-    (function,) = activations_of(activations, DEFAULTS)
+    (function,) = activations_of(gates.activations, DEFAULTS)
     y, hidden = run_sequence(
         widen(x),
         [widen(h)],
@@ -139,7 +142,7 @@ def rnn_sequence_5(
         widen(r),
         widen(b),
         lambda b: b,
-        lambda r, b, batch: rnn_step(r, batch, function, clip),
+        lambda r, b, batch: rnn_step(r, batch, function, gates.clip),
         direction,
     )
     return narrow(y, x.dtype), narrow(hidden, x.dtype)
@@ -157,10 +160,9 @@ def _(
     *,
     hidden_size: int,
     direction: str,
-    activations: tuple[str, ...],
-    clip: float,
+    gates: Gates,
 ) -> tuple[PartialShape, ...]:
-    check_attributes(check, activations, 1, clip)
+    check_gates(check, gates, 1)
     extents, directions = sequence_extents(check, hidden_size, direction, x, sequence_lengths)
     extents.match("C5", "h", h, "batch_size", directions, "hidden_size")
     extents.match("C6", "w", w, directions, hidden_size, "input_size")
