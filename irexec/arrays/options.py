@@ -9,15 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from irexec.arrays.given import FIRST_GROUP
 from irexec.arrays.listed import Listed, read_values
 from irexec.diagnostics import Place
 from irexec.diagnostics.findings import Findings
-from irexec.types import FOREIGN, ElementType, PartialShape
-
-Array = np.ndarray[Any, Any]
-
-FIRST_GROUP = ""
-"""The key of a precision that is given without a name."""
+from irexec.types import FOREIGN, Array, ElementType, PartialShape
 
 _FORMS = "write NAME=FILE.npy, NAME=@FILE.npz:KEY or NAME=[1, 2, 3]"
 

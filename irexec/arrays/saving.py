@@ -12,8 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from irexec.ir.staging import staged
-
-Array = np.ndarray[Any, Any]
+from irexec.types import Array
 
 # What a file name may hold, on every system.
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)

@@ -13,8 +13,8 @@ from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
+    from irexec.arrays.given import Given
     from irexec.ir.xml.source import Source
-    from irexec.snippets.complete import Given
 
 # Findings that say that there is nothing to run: the text cannot be read as IR, or the command line cannot be used.
 _UNUSABLE = ("U", "X", "N001", "O008", "Q029", "F001", "F002")
@@ -87,8 +87,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _given(args: argparse.Namespace) -> tuple[Given, Report]:
     """What the options supply, and what is wrong with them."""
+    from irexec.arrays.given import Given
     from irexec.arrays.options import read_inputs, read_precisions, read_shapes
-    from irexec.snippets.complete import Given
 
     findings = Findings()
     given = Given(
@@ -105,20 +105,23 @@ def _given(args: argparse.Namespace) -> tuple[Given, Report]:
 
 
 def _run_snippet(args: argparse.Namespace, given: Given, source: Source) -> int:
-    from irexec.show.example import ExampleRun
+    from irexec.show.as_json import examples_dict
+    from irexec.show.example import show_examples
     from irexec.snippets.example import read_examples
+    from irexec.snippets.run import run_examples
 
     snippet = read_examples(source.text, file=args.file, page=args.page, strict=args.strict, mode=args.mode)
     _refuse_options(args, _MODEL_ONLY, "a model", snippet.findings)
-    result = ExampleRun(snippet, given)
-    _save(args, result.outputs(), result.report)
-    _print(args, lambda: result.to_dict(), lambda page: result.show(page, verbose=args.verbose))
+    result = run_examples(snippet, given)
+    _save(args, result.arrays(), result.report)
+    _print(args, lambda: examples_dict(result), lambda page: show_examples(result, page, verbose=args.verbose))
     return _exit_code(result.report)
 
 
 def _run_model(args: argparse.Namespace, given: Given, source: Source | None) -> int:
     from irexec.api import load
-    from irexec.show import model as show_model
+    from irexec.show.as_json import model_dict
+    from irexec.show.model import show_model
     from irexec.watch.listeners import watchers
     from irexec.watch.run import run_model
     from irexec.watch.until import reduce
@@ -141,8 +144,8 @@ def _run_model(args: argparse.Namespace, given: Given, source: Source | None) ->
     _save(args, result.arrays(), result.report)
     _print(
         args,
-        lambda: show_model.run_dict(result, trace),
-        lambda page: show_model.show(result, page, trace, verbose=args.verbose),
+        lambda: model_dict(result, trace),
+        lambda page: show_model(result, page, trace, verbose=args.verbose),
     )
     return _exit_code(result.report)
 
@@ -173,9 +176,9 @@ def _print(args: argparse.Namespace, to_dict: Any, show: Any) -> None:
     if args.json:
         print(json.dumps(to_dict(), indent=2, allow_nan=False))
         return
-    from irexec.show.printing import Page
+    from irexec.show.printing import Printout
 
-    page = Page(color=wants_color(sys.stdout))
+    page = Printout(color=wants_color(sys.stdout))
     show(page)
     if args.save is not None:
         page.line()

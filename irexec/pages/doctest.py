@@ -14,6 +14,7 @@ from pathlib import PurePath
 from typing import Any
 
 from irexec.arrays.brief import plural
+from irexec.arrays.given import Given
 from irexec.diagnostics import Diagnostic, Place, Report, Severity
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.build import build
@@ -24,8 +25,8 @@ from irexec.pages.errata import Erratum, erratum
 from irexec.pages.names import Named
 from irexec.pages.page import Page, TextExample, XmlExample, pages_below, read_page
 from irexec.pages.text_example import describe
-from irexec.snippets.complete import Given
 from irexec.snippets.example import Example, evaluate_layer, read_examples
+from irexec.snippets.obstacle import Obstacle
 from irexec.snippets.reader import Snippet, SnippetLayer, version_from_name
 from irexec.types import TensorType
 
@@ -270,7 +271,7 @@ def _evaluate(layer: SnippetLayer, locate: Callable[[At], Place], most_work: flo
     example = evaluate_layer(layer, findings, Given(), execute=False)
     documents = any(port.listed is not None for port in layer.outputs)
     if not documents and (work := estimated_work(example)) > most_work:
-        example.not_executed = f"it takes long (some {work:.0e} steps), and the page documents no values"
+        example.not_executed = Obstacle(f"it takes long (some {work:.0e} steps), and the page documents no values")
         return example, findings
     findings = Findings(locate)
     return evaluate_layer(layer, findings, Given()), findings
@@ -299,7 +300,9 @@ def _size(type: TensorType) -> float:
 
 
 def _fill(checked: Checked, example: Example) -> None:
-    checked.parsed, checked.not_executed, checked.verified = True, example.not_executed, example.verified
+    checked.parsed, checked.verified = True, example.verified
+    if (obstacle := example.not_executed) is not None:
+        checked.not_executed = f"with values drawn at random: {obstacle}" if obstacle.by_chance else str(obstacle)
     operator = example.operator
     checked.operator = operator.versioned_name if operator is not None else example.layer.type
     agrees = [output.agrees for output in example.outputs if output.agrees is not None]
@@ -322,15 +325,8 @@ def _sort(checked: Checked, found: list[Diagnostic], block: XmlExample | TextExa
         else:
             checked.notes.append(moved)
     checked.errata.sort(key=lambda entry: (entry.diagnostic.line or 0, entry.diagnostic.column or 0))
-    if checked.not_executed and example is not None and checked.not_executed in _blamed_on_chance(found):
-        checked.not_executed = f"with values drawn at random: {checked.not_executed}"
     if checked.parsed and checked.in_full and (example is None or example.operator is not None):
         checked.valid = all(e.diagnostic.code in _ABOUT_VALUES for e in checked.errata)
-
-
-def _blamed_on_chance(found: list[Diagnostic]) -> set[str]:
-    """What went wrong only because the page does not say the values."""
-    return {d.message for d in found if d.severity is Severity.NOTE and d.code in ("O005", "O006")}
 
 
 def _is_left_out(finding: Diagnostic, shortened: set[str], example: Example | None) -> bool:

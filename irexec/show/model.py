@@ -1,25 +1,23 @@
-"""A model that was run, for people and for programs."""
+"""A model that was run, for people: inputs, outputs, what was verified."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from irexec.arrays.brief import Statistics, plural, shown, shown_number, shown_seconds, shown_shape
+from irexec.arrays.brief import plural, shown, shown_number, shown_seconds, shown_shape
+from irexec.arrays.statistics import Statistics
 from irexec.diagnostics import Severity
-from irexec.show.example import tensor_dict
-from irexec.show.printing import Page
+from irexec.show.printing import Printout
 from irexec.watch.run import ModelInput, ModelRun
 from irexec.watch.trace import Trace
 
 _FEW = 40
 
 
-def show(run: ModelRun, page: Page, trace: Trace | None = None, *, verbose: bool = False) -> None:
+def show_model(run: ModelRun, page: Printout, trace: Trace | None = None, *, verbose: bool = False) -> None:
     """Inputs, the trace if there is one, outputs, what was verified, and the findings."""
     page.line(run.model.name or "model", "heading")
     if run.inputs:
         page.heading("inputs")
-        page.table([_input_row(entry) for entry in run.inputs], ("name", None, None, None, "dim"))
+        page.table([_input_row(entry, run) for entry in run.inputs], ("name", None, None, None, "dim"))
     if trace is not None and trace.rows:
         page.heading("trace")
         page.table(trace.table(), ("name", None, None, None, "dim"), right=7)
@@ -32,8 +30,8 @@ def show(run: ModelRun, page: Page, trace: Trace | None = None, *, verbose: bool
     page.findings(run.report, verbose=verbose)
 
 
-def _input_row(entry: ModelInput) -> tuple[str, ...]:
-    origin = entry.origin or "not given"
+def _input_row(entry: ModelInput, run: ModelRun) -> tuple[str, ...]:
+    origin = run.given.origin_text(entry.origin) or "not given"
     if entry.assumed:
         origin += f", shape chosen for {entry.port.partial_shape}"
     if entry.array is None:
@@ -52,37 +50,10 @@ def _output_rows(run: ModelRun) -> list[tuple[str, ...]]:
     return rows
 
 
-def _show_verified(run: ModelRun, page: Page) -> None:
+def _show_verified(run: ModelRun, page: Printout) -> None:
     page.heading("verified")
     warnings = sum(finding.severity is Severity.WARNING for finding in run.report)
     said = plural(warnings, "warning") + " about" if warnings else "no error in"
     layers = plural(len(run.model.nodes), "layer")
     page.line(f"  the file: {layers}, {said} grammar, types and shapes", "warning" if warnings else "good")
     page.line(f"  while running: element types and shapes of the results of {plural(run.layers, 'layer')}", "good")
-
-
-def run_dict(run: ModelRun, trace: Trace | None = None) -> dict[str, Any]:
-    """The run as JSON-ready values."""
-    result: dict[str, Any] = {
-        "file": run.model.file,
-        "kind": "model",
-        "ok": run.report.ok,
-        "name": run.model.name,
-        "executed": run.executed,
-        "layers": run.layers,
-        "inputs": [
-            {
-                "name": entry.name,
-                "declared": f"{entry.port.element_type}{entry.port.partial_shape}",
-                "values_from": entry.origin or None,
-                **({} if entry.array is None else tensor_dict(entry.array, str(entry.port.element_type))),
-            }
-            for entry in run.inputs
-        ],
-        "outputs": [{"name": name, **tensor_dict(array, str(kind))} for name, array, kind in run.outputs],
-        "seconds": {"compile": run.compile_seconds, "run": run.run_seconds},
-        "diagnostics": [finding.to_dict() for finding in run.report],
-    }
-    if trace is not None:
-        result["trace"] = [row.to_dict() for row in trace.rows]
-    return result

@@ -21,7 +21,7 @@ _STYLES = {
 _SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
-class Page:
+class Printout:
     """Lines of text as they come; `color` says whether styles are painted."""
 
     def __init__(self, *, color: bool = False) -> None:

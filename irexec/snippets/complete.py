@@ -5,42 +5,52 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from irexec.arrays.brief import plural, shown_shape
+from irexec.arrays.draw import MAX_DRAWN_BYTES, draw, draw_for, repeated
+from irexec.arrays.given import FIRST_GROUP, Given, Origin, convert
 from irexec.arrays.listed import Listed, shape_of
-from irexec.arrays.options import FIRST_GROUP
 from irexec.diagnostics.findings import Findings
 from irexec.graph.build import declared_type
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.signature import Elements, TypeFrom
+from irexec.snippets.obstacle import Obstacle
 from irexec.snippets.reader import SnippetLayer, SnippetPort
-from irexec.types import BOOLEAN, DYNAMIC, F8E8M0, F32, I64, STRING, ElementType, PartialShape, TensorType
-
-Array = np.ndarray[Any, Any]
+from irexec.types import BOOLEAN, DYNAMIC, F32, I64, STRING, Array, ElementType, PartialShape, TensorType
 
 # An extent that the page leaves open (-1), where no value says how large it is.
 _OPEN_EXTENT = 2
-# More than this, all inputs together, is not drawn at random: it is not worth the memory of a small machine.
-MAX_DRAWN_BYTES = 1 << 31
 
 
-@dataclass(slots=True)
-class Given:
-    """What the caller supplies, by port name or number, and how to draw the rest.
+class TypeSource(Enum):
+    """What says the element type of an input that a page may leave out."""
 
-    `inputs`: arrays, or values as nested lists. A precision under FIRST_GROUP is for the ports that share the type of
-    the first one, where nothing declares it. `duplicates`: indices that are drawn may repeat.
-    """
+    DECLARED = "declared"
+    OPTION = "--precision"
+    ARRAY = "--input"
+    PORT = "as {}"
+    OUTPUT = "as the output"
+    VALUES = "values"
+    DEFAULT = "default"
 
-    inputs: Mapping[str, Any] = field(default_factory=dict)
-    precisions: Mapping[str, ElementType] = field(default_factory=dict)
-    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    seed: int = 0
-    duplicates: bool = False
+
+class TypeOrigin(NamedTuple):
+    """What says an element type; `port` names the input of the same group, where that says it."""
+
+    source: TypeSource
+    port: str = ""
+
+    def __str__(self) -> str:
+        return self.source.value.format(self.port)
+
+
+_VALUES = TypeOrigin(TypeSource.VALUES)
+Typed = tuple[ElementType, TypeOrigin]
 
 
 @dataclass(slots=True)
@@ -54,13 +64,13 @@ class ExampleInput:
     port: SnippetPort
     type: TensorType
     array: Array | None = None
-    type_from: str = ""
-    array_from: str = ""
+    type_from: TypeOrigin = TypeOrigin(TypeSource.DEFAULT)  # noqa: RUF009 - immutable
+    origin: Origin | None = None
     repaired: bool = False
 
     @property
-    def is_random(self) -> bool:
-        return self.array_from.startswith("random")
+    def is_drawn(self) -> bool:
+        return self.origin is Origin.DRAWN
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -81,9 +91,9 @@ def complete_inputs(layer: SnippetLayer, operator: Operator, given: Given, findi
             shape = PartialShape(wanted)
         entry = ExampleInput(name, port, TensorType(kind, shape), type_from=origin)
         if value is not None:
-            entry.array, entry.array_from = _supplied_array(value, kind, shape, name, layer, findings), "--input"
+            entry.array, entry.origin = _supplied_array(value, kind, shape, name, layer, findings), Origin.SUPPLIED
         elif port.listed is not None and kind.dtype is not None and wanted is None:
-            entry.array, entry.array_from = listed_array(port, kind, shape, name, layer, findings), "page"
+            entry.array, entry.origin = listed_array(port, kind, shape, name, layer, findings), Origin.PAGE
         if entry.array is not None:
             entry.type = TensorType(kind, PartialShape(entry.array.shape))
         inputs.append(entry)
@@ -144,7 +154,7 @@ def listed_array(
 
 def draw_missing(
     inputs: Sequence[ExampleInput], operator: Operator, attributes: dict[str, Any], given: Given
-) -> str | None:
+) -> Obstacle | None:
     """Give every input that has no array yet seeded random values; the reason why one cannot have any, or None."""
     rng = np.random.default_rng(given.seed)
     missing = [entry for entry in inputs if entry.array is None]
@@ -153,16 +163,16 @@ def draw_missing(
         entry.type = _static(entry.type)
         kind, shape = entry.type.element_type, entry.type.shape
         if not shape.is_static:
-            return f"the shape of {entry.name} is not written"
+            return Obstacle(f"the shape of {entry.name} is not written", f"give it: --shape {entry.name}=1,2,3")
         if kind.dtype is None:
-            return f"the precision of {entry.name} is not known"
+            return Obstacle(f"the precision of {entry.name} is not known", f"give it: --precision {entry.name}=f32")
         total += math.prod(shape.to_shape()) * kind.dtype.itemsize
         if total > MAX_DRAWN_BYTES:
-            return f"{entry.name} is too large to be drawn at random"
+            return Obstacle(f"{entry.name} is too large to be drawn at random", "give values with --input")
     types = {e.name: TensorType(e.type.element_type, e.type.shape, e.array) for e in inputs}
     for entry in missing:
         entry.array = _drawn(rng, entry, operator, types, attributes, given)
-        entry.array_from = f"random (seed {given.seed})"
+        entry.origin = Origin.DRAWN
         types[entry.name] = TensorType(entry.type.element_type, entry.type.shape, entry.array)
     return None
 
@@ -181,47 +191,8 @@ def _drawn(
         array = draw(rng, kind, shape)
     elif given.duplicates and array.dtype.kind in "iu" and array.size > 1:
         # As many values of those drawn, at random: in range, and some more than once.
-        array = _repeated(rng, array)
+        array = repeated(rng, array)
     return np.asarray(array, kind.dtype)
-
-
-def draw_for(
-    rng: np.random.Generator, operator: Operator, name: str, types: dict[str, TensorType], attributes: dict[str, Any]
-) -> Array | None:
-    """Random values that a port of the operator takes, by its own drawer; None where it has none."""
-    drawer, array = operator.drawers.get(name), None
-    if drawer is not None:
-        # Shapes that break the operator's constraints are reported by its shape rule, not here.
-        with contextlib.suppress(Exception):
-            array = drawer(rng, name, types, attributes)
-    shape = types[name].shape
-    return array if array is not None and shape.accepts(np.shape(array)) else None
-
-
-def _repeated(rng: np.random.Generator, indices: Array) -> Array:
-    """Index entries (rows of the last axis, or single ones) picked at random from those there are."""
-    width = indices.shape[-1] if indices.ndim > 1 else 1
-    rows = indices.reshape(-1, width) if width else indices.reshape(-1, 1)
-    picked: Array = rows[rng.integers(0, max(1, len(rows) // 2), len(rows))]
-    return picked.reshape(indices.shape)
-
-
-def draw(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...]) -> Array:
-    """Random values of an element type: normal floats, small whole numbers, coin flips, short words."""
-    if kind is BOOLEAN:
-        return rng.integers(0, 2, shape).astype(np.bool_)
-    if kind is STRING:
-        words = np.array(["", "a", "bc", "déf", "ghij"], dtype=np.dtypes.StringDType())
-        return words[rng.integers(0, len(words), shape)]
-    if kind.is_integral:
-        top = min(10, 2 ** (kind.bitwidth - (kind.kind == "i")))
-        return rng.integers(0, top, shape).astype(kind.dtype)
-    if kind.is_carried:
-        return rng.integers(0, 1 << kind.bitwidth, shape).astype(np.uint8)
-    values = rng.standard_normal(shape, dtype=np.float32)
-    if kind is F8E8M0:
-        values = np.exp2(np.rint(values))
-    return values if kind is F32 else values.astype(kind.dtype)
 
 
 def _static(type: TensorType) -> TensorType:
@@ -244,9 +215,7 @@ def _of_port(given: Mapping[str, Any], name: str, index: int, port: SnippetPort)
     return next((given[key] for key in keys if key is not None and key in given), None)
 
 
-def _element_types(
-    layer: SnippetLayer, operator: Operator, given: Given, supplied: Sequence[Any]
-) -> list[tuple[ElementType, str]]:
+def _element_types(layer: SnippetLayer, operator: Operator, given: Given, supplied: Sequence[Any]) -> list[Typed]:
     """Every input's element type and its origin: its own precision, another port of its group, its values."""
     signature = operator.signature
     names = [signature.port_name(i) for i in range(len(supplied))]
@@ -255,49 +224,47 @@ def _element_types(
         _own_type(name, index, port, elements, given, value)
         for index, (name, port, elements, value) in enumerate(zip(names, layer.inputs, ports, supplied, strict=False))
     ]
-    groups: dict[str | None, tuple[ElementType, str]] = {}
+    groups: dict[str | None, Typed] = {}
     for name, elements, found in zip(names, ports, own, strict=True):
-        if found is not None and found[1] != "values":
-            groups.setdefault(elements.name, (found[0], f"as {name}"))
+        if found is not None and found[1] is not _VALUES:
+            groups.setdefault(elements.name, (found[0], TypeOrigin(TypeSource.PORT, name)))
     for index, port in enumerate(layer.outputs if operator.outputs else ()):
         output = operator.outputs[min(index, len(operator.outputs) - 1)].elements
         kind = declared_type(port.port).element_type
         if isinstance(output, Elements) and kind is not DYNAMIC:
-            groups.setdefault(output.name, (kind, "as the output"))
+            groups.setdefault(output.name, (kind, TypeOrigin(TypeSource.OUTPUT)))
     if FIRST_GROUP in given.precisions and ports:
-        chosen = (given.precisions[FIRST_GROUP], "--precision")
+        chosen = (given.precisions[FIRST_GROUP], TypeOrigin(TypeSource.OPTION))
         if ports[0].name is not None:
             groups.setdefault(ports[0].name, chosen)
-        elif own[0] is None or own[0][1] == "values":
+        elif own[0] is None or own[0][1] is _VALUES:
             own[0] = chosen
     for name, elements, found in zip(names, ports, own, strict=True):
         if found is not None:
-            groups.setdefault(elements.name, (found[0], f"as {name}"))
+            groups.setdefault(elements.name, (found[0], TypeOrigin(TypeSource.PORT, name)))
     groups.pop(None, None)
     result = []
     for elements, found in zip(ports, own, strict=True):
-        if (found is None or found[1] == "values") and elements.name in groups:
+        if (found is None or found[1] is _VALUES) and elements.name in groups:
             shared = groups[elements.name]
             found = shared if found is None or found[0] is not shared[0] else found
-        result.append(found or (default_type(elements), "default"))
+        result.append(found or (default_type(elements), TypeOrigin(TypeSource.DEFAULT)))
     return result
 
 
-def _own_type(
-    name: str, index: int, port: SnippetPort, elements: Elements, given: Given, value: Any
-) -> tuple[ElementType, str] | None:
+def _own_type(name: str, index: int, port: SnippetPort, elements: Elements, given: Given, value: Any) -> Typed | None:
     if (wanted := _of_port(given.precisions, name, index, port)) is not None:
-        return wanted, "--precision"
+        return wanted, TypeOrigin(TypeSource.OPTION)
     declared = declared_type(port.port).element_type
     if declared is not DYNAMIC:
-        return declared, "declared"
+        return declared, TypeOrigin(TypeSource.DECLARED)
     if isinstance(value, np.ndarray):
         with contextlib.suppress(TypeError):
-            return ElementType.of(value.dtype), "--input"
+            return ElementType.of(value.dtype), TypeOrigin(TypeSource.ARRAY)
     listed = port.listed if value is None else Listed(value) if not isinstance(value, np.ndarray) else None
     if listed is not None:
         kind = _kind_of(listed, elements)
-        return None if kind is None else (kind, "values")
+        return None if kind is None else (kind, _VALUES)
     return None
 
 
@@ -333,26 +300,3 @@ def default_type(elements: Elements | TypeFrom) -> ElementType:
         if kind in elements.types:
             return kind
     return min(elements.types, key=lambda t: t.name)
-
-
-def convert(value: Any, kind: ElementType) -> Array | None:
-    """Listed values, or an array of another type, as an array of a type; None when they are none of its values."""
-    try:
-        if kind is STRING:
-            return np.array(value, dtype=np.dtypes.StringDType())
-        plain = np.asarray(value)
-        if plain.dtype == kind.dtype or kind.dtype is None:
-            return plain
-        if plain.size == 0:
-            return np.zeros(plain.shape, kind.dtype)
-        if plain.dtype.kind == "V" and plain.dtype.itemsize == kind.dtype.itemsize and plain.dtype.names is None:
-            # What NumPy alone makes of a type that it does not know.
-            return plain.view(kind.dtype)
-        if plain.dtype.kind in "USTOVmM":
-            return None
-        with np.errstate(all="ignore"):
-            array = plain.astype(kind.dtype)
-            exact = not kind.is_integral or np.array_equal(plain, array.astype(plain.dtype))
-        return array if exact else None
-    except (ValueError, TypeError, OverflowError):
-        return None

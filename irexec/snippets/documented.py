@@ -9,9 +9,7 @@ import numpy as np
 
 from irexec.arrays.brief import shown_item
 from irexec.ops.declare.operator import Open, Operator
-from irexec.types import ElementType
-
-Array = np.ndarray[Any, Any]
+from irexec.types import Array, ElementType
 
 # Pages print floats with a few digits.
 _PRINTED = {"rtol": 2e-3, "atol": 1e-3}

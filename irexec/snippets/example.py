@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from irexec.arrays.brief import plural, shown, shown_shape
+from irexec.arrays.given import Given
 from irexec.diagnostics import Diagnostic, IRError, LayerRef, Report, Severity
 from irexec.diagnostics.findings import At, Findings
 from irexec.engine import CompiledModel
@@ -21,12 +20,11 @@ from irexec.ir.weights.file import Weights
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import REGISTRY, Breach, Open, Operator
 from irexec.snippets.checked import checked_constraints
-from irexec.snippets.complete import ExampleInput, Given, complete_inputs, draw_missing, listed_array
+from irexec.snippets.complete import ExampleInput, complete_inputs, draw_missing, listed_array
 from irexec.snippets.documented import Difference, compare, open_result
+from irexec.snippets.obstacle import Obstacle
 from irexec.snippets.reader import Snippet, SnippetLayer, SnippetPort, read_snippet, version_from_name
-from irexec.types import DYNAMIC, ElementType, PartialShape, TensorType
-
-Array = np.ndarray[Any, Any]
+from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
 
 # Which results a page leaves open is not looked for among more elements: no page documents so many values.
 MAX_OPEN = 1 << 20
@@ -59,7 +57,7 @@ class Example:
     outputs: list[ExampleOutput] = field(default_factory=list)
     verified: list[str] = field(default_factory=list)
     broken: set[str] = field(default_factory=set)
-    not_executed: str | None = None
+    not_executed: Obstacle | None = None
 
     @property
     def executed(self) -> bool:
@@ -93,7 +91,7 @@ def evaluate_layer(layer: SnippetLayer, findings: Findings, given: Given, *, exe
     example = Example(written.ref, layer, operator)
     if operator is None:
         errors = findings.report.errors[before:]
-        example.not_executed = errors[0].message if errors else "the operator is not known"
+        example.not_executed = Obstacle(errors[0].message if errors else "the operator is not known")
         return example
     example.attributes = bind_attributes(written, operator, findings) if "data" not in layer.elided else {}
     example.inputs = complete_inputs(layer, operator, given, findings)
@@ -117,12 +115,12 @@ def evaluate_layer(layer: SnippetLayer, findings: Findings, given: Given, *, exe
     if node.bodies:  # What the grammar says about bodies was found when the text was read.
         broken += [d for d in found[:before] if _forbids(d)]
     if broken and missing is None:
-        missing = f"{broken[0].code}: {broken[0].message}"
+        missing = Obstacle(f"{broken[0].code}: {broken[0].message}")
     example.outputs = [
         ExampleOutput(layer.outputs[i] if i < len(layer.outputs) else None, value.type)
         for i, value in enumerate(node.outputs)
     ]
-    example.not_executed = missing or (None if execute else "not asked for")
+    example.not_executed = missing or (None if execute else Obstacle("not asked for"))
     if example.executed:
         _execute(node, example, operator, findings)
     return example
@@ -157,7 +155,7 @@ def _set_types(node: Node, example: Example) -> None:
     for value, entry in zip(node.inputs, example.inputs, strict=True):
         assert value is not None
         # Values that were drawn say nothing about the page: its declared shapes must not be held against them.
-        if entry.array is not None and not entry.array_from.startswith("random"):
+        if entry.array is not None and not entry.is_drawn:
             value.type = TensorType.of(entry.array, entry.type.element_type)
         else:
             value.type = TensorType(entry.type.element_type, entry.type.shape)
@@ -189,23 +187,23 @@ def _repair_shapes(node: Node, example: Example, operator: Operator, findings: F
         _set_types(node, example)
 
 
-def _missing(example: Example, operator: Operator, given: Given, *, has_bodies: bool) -> str | None:
+def _missing(example: Example, operator: Operator, given: Given, *, has_bodies: bool) -> Obstacle | None:
     """Why the layer cannot be run, whatever the values."""
     if "data" in example.snippet.elided and any(a.required for a in operator.attributes):
-        return "its attributes are not written"
+        return Obstacle("its attributes are not written")
     lacking = [a.file_name for a in operator.attributes if a.required and a.name not in example.attributes]
     if lacking:
-        return f"it lacks the attribute {lacking[0]}"
+        return Obstacle(f"it lacks the attribute {lacking[0]}")
     if operator.type in ("If", "Loop", "TensorIterator") and not has_bodies:
-        return "its bodies are not written"
+        return Obstacle("its bodies are not written")
     if "input" in example.snippet.elided or len(example.inputs) < operator.signature.min_inputs:
-        return "its inputs are not written"
+        return Obstacle("its inputs are not written")
     if operator.type in ("Parameter", "Const"):
-        return f"a {operator.type} by itself computes nothing"
+        return Obstacle(f"a {operator.type} by itself computes nothing")
     for index, entry in enumerate(example.inputs):
         has_values = entry.port.listed is not None or {entry.name, str(index), *entry.keys} & given.inputs.keys()
         if entry.array is None and has_values and not entry.type.element_type.is_dynamic:
-            return f"the values of {entry.name} cannot be read"
+            return Obstacle(f"the values of {entry.name} cannot be read")
     return None
 
 
@@ -234,9 +232,10 @@ def _execute(node: Node, example: Example, operator: Operator, findings: Finding
 
 def _report_failure(report: Report, node: Node, example: Example, findings: Findings) -> None:
     """What broke while running, at its place in the example. Values that were drawn at random are not the page's."""
-    drawn = {entry.name for entry in example.inputs if entry.is_random}
+    drawn = {entry.name for entry in example.inputs if entry.is_drawn}
+    by_chance = []
     for finding in report:
-        blamed = finding.port in drawn or (drawn and finding.port is None and finding.code == "O005")
+        blamed = finding.port in drawn or (bool(drawn) and finding.port is None and finding.code == "O005")
         findings.add(
             finding.code,
             finding.message,
@@ -249,7 +248,8 @@ def _report_failure(report: Report, node: Node, example: Example, findings: Find
             allowed=finding.allowed,
             hint="give its values with --input" if blamed else finding.hint,
         )
-    example.not_executed = report.diagnostics[0].message
+        by_chance.append(blamed)
+    example.not_executed = Obstacle(report.diagnostics[0].message, by_chance=by_chance[0])
 
 
 def _check_shape(index: int, value: Value, result: Array, example: Example, findings: Findings) -> None:
@@ -260,7 +260,7 @@ def _check_shape(index: int, value: Value, result: Array, example: Example, find
     found, allowed = shown_shape(result.shape), str(declared.shape)
     message = f"{output_name(example, index)} has shape {found}; the port declares {allowed}"
     port = example.snippet.layer.outputs[index]
-    severity = Severity.NOTE if any(entry.is_random for entry in example.inputs) else None
+    severity = Severity.NOTE if any(entry.is_drawn for entry in example.inputs) else None
     where: dict[str, Any] = {"at": At(port.at), "layer": example.layer, "port": port.id}
     findings.add("O006", message, severity=severity, found=found, allowed=allowed, **where)
 
@@ -274,7 +274,7 @@ def _compare(index: int, output: ExampleOutput, example: Example, findings: Find
     name = output_name(example, index)
     where: dict[str, Any] = {"place": port.place, "layer": example.layer, "port": port.port.id}
     # What comes of inputs that were drawn at random says nothing against the page.
-    chance = any(entry.is_random for entry in example.inputs)
+    chance = any(entry.is_drawn for entry in example.inputs)
     documented = listed_array(port, kind, shape, name, example.snippet, findings)
     if documented is None:
         return

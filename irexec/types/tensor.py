@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from irexec.types.element import DYNAMIC, ElementType
 from irexec.types.shape import Dimension, PartialShape
+
+Array: TypeAlias = np.ndarray[Any, Any]
+"""Any array: of any element type and rank."""
 
 # Values are propagated for tensors that describe shapes and axes; larger ones are data.
 MAX_KNOWN = 4096

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from irexec.arrays.brief import Array, exact_array
+from irexec.arrays.plain import exact_array
 from irexec.arrays.saving import safe_name, save_array, save_json
 from irexec.graph.model import Node
-from irexec.types import ElementType
+from irexec.types import Array, ElementType
 
 INDEX = "index.json"
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
-from irexec.arrays.brief import Array
 from irexec.graph.model import Node
+from irexec.types import Array
 
 PATIENCE = 1.0
 """Seconds before the bar appears."""

@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from irexec.arrays.brief import Array, exact_array
+from irexec.arrays.draw import MAX_DRAWN_BYTES, draw, draw_for
+from irexec.arrays.given import Given, Origin, convert
 from irexec.arrays.options import check_names
+from irexec.arrays.plain import exact_array
 from irexec.arrays.saving import archive_names
 from irexec.diagnostics import Diagnostic, IRError, Report
 from irexec.diagnostics.findings import Findings
 from irexec.engine import CompiledModel, Listener
 from irexec.graph.model import Model, Value
 from irexec.inference import infer_model
-from irexec.snippets.complete import MAX_DRAWN_BYTES, Given, convert, draw, draw_for
-from irexec.types import ElementType, PartialShape, TensorType
+from irexec.types import Array, ElementType, PartialShape, TensorType
 from irexec.watch.progress import Progress
 
 # Extents to try for what a model leaves open, the smallest first: most models take 1, some need room for a window.
@@ -32,7 +33,7 @@ class ModelInput:
 
     port: Value
     array: Array | None = None
-    origin: str = ""
+    origin: Origin | None = None
     assumed: bool = False
 
     @property
@@ -49,6 +50,7 @@ class ModelRun:
     """A model that was run, or the findings that say why not. Times are in seconds."""
 
     model: Model
+    given: Given
     report: Report
     inputs: list[ModelInput] = field(default_factory=list)
     outputs: list[tuple[str, Array, ElementType]] = field(default_factory=list)
@@ -69,7 +71,7 @@ class ModelRun:
 def run_model(model: Model, given: Given, listeners: Sequence[Listener] = ()) -> ModelRun:
     """Run a model once. Never raises for what the model or the caller's values do: the report says it."""
     findings = Findings(file=model.file)
-    run = ModelRun(model, findings.report)
+    run = ModelRun(model, given, findings.report)
     run.inputs = complete(model, given, findings)
     if not findings.report.ok:
         return run
@@ -96,7 +98,7 @@ def run_model(model: Model, given: Given, listeners: Sequence[Listener] = ()) ->
 
 def _with_hint(finding: Diagnostic, inputs: list[ModelInput]) -> Diagnostic:
     """A value that breaks a constraint may come from values that were drawn at random."""
-    drawn = ", ".join(entry.name for entry in inputs if entry.origin.startswith("random"))
+    drawn = ", ".join(entry.name for entry in inputs if entry.origin is Origin.DRAWN)
     if not drawn or finding.code != "O005" or finding.hint is not None:
         return finding
     return replace(finding, hint=f"{drawn}: drawn at random; give values with --input")
@@ -149,7 +151,7 @@ def _supply(entry: ModelInput, value: Any, findings: Findings) -> None:
         extents = declared.to_shape()
         if array.size == int(np.prod(extents, dtype=object)):
             array = array.reshape(extents)
-    entry.array, entry.origin = array, "--input"
+    entry.array, entry.origin = array, Origin.SUPPLIED
     if not declared.accepts(array.shape):
         found, allowed = str(list(array.shape)), str(declared)
         message = f"input {entry.name} has shape {allowed}; the array has {found}"
@@ -192,7 +194,7 @@ def _draw_each(
             continue
         array = _by_consumer(model, entry.port, rng)
         entry.array = np.asarray(draw(rng, kind, shape) if array is None else array, kind.dtype)
-        entry.origin, entry.assumed = f"random (seed {given.seed})", not types[index].shape.is_static
+        entry.origin, entry.assumed = Origin.DRAWN, not types[index].shape.is_static
         # What is drawn next may depend on it, as indices do on an axis.
         entry.port.type = TensorType.of(entry.array, kind)
 

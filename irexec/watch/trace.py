@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from irexec.arrays.brief import Array, Statistics, shown_number, shown_seconds, shown_shape
+from irexec.arrays.brief import shown_number, shown_seconds, shown_shape
+from irexec.arrays.statistics import Statistics
 from irexec.graph.model import Node
-from irexec.types import ElementType
+from irexec.types import Array, ElementType
 
 _HEADING = ("layer", "type", "precision", "shape", "time", "calls", "min", "max", "mean", "nan", "inf")
 

@@ -61,9 +61,9 @@ def test_a_snippet_as_a_person_sees_it(folder: Path, capsys: pytest.CaptureFixtu
 
 
 def test_colour_is_for_terminals_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from irexec.arrays.given import Given
     from irexec.show.example import ExampleRun
     from irexec.show.printing import Page
-    from irexec.snippets.complete import Given
     from irexec.snippets.example import read_examples
 
     result = ExampleRun(read_examples(ABS, file="abs.xml"), Given())

@@ -1,0 +1,56 @@
+"""Random values for a port: what the operator takes there, or else values of the element type."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import numpy as np
+
+from irexec.ops.declare.operator import Operator
+from irexec.types import BOOLEAN, F8E8M0, F32, STRING, Array, ElementType, TensorType
+
+MAX_DRAWN_BYTES = 1 << 31
+"""The most that is drawn for all inputs together: more is not worth the memory of a small machine."""
+
+
+def draw_for(
+    rng: np.random.Generator, operator: Operator, name: str, types: dict[str, TensorType], attributes: dict[str, Any]
+) -> Array | None:
+    """Random values that a port of the operator takes, by its own drawer; None where it has none.
+
+    `types` are those of all inputs by name, with the values of those that were drawn before.
+    """
+    drawer, array = operator.drawers.get(name), None
+    if drawer is not None:
+        # Shapes that break the operator's constraints are reported by its shape rule, not here.
+        with contextlib.suppress(Exception):
+            array = drawer(rng, name, types, attributes)
+    shape = types[name].shape
+    return array if array is not None and shape.accepts(np.shape(array)) else None
+
+
+def repeated(rng: np.random.Generator, indices: Array) -> Array:
+    """As many index entries (rows of the last axis, or single ones) picked at random from half of those there are."""
+    width = indices.shape[-1] if indices.ndim > 1 else 1
+    rows = indices.reshape(-1, width) if width else indices.reshape(-1, 1)
+    picked: Array = rows[rng.integers(0, max(1, len(rows) // 2), len(rows))]
+    return picked.reshape(indices.shape)
+
+
+def draw(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...]) -> Array:
+    """Random values of an element type: normal floats, small whole numbers, coin flips, short words."""
+    if kind is BOOLEAN:
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    if kind is STRING:
+        words = np.array(["", "a", "bc", "déf", "ghij"], dtype=np.dtypes.StringDType())
+        return words[rng.integers(0, len(words), shape)]
+    if kind.is_integral:
+        top = min(10, 2 ** (kind.bitwidth - (kind.kind == "i")))
+        return rng.integers(0, top, shape).astype(kind.dtype)
+    if kind.is_carried:
+        return rng.integers(0, 1 << kind.bitwidth, shape).astype(np.uint8)
+    values = rng.standard_normal(shape, dtype=np.float32)
+    if kind is F8E8M0:
+        values = np.exp2(np.rint(values))
+    return values if kind is F32 else values.astype(kind.dtype)

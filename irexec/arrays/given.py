@@ -1,0 +1,66 @@
+"""What a caller supplies for a run: values, element types and shapes of inputs, and how to draw the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+import numpy as np
+
+from irexec.types import STRING, Array, ElementType
+
+FIRST_GROUP = ""
+"""The key of a precision that is given without a name."""
+
+
+class Origin(Enum):
+    """Where the values of an input are from."""
+
+    PAGE = auto()
+    SUPPLIED = auto()
+    DRAWN = auto()
+
+
+@dataclass(slots=True)
+class Given:
+    """What the caller supplies, by port name or number, and how to draw the rest.
+
+    `inputs`: arrays, or values as nested lists. A precision under FIRST_GROUP is for the ports that share the type of
+    the first one, where nothing declares it. `duplicates`: indices that are drawn may repeat.
+    """
+
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    precisions: Mapping[str, ElementType] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    seed: int = 0
+    duplicates: bool = False
+
+    def origin_text(self, origin: Origin | None) -> str:
+        """The origin of an input's values as JSON and tables have it; empty for values that there are none of."""
+        texts = {Origin.PAGE: "page", Origin.SUPPLIED: "--input", Origin.DRAWN: f"random (seed {self.seed})"}
+        return "" if origin is None else texts[origin]
+
+
+def convert(value: Any, kind: ElementType) -> Array | None:
+    """Listed values, or an array of another type, as an array of a type; None when they are none of its values."""
+    try:
+        if kind is STRING:
+            return np.array(value, dtype=np.dtypes.StringDType())
+        plain = np.asarray(value)
+        if plain.dtype == kind.dtype or kind.dtype is None:
+            return plain
+        if plain.size == 0:
+            return np.zeros(plain.shape, kind.dtype)
+        if plain.dtype.kind == "V" and plain.dtype.itemsize == kind.dtype.itemsize and plain.dtype.names is None:
+            # What NumPy alone makes of a type that it does not know.
+            return plain.view(kind.dtype)
+        if plain.dtype.kind in "USTOVmM":
+            return None
+        with np.errstate(all="ignore"):
+            array = plain.astype(kind.dtype)
+            exact = not kind.is_integral or np.array_equal(plain, array.astype(plain.dtype))
+        return array if exact else None
+    except (ValueError, TypeError, OverflowError):
+        return None

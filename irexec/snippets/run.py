@@ -1,0 +1,71 @@
+"""`irexec run` on loose layers: every example of a text evaluated, options checked, results by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from irexec.arrays.given import Given
+from irexec.arrays.options import check_names
+from irexec.arrays.plain import exact_array
+from irexec.diagnostics import Report
+from irexec.diagnostics.findings import At, Findings
+from irexec.snippets.example import Example, evaluate, evaluated_report, output_name
+from irexec.snippets.reader import Snippet
+from irexec.types import Array
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleRun:
+    """The examples of one text, run. `report` has every finding in the order of the text."""
+
+    snippet: Snippet
+    given: Given
+    examples: list[Example]
+    report: Report
+
+    def arrays(self) -> dict[str, Array]:
+        """The results as --save writes them: `output`, or `output_0`, `output_1`, ...; with several layers by layer."""
+        arrays = {}
+        for number, example in enumerate(self.examples):
+            for index, output in enumerate(example.outputs):
+                name = output_name(example, index).replace(" ", "_")
+                if len(self.examples) > 1:
+                    name = f"layer_{number}.{name}"
+                if output.array is not None:
+                    arrays[name] = exact_array(output.array, output.type.element_type)
+        return arrays
+
+
+def run_examples(snippet: Snippet, given: Given) -> ExampleRun:
+    """Run every example of a snippet. Never raises for its text or for what is given: the report says it."""
+    examples = evaluate(snippet, given)
+    findings = snippet.findings
+    _check_options(examples, given, findings)
+    for example in examples:
+        obstacle = example.not_executed
+        if obstacle is not None and not _is_explained(example, findings):
+            what = f"{example.layer} cannot be run: {obstacle}"
+            findings.add("U006", what, at=At(example.snippet.layer.at), layer=example.layer, hint=obstacle.advice)
+    return ExampleRun(snippet, given, examples, evaluated_report(snippet))
+
+
+def _check_options(examples: list[Example], given: Given, findings: Findings) -> None:
+    names: dict[str, set[str]] = {}
+    for example in examples:
+        for index, entry in enumerate(example.inputs):
+            names.setdefault(entry.name, set()).update((str(index), *entry.keys))
+    if not names:
+        return
+    options: dict[str, Mapping[str, object]] = {
+        "--input": given.inputs,
+        "--precision": given.precisions,
+        "--shape": given.shapes,
+    }
+    for option, values in options.items():
+        check_names(option, values, names, findings)
+
+
+def _is_explained(example: Example, findings: Findings) -> bool:
+    """Whether an error says already why the example was not run."""
+    return any(d.layer is None or d.layer == example.layer for d in findings.report.errors)
