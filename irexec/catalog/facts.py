@@ -1,4 +1,4 @@
-"""What is known of each operator from its signature: ports, attributes, element types, constraints, versions."""
+"""What is known of each operator from its signature: ports, attributes, element types, versions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from irexec.catalog.json_schema import operator_schema
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import REGISTRY, Operator
 from irexec.ops.declare.signature import Elements, TypeFrom
-from irexec.snippets.checked import checked_constraints
 from irexec.types import ANY, BOOLEAN, FLOATS, INTEGERS, LOW_PRECISION, NUMERIC, SIGNED, STRING, UNSIGNED, ElementType
 
 _GROUPS = {
@@ -55,8 +54,6 @@ class OperatorFacts(BaseModel):
     """One operator.
 
     `opsets` are the versions under which a file may name it; `versions` all of its type.
-
-    `constraints` are the numbers, as in the description, that are checked beside ports, element types and attributes.
     """
 
     name: str
@@ -71,7 +68,6 @@ class OperatorFacts(BaseModel):
     inputs: list[PortFacts] = []
     attributes: list[AttributeFacts] = []
     outputs: list[PortFacts] = []
-    constraints: list[str] = []
     tolerance: str = ""
 
 
@@ -175,7 +171,6 @@ def _signature(operator: Operator) -> dict[str, Any]:
             _output(str(index), output.elements, output.variadic) for index, output in enumerate(operator.outputs)
         ],
         "attributes": list(_attributes(operator)),
-        "constraints": checked_constraints(operator),
         "tolerance": f"rounded ({tolerance.ulp:g} ulp)" if tolerance.kind == "rounded" else tolerance.kind,
     }
 

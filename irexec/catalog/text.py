@@ -15,7 +15,7 @@ def list_text(rows: Sequence[OperatorFacts]) -> str:
     """A line for each operator, and how many of them are implemented."""
     if not rows:
         return "no operator is missing\n"
-    head = ("OPERATOR", "OPSETS", "INPUTS", "ATTRIBUTES", "ELEMENT TYPES", "CHECKS")
+    head = ("OPERATOR", "OPSETS", "INPUTS", "ATTRIBUTES", "ELEMENT TYPES")
     table = [head, *(_row(facts) for facts in rows)]
     widths = [max(len(row[column]) for row in table) for column in range(len(head))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
@@ -30,20 +30,15 @@ def count_text(rows: Sequence[OperatorFacts]) -> str:
 
 def _row(facts: OperatorFacts) -> tuple[str, ...]:
     if not facts.implemented:
-        return (facts.name, opsets_text(facts), "not implemented", "", "", "")
+        return (facts.name, opsets_text(facts), "not implemented", "", "")
     inputs = cut(", ".join(map(_input_name, facts.inputs)), 44)
     attributes = cut(", ".join(a.name if a.required else f"[{a.name}]" for a in facts.attributes), 44)
-    return (facts.name, opsets_text(facts), inputs, attributes, cut(types_text(facts), 40), constraints_text(facts))
+    return (facts.name, opsets_text(facts), inputs, attributes, cut(types_text(facts), 40))
 
 
 def opsets_text(facts: OperatorFacts) -> str:
     """The opsets in which a file may name the operator: `8-17`."""
     return _runs([text.removeprefix("opset") for text in facts.opsets])
-
-
-def constraints_text(facts: OperatorFacts) -> str:
-    """The numbers of the constraints that are checked: `C1-C6`."""
-    return _runs(facts.constraints)
 
 
 def _runs(names: Sequence[str]) -> str:
@@ -84,9 +79,7 @@ def operator_text(facts: OperatorFacts) -> str:
     lines += ["", facts.description, "", "inputs:", *_table(map(_port_row, facts.inputs))]
     lines += ["", "attributes:", *_table(map(_attribute_row, facts.attributes))]
     lines += ["", "outputs:", *_table(map(_port_row, facts.outputs))]
-    checked = [constraints_text(facts)] if facts.constraints else []
-    lines += ["", f"checked: {', '.join([*checked, 'number of ports, element types, attributes'])}"]
-    lines += [f"results: {facts.tolerance}", f"source: {module_path(facts)}", ""]
+    lines += ["", f"results: {facts.tolerance}", f"source: {module_path(facts)}", ""]
     return "\n".join(lines)
 
 
@@ -131,8 +124,8 @@ def page_text(rows: Sequence[OperatorFacts]) -> str:
     ]
     for category, members in groupby(sorted(rows, key=lambda facts: facts.category), key=lambda facts: facts.category):
         lines += [f"## {_TITLES.get(category, category.capitalize())}", ""]
-        lines += ["| operator | opsets | inputs | attributes | element types | outputs | constraints |"]
-        lines += ["|---|---|---|---|---|---|---|"]
+        lines += ["| operator | opsets | inputs | attributes | element types | outputs |"]
+        lines += ["|---|---|---|---|---|---|"]
         lines += [_page_row(facts) for facts in members]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
@@ -140,7 +133,7 @@ def page_text(rows: Sequence[OperatorFacts]) -> str:
 
 def _page_row(facts: OperatorFacts) -> str:
     if not facts.implemented:
-        return f"| {facts.name} | {opsets_text(facts)} | not implemented | | | | |"
+        return f"| {facts.name} | {opsets_text(facts)} | not implemented | | | |"
     schema = f"../schemas/operators/{facts.type}-{facts.opset}.json"
     attributes = ", ".join(a.name if a.required else f"[{a.name}]" for a in facts.attributes)
     outputs = "any number" if any(port.variadic for port in facts.outputs) else str(len(facts.outputs))
@@ -151,6 +144,5 @@ def _page_row(facts: OperatorFacts) -> str:
         f"[{attributes.replace('[', chr(92) + '[').replace(']', chr(92) + ']')}]({schema})" if attributes else "",
         types_text(facts),
         outputs,
-        constraints_text(facts),
     )
     return f"| {' | '.join(cells)} |"

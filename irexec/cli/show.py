@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.show.printing import Page
+    from irexec.show.printing import Printout
     from irexec.show.survey import show
     from irexec.survey.read import read_survey
 
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
         sys.stdout.write(svg_document(survey))
         return 0
-    page = Page(color=wants_color(sys.stdout))
+    page = Printout(color=wants_color(sys.stdout))
     show(survey, page)
     page.findings(report, verbose=False)
     sys.stdout.write(page.text)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from irexec.arrays.brief import plural
-from irexec.show.printing import Page
+from irexec.show.printing import Printout
 from irexec.survey.facts import Layer, Port, Survey
 
 _MOST = 12
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
-def show(survey: Survey, page: Page) -> None:
+def show(survey: Survey, page: Printout) -> None:
     """The facts about a model, a heading for each kind."""
     page.line(survey.name or "model", "heading")
     for title, ports in (("inputs", survey.inputs), ("outputs", survey.outputs)):

@@ -18,8 +18,8 @@ from irexec.graph.model import Model, Node, Value
 from irexec.inference.infer import infer_node, place_of, report_breach
 from irexec.ir.weights.file import Weights
 from irexec.ops.declare import contents
+from irexec.ops.declare.checks import Checks, noted, running
 from irexec.ops.declare.operator import REGISTRY, Breach, Open, Operator
-from irexec.snippets.checked import checked_constraints
 from irexec.snippets.complete import ExampleInput, complete_inputs, draw_missing, listed_array
 from irexec.snippets.documented import Difference, compare, open_result
 from irexec.snippets.obstacle import Obstacle
@@ -46,7 +46,7 @@ class ExampleOutput:
 class Example:
     """One layer of a snippet, evaluated. `not_executed` says why there is no result; None when there is one.
 
-    `verified` says in words what was checked and holds, `broken` names the constraints that do not hold as written.
+    `verified` says in words what was checked and holds.
     """
 
     layer: LayerRef
@@ -56,7 +56,6 @@ class Example:
     inputs: list[ExampleInput] = field(default_factory=list)
     outputs: list[ExampleOutput] = field(default_factory=list)
     verified: list[str] = field(default_factory=list)
-    broken: set[str] = field(default_factory=set)
     not_executed: Obstacle | None = None
 
     @property
@@ -85,14 +84,29 @@ def evaluate(snippet: Snippet, given: Given | None = None, *, execute: bool = Tr
 
 def evaluate_layer(layer: SnippetLayer, findings: Findings, given: Given, *, execute: bool = True) -> Example:
     """Evaluate one layer."""
-    written = layer.layer
     before = len(findings.report.errors)
-    operator = bind_operator(written, findings)
-    example = Example(written.ref, layer, operator)
+    operator = bind_operator(layer.layer, findings)
+    example = Example(layer.layer.ref, layer, operator)
     if operator is None:
         errors = findings.report.errors[before:]
         example.not_executed = Obstacle(errors[0].message if errors else "the operator is not known")
         return example
+    with noted(operator) as checks:
+        _evaluate(example, operator, before, checks, findings, given, execute=execute)
+    return example
+
+
+def _evaluate(
+    example: Example,
+    operator: Operator,
+    before: int,
+    checks: Checks,
+    findings: Findings,
+    given: Given,
+    *,
+    execute: bool,
+) -> None:
+    layer, written = example.snippet, example.snippet.layer
     example.attributes = bind_attributes(written, operator, findings) if "data" not in layer.elided else {}
     example.inputs = complete_inputs(layer, operator, given, findings)
     node = _node(example, operator, findings)
@@ -111,7 +125,6 @@ def evaluate_layer(layer: SnippetLayer, findings: Findings, given: Given, *, exe
     found = findings.report.errors
     # What a repair has mended no longer stands in the way.
     broken = [d for d in found[before:repairable] + found[repaired:] if _forbids(d)]
-    example.broken = {d.constraint.rpartition(" ")[2] for d in found[before:] if d.constraint}
     if node.bodies:  # What the grammar says about bodies was found when the text was read.
         broken += [d for d in found[:before] if _forbids(d)]
     if broken and missing is None:
@@ -122,8 +135,7 @@ def evaluate_layer(layer: SnippetLayer, findings: Findings, given: Given, *, exe
     ]
     example.not_executed = missing or (None if execute else Obstacle("not asked for"))
     if example.executed:
-        _execute(node, example, operator, findings)
-    return example
+        _execute(node, example, operator, checks, findings)
 
 
 def _forbids(finding: Diagnostic) -> bool:
@@ -207,14 +219,16 @@ def _missing(example: Example, operator: Operator, given: Given, *, has_bodies: 
     return None
 
 
-def _execute(node: Node, example: Example, operator: Operator, findings: Findings) -> None:
+def _execute(node: Node, example: Example, operator: Operator, checks: Checks, findings: Findings) -> None:
     declared = [value.declared for value in node.outputs]
     for value in node.outputs:
         value.declared = None  # An example's own dims are judged here: a page may show those of its own values.
     model = Model(list(node.outputs), [v.node for v in node.inputs if v is not None])
     arrays = [e.array for e in example.inputs]
     try:
-        results = CompiledModel(model).infer_new_request(arrays)
+        # What the layers of a body check is nothing that this operator checks.
+        with running(None if node.bodies else operator):
+            results = CompiledModel(model).infer_new_request(arrays)
     except IRError as error:
         _report_failure(error.report, node, example, findings)
         return
@@ -227,7 +241,7 @@ def _execute(node: Node, example: Example, operator: Operator, findings: Finding
         node.outputs[index].declared = declared[index]
         _check_shape(index, node.outputs[index], output.array, example, findings)
         _compare(index, output, example, findings, left_open if index == 0 else None)
-    _say_verified(node, example)
+    _say_verified(node, example, checks)
 
 
 def _report_failure(report: Report, node: Node, example: Example, findings: Findings) -> None:
@@ -302,7 +316,7 @@ def output_name(example: Example, index: int) -> str:
     return f"output {index}" if len(example.outputs) > 1 else "output"
 
 
-def _say_verified(node: Node, example: Example) -> None:
+def _say_verified(node: Node, example: Example, checks: Checks) -> None:
     for index, (value, output) in enumerate(zip(node.outputs, example.outputs, strict=True)):
         declared, name = value.declared, output_name(example, index)
         if declared is not None and declared.shape.rank is not None and _has(output.array, declared.shape):
@@ -312,17 +326,12 @@ def _say_verified(node: Node, example: Example) -> None:
             example.verified.append(f"{name} has the declared precision {kind}")
         if output.agrees:
             example.verified.append(f"{name} has the documented values")
-    if held := [c for c in _constraints(node) if c not in example.broken]:
+    if held := checks.held:
         example.verified.append(f"constraint{'s' * (len(held) > 1)} {', '.join(held)} of {node.operator}")
 
 
 def _has(array: Array | None, shape: PartialShape) -> bool:
     return array is not None and shape.accepts(array.shape)
-
-
-def _constraints(node: Node) -> list[str]:
-    """The numbers of the constraints that the operator's code checks."""
-    return checked_constraints(node.operator) if node.operator is not None else []
 
 
 def evaluated_report(snippet: Snippet) -> Report:

@@ -16,8 +16,6 @@ Array: TypeAlias = np.ndarray[Any, Any]
 # Values are propagated for tensors that describe shapes and axes; larger ones are data.
 MAX_KNOWN = 4096
 
-Array = np.ndarray[Any, Any]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TensorType:

@@ -1,19 +1,15 @@
-"""What is said of operators: names, versions, types, attributes, the constraints that are checked; the status page."""
+"""What is said of operators: names, versions, types, attributes; the status page."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from irexec.catalog.facts import all_facts, element_types, facts_of, module_path
-from irexec.catalog.text import constraints_text, count_text, list_text, operator_text, opsets_text, page_text
+from irexec.catalog.text import count_text, list_text, operator_text, opsets_text, page_text
 from irexec.ops.declare import contents
-from irexec.ops.declare.operator import Check, Operator
-from irexec.ops.movement.scatter_nd_update import scatter_nd_update_15
-from irexec.snippets.checked import checked_constraints
-from irexec.types import ANY, BOOLEAN, F32, I32, I64, INDICES, NUMERIC, STRING, Array
+from irexec.types import ANY, BOOLEAN, F32, I32, I64, INDICES, NUMERIC, STRING
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,7 +60,7 @@ def test_versions_are_the_opsets_that_mean_the_operator() -> None:
     assert opsets_text(rnn) == "1, 3-16"
 
 
-def test_ports_attributes_and_constraints_come_from_the_signature() -> None:
+def test_ports_and_attributes_come_from_the_signature() -> None:
     facts = facts_of("ScatterNDUpdate-15")
     assert facts is not None
     assert [(p.name, p.group, p.types) for p in facts.inputs] == [
@@ -73,7 +69,6 @@ def test_ports_attributes_and_constraints_come_from_the_signature() -> None:
     (reduction,) = facts.attributes
     assert (reduction.name, reduction.default, reduction.required) == ("reduction", "none", False)
     assert reduction.values == ["none", "sum", "sub", "prod", "min", "max"]
-    assert constraints_text(facts) == "C1-C6"
     convert = facts_of("Convert-1")
     assert convert is not None
     assert convert.outputs[0].types == "as destination_type says"
@@ -87,24 +82,6 @@ def test_element_types_in_few_words() -> None:
     assert element_types(frozenset({I64, F32, I32})) == "f32, i32, i64"
     assert element_types(ANY - {STRING}) == "any but string"
     assert element_types(frozenset()) == ""
-
-
-def test_constraints_are_found_through_the_functions_that_check_them() -> None:
-    def helper(check: Check, number: str) -> None:
-        check(number, True, "")
-        check("C3", True, "")
-
-    def rule(check: Check, x: object) -> None:
-        helper(check, "C1")
-
-    def kernel(x: Array) -> Array:
-        assert "C9" not in str(x)
-        return x + np.sum([scatter_nd_update_15 is None, "C20" == "C02"])
-
-    made = Operator.__new__(Operator)
-    made.kernel, made.rule = kernel, rule
-    assert set(checked_constraints(made)) >= {"C1", "C3", "C9", "C20"}
-    assert checked_constraints(scatter_nd_update_15) == ["C1", "C2", "C3", "C4", "C5", "C6"]
 
 
 def test_one_operator_in_full() -> None:

@@ -62,13 +62,13 @@ def test_a_snippet_as_a_person_sees_it(folder: Path, capsys: pytest.CaptureFixtu
 
 def test_colour_is_for_terminals_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from irexec.arrays.given import Given
-    from irexec.show.example import ExampleRun
-    from irexec.show.printing import Page
+    from irexec.show.example import show_examples
+    from irexec.show.printing import Printout
     from irexec.snippets.example import read_examples
+    from irexec.snippets.run import run_examples
 
-    result = ExampleRun(read_examples(ABS, file="abs.xml"), Given())
-    page = Page(color=True)
-    result.show(page)
+    page = Printout(color=True)
+    show_examples(run_examples(read_examples(ABS, file="abs.xml"), Given()), page)
     assert "\x1b[" in page.text
     assert "\x1b" not in run(capsys, "abs.xml")[1]
 

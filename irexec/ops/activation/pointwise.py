@@ -26,7 +26,7 @@ from irexec.ops.activation.formulas import (
 )
 from irexec.ops.compute.elementwise import blockwise, result_like, through_floats, wide_pair
 from irexec.ops.compute.precision import is_float, narrow
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
 from irexec.types import FLOATS, NUMERIC, Array, PartialShape, TensorType
 
@@ -262,9 +262,7 @@ def _(check: Check, data: TensorType, beta: TensorType | None) -> PartialShape:
 
 def _scalar(constraint: str, port: str, value: Array) -> float:
     """The one element of a scalar input."""
-    if value.size != 1:
-        message = f"{port} has shape {list(value.shape)}, expected one element"
-        raise ConstraintError(constraint, message, port=port)
+    require(constraint, value.size == 1, f"{port} has shape {list(value.shape)}, expected one element", port=port)
     return float(value.reshape(-1)[0])
 
 

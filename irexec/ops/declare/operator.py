@@ -16,6 +16,7 @@ import numpy as np
 
 from irexec.ops.declare.attributes import Attribute, Problem, read_plainly
 from irexec.ops.declare.binding import Binding, binding_of, kernel_binding
+from irexec.ops.declare.checks import note, running
 from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, read_signature
 from irexec.types import ANY, DYNAMIC, Array, ElementType, PartialShape, TensorType, UnknownRank
 
@@ -62,6 +63,7 @@ class ConstraintError(ValueError):
 
 def require(constraint: str, condition: bool | np.bool_, message: str, *, port: str | None = None) -> None:
     """In a kernel: raise ConstraintError unless the condition holds."""
+    note(constraint, bool(condition))
     if not condition:
         raise ConstraintError(constraint, message, port=port)
 
@@ -294,7 +296,10 @@ class Operator:
         bound = self._bind_types(inputs, found)
 
         def check(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:
-            if condition is None or condition:
+            if condition is None:
+                return True
+            note(constraint, bool(condition))
+            if condition:
                 return True
             found.append(Breach("O001", message, constraint, **details))
             return False
@@ -304,7 +309,8 @@ class Operator:
         else:
             padded = [*inputs, *[None] * (len(self.inputs) - len(inputs))] if not self.signature.is_variadic else inputs
             try:
-                shapes = self.rule(check, *padded, **self._rule_binding(attributes))
+                with running(self):
+                    shapes = self.rule(check, *padded, **self._rule_binding(attributes))
             except UnknownRank:
                 shapes = None
             except Exception as error:  # a rule that did not expect these types: the layer is at fault, or the rule

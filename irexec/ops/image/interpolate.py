@@ -331,8 +331,8 @@ def _spatial_pads(pads: Sequence[int], axes: Sequence[int], rank: int) -> list[i
     if len(pads) <= 1 < rank:
         return [pads[0] if pads and d in axes else 0 for d in range(rank)]
     full = _pads(pads, rank)
-    if any(p and d not in axes for d, p in enumerate(full)):
-        raise ConstraintError("C5", f"pads {tuple(pads)} are not for the axes {tuple(axes)} only")
+    elsewhere = any(p and d not in axes for d, p in enumerate(full))
+    require("C5", not elsewhere, f"pads {tuple(pads)} are not for the axes {tuple(axes)} only")
     return full
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.products import settle, sum_dtype
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
 from irexec.ops.matrix.product import multiply, product_shape
 from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 
@@ -41,25 +41,22 @@ class Equation:
             return Equation(inputs, (*(["..."] if "..." in seen else []), *once))
         output = _labels(right, "the output")
         strange = sorted(set(output) - set(seen))
-        if strange:
-            raise ConstraintError("C2", f"the output has {', '.join(strange)}, which no input has")
-        if len(set(output)) < len(output):
-            raise ConstraintError("C2", f"the output {right!r} repeats a label")
+        require("C2", not strange, f"the output has {', '.join(strange)}, which no input has")
+        require("C2", len(set(output)) == len(output), f"the output {right!r} repeats a label")
         return Equation(inputs, output)
 
 
 def _labels(part: str, where: str) -> Labels:
-    if not _SUBSCRIPT.match(part):
-        raise ConstraintError("C1", f"the subscript {part!r} of {where} is not letters with at most one ellipsis")
+    is_subscript = _SUBSCRIPT.match(part) is not None
+    require("C1", is_subscript, f"the subscript {part!r} of {where} is not letters with at most one ellipsis")
     return tuple(re.findall(r"\.\.\.|[A-Za-z]", part))
 
 
 def _spread(labels: Labels, rank: int, port: str) -> Labels:
     """The labels with the ellipsis written out, counted from its right end. Raises ConstraintError C4."""
     covered = rank - len([label for label in labels if label != "..."])
-    if covered < 0 or (covered and "..." not in labels):
-        text = "".join(labels)
-        raise ConstraintError("C4", f"{port} has rank {rank}, its subscript {text!r} another", port=port)
+    fits = covered == 0 or (covered > 0 and "..." in labels)
+    require("C4", fits, f"{port} has rank {rank}, its subscript {''.join(labels)!r} another", port=port)
     dots = tuple(f".{n}" for n in reversed(range(covered)))
     at = labels.index("...") if "..." in labels else len(labels)
     return (*labels[:at], *dots, *labels[at + 1 :])
@@ -74,8 +71,7 @@ def einsum_7(*inputs: T, equation: str) -> T:
     input, are equal. C6: those of different inputs broadcast.
     """
     parsed = Equation.parse(equation)
-    if len(parsed.inputs) != len(inputs):
-        raise ConstraintError("C3", f"{len(parsed.inputs)} subscripts for {len(inputs)} inputs")
+    require("C3", len(parsed.inputs) == len(inputs), f"{len(parsed.inputs)} subscripts for {len(inputs)} inputs")
     labels = [
         _spread(part, x.ndim, f"inputs[{n}]") for n, (part, x) in enumerate(zip(parsed.inputs, inputs, strict=True))
     ]
@@ -102,12 +98,12 @@ def _extents(labels: list[Labels], inputs: tuple[Array, ...]) -> dict[str, int]:
     for number, (part, x) in enumerate(zip(labels, inputs, strict=True)):
         here: dict[str, int] = {}
         for label, extent in zip(part, x.shape, strict=True):
-            if here.setdefault(label, extent) != extent:
-                raise ConstraintError("C5", f"{label} is {here[label]} and {extent}", port=f"inputs[{number}]")
+            same = here.setdefault(label, extent) == extent
+            require("C5", same, f"{label} is {here[label]} and {extent}", port=f"inputs[{number}]")
         for label, extent in here.items():
             known = extents.setdefault(label, extent)
-            if 1 not in (known, extent) and known != extent:
-                raise ConstraintError("C6", f"{label} is {known} and {extent}", port=f"inputs[{number}]")
+            fits = 1 in (known, extent) or known == extent
+            require("C6", fits, f"{label} is {known} and {extent}", port=f"inputs[{number}]")
             extents[label] = extent if known == 1 else known
     return extents
 

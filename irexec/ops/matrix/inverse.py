@@ -11,6 +11,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import narrow
+from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
 from irexec.types import FLOATS, Array, PartialShape, TensorType
 
@@ -29,6 +30,7 @@ def inverse_14(input: T, /, *, adjoint: bool = False) -> T:
         inverse = np.linalg.inv(input.astype(np.float32, copy=False))
     except np.linalg.LinAlgError:
         raise ConstraintError("C1", "a matrix has no inverse: it is singular", port="input") from None
+    holds("C1")
     with np.errstate(over="ignore"):
         return narrow(np.ascontiguousarray(inverse.swapaxes(-1, -2)) if adjoint else inverse, input.dtype)
 

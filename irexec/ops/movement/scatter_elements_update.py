@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, Open, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, Open, operator, require, rounded
 from irexec.ops.movement.combining import scatter
 from irexec.ops.movement.scattering import (
     check_indices,
@@ -59,8 +59,7 @@ def scatter_elements_update_12(
     page leaves it open: updates that meet in one place are taken in row-major order; under min and max NaN in data
     stays and NaN in updates does nothing. Integers wrap; f16 and bf16 are combined in f32 and rounded once.
     """
-    if data.dtype == np.bool_ and reduction == "mean":
-        raise ConstraintError("C6", "booleans have no mean", port="data")
+    require("C6", data.dtype != np.bool_ or reduction != "mean", "booleans have no mean", port="data")
     return _update(data, indices, updates, axis, reduction, use_init_val, out, negative=True)
 
 
@@ -88,8 +87,7 @@ def _update(
     along = one_axis("C5", axis, data.ndim)
     if indices.shape != updates.shape or not _inside(indices.shape, data.shape, along):
         _check_shapes(enforce, *map(TensorType.of, (data, indices, updates, axis)))
-    if reduction != "none" and data.dtype.kind == "T":
-        raise ConstraintError("C6", f"strings have no {reduction}", port="data")
+    require("C6", reduction == "none" or data.dtype.kind != "T", f"strings have no {reduction}", port="data")
     rows = _places(data.shape, indices, along, negative)
     result = copied(data, out)
     scatter(result.reshape(-1, 1), rows, updates.reshape(-1, 1), reduction, use_init_val)

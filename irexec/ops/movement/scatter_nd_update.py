@@ -10,7 +10,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, Open, operator, rounded
+from irexec.ops.declare.checks import holds
+from irexec.ops.declare.operator import Check, Elements, Open, operator, require, rounded
 from irexec.ops.movement.combining import scatter
 from irexec.ops.movement.scattering import (
     check_indices,
@@ -65,8 +66,7 @@ def _update(data: Array, indices: Array, updates: Array, reduction: str, out: Ar
     k = indices.shape[-1] if indices.ndim else 0
     if not (data.ndim and indices.ndim and k <= data.ndim and _fits(updates.shape, indices, data, k)):
         _check_shapes(enforce, *map(TensorType.of, (data, indices, updates)))
-    if reduction != "none" and data.dtype.kind == "T":
-        raise ConstraintError("C6", f"strings have no {reduction}", port="data")
+    require("C6", reduction == "none" or data.dtype.kind != "T", f"strings have no {reduction}", port="data")
     rows = flat_rows("C3", indices, data.shape[:k], negative=negative)
     block = math.prod(data.shape[k:])
     result = copied(data, out)
@@ -82,9 +82,9 @@ def _fits(shape: tuple[int, ...], indices: Array, data: Array, k: int) -> bool:
 
 @scatter_nd_update_15.shapes
 def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType, *, reduction: str) -> PartialShape:
-    if reduction != "none" and (data.element_type is STRING or data.element_type.is_carried):
-        message = f"{data.element_type} elements have no {reduction}"
-        check("C6", False, message, attribute="reduction", found=reduction, allowed="none")
+    reducible = reduction == "none" or not (data.element_type is STRING or data.element_type.is_carried)
+    message = f"{data.element_type} elements have no {reduction}"
+    check("C6", reducible, message, attribute="reduction", found=reduction, allowed="none")
     if (k := _check_shapes(check, data, indices, updates)) is not None:
         check_indices(check, "C3", indices, data.shape[:k], negative=True)
     return data.shape
@@ -112,7 +112,10 @@ def _check_shapes(check: Check, data: TensorType, indices: TensorType, updates: 
     if not check("C4", k <= data.rank, message, port="indices", hint=hint, found=found, allowed=allowed, repair=repair):
         return None
     expected = indices.shape[:-1] + data.shape[k:]
-    if updates.rank is None or _accepts(expected, updates.shape):
+    if updates.rank is None:
+        return k
+    if _accepts(expected, updates.shape):
+        holds("C5")
         return k
     why = f"indices.shape[:-1] + data.shape[{k}:]"
     if mended is None or (expected.is_static and updates.shape.is_static and expected.size == updates.shape.size):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.ops.declare.checks import holds, note
 from irexec.ops.declare.operator import Check, ConstraintError, Open, require
 from irexec.ops.rules.axes import axis_of, integer
 from irexec.types import Array, PartialShape, TensorType
@@ -15,7 +16,10 @@ from irexec.types import Array, PartialShape, TensorType
 
 def enforce(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:
     """A `check` for kernels: a shape rule, run with it on actual arrays, raises ConstraintError at the first breach."""
-    if condition is None or condition:
+    if condition is None:
+        return True
+    note(constraint, condition)
+    if condition:
         return True
     details.pop("attribute", None)
     raise ConstraintError(constraint, message, **details)
@@ -63,6 +67,7 @@ def flat_rows(constraint: str, indices: Array, dims: Sequence[int], *, negative:
     # One look at all indices settles the usual case, where no dimension needs a look of its own.
     if lowest < 0 or entries.max() >= min(dims):
         _check_indices(constraint, indices, dims, negative)
+    holds(constraint)
     # NumPy multiplies 32-bit integers faster than wider ones.
     dtype: Any = np.int32 if math.prod(dims) < 1 << 31 else np.int64
     rows: Array = np.zeros((), dtype)

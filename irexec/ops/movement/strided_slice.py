@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import filled, integers, length_of
 from irexec.ops.rules.shapes import has_rank
@@ -74,6 +75,7 @@ def _region(
         steps = _steps(len(shape), starts, stops, strides, *masks)
     except ValueError as error:
         raise ConstraintError("C5", str(error), port="begin") from None
+    holds("C5")
     region: list[slice | int | EllipsisType | None] = []
     extents = iter(shape)
     for kind, first, last, by in steps:

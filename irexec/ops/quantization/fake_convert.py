@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.types import F8E4M3, F8E5M2, FLOATS, Array, PartialShape, TensorType
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
@@ -40,9 +40,8 @@ def fake_convert_13(
             fits = np.broadcast_shapes(data.shape, limit.shape) == data.shape
         except ValueError:
             fits = False
-        if not fits:
-            message = f"{port} of shape {list(limit.shape)} does not broadcast into {list(data.shape)}"
-            raise ConstraintError(constraint, message, port=port)
+        message = f"{port} of shape {list(limit.shape)} does not broadcast into {list(data.shape)}"
+        require(constraint, fits, message, port=port)
     kind, greatest = _TYPES[destination_type]
     with np.errstate(all="ignore"):
         moved = np.asarray(widen(data) * factor - offset)

@@ -14,6 +14,7 @@ import numpy as np
 from irexec.ops.compute.elementwise import BLOCK, aligned, for_blocks
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.declare.attributes import ReaderDefault, Within
+from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, rounded
 from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes
 from irexec.types import FLOATS, Array, PartialShape, TensorType
@@ -76,6 +77,7 @@ def _limit(x: Array, limit: Array, port: str, how: Broadcasting) -> Array:
             limit = aligned(x, limit, how, port)
         limit = limit.reshape((1,) * x.ndim if limit.size == 1 else (*[1] * (x.ndim - limit.ndim), *limit.shape))
         if np.broadcast_shapes(x.shape, limit.shape) == x.shape:
+            holds("C1")
             return limit
     except ValueError:
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check
 from irexec.types import ANY_DIMENSION, Dimension, PartialShape, TensorType
 
@@ -28,6 +29,7 @@ class Extents:
             if str(expected) != form and "?" not in str(expected):
                 text += f" = {expected}"
             return self.check(constraint, False, text, port=port, found=str(tensor.shape), allowed=str(expected))
+        holds(constraint)
         self.found.update((p, d) for p, d in zip(pattern, merged, strict=True) if isinstance(p, str))
         return True
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
 from irexec.ops.declare.attributes import Alias
+from irexec.ops.declare.checks import holds
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check
 from irexec.types import Dimension, PartialShape, TensorType
@@ -89,6 +90,7 @@ def same_shape(check: Check, constraint: str, a: PartialShape, b: PartialShape, 
     if merged is None:
         check(constraint, False, f"{port} has shape {b}, expected {a}", port=port, found=str(b), allowed=str(a))
         return a
+    holds(constraint)
     return merged
 
 

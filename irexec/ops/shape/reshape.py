@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import ReaderDefault
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, NodeTypes, operator, require
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import filled, integers, length_of, product_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
@@ -46,10 +46,8 @@ def _target(extents: tuple[int, ...], pattern: list[int], special_zero: bool) ->
         # Where nothing is left to count, an empty tensor stays empty.
         left = total // others if others else 0
         target[target.index(-1)] = left
-    if prod(target) != total:
-        raise ConstraintError(
-            "C1", f"shape {pattern} does not fit the {total} elements of {list(extents)}", port="shape"
-        )
+    message = f"shape {pattern} does not fit the {total} elements of {list(extents)}"
+    require("C1", prod(target) == total, message, port="shape")
     return target
 
 

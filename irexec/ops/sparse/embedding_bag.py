@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
 from irexec.ops.rules.axes import drawn_below, integer
 from irexec.ops.rules.shapes import has_rank, same_shape
@@ -225,6 +226,7 @@ def _require_inside(indices: Array, rows: int) -> None:
         place = int(wrong[0])
         message = f"index {int(indices.ravel()[place])} at {place} is outside [0, {rows - 1}]"
         raise ConstraintError("C3", message, port="indices")
+    holds("C3")
 
 
 def _require_weights(indices: Array, weights: Array | None, reduction: str) -> None:

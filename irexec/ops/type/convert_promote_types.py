@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from irexec.ops.compute.casting import cast
+from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, NodeTypes, operator
 from irexec.types import (
     ANY,
@@ -146,6 +147,8 @@ def convert_promote_types_14(
     if breach is not None:
         raise ConstraintError(*breach)
     assert common is not None
+    holds("C1")
+    holds("C2")
     return cast(input_0, a, common), cast(input_1, b, common)
 
 

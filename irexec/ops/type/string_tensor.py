@@ -10,6 +10,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require
 from irexec.ops.rules.axes import filled
 from irexec.ops.rules.shapes import has_rank, same_shape
@@ -62,6 +63,8 @@ def _texts(begins: Array, ends: Array, symbols: Array) -> list[str]:
         except UnicodeDecodeError as error:
             message = f"the symbols from {begin} to {end} are not UTF-8: {error.reason}"
             raise ConstraintError("C4", message, port="symbols") from error
+    holds("C3")
+    holds("C4")
     return texts
 
 

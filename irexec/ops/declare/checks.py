@@ -1,0 +1,70 @@
+"""Which constraints of an operator were checked: noted where they are checked, while somebody wants to know.
+
+A shape rule notes with its `check`, a kernel with `require` or, after a check of another form, with `holds`. Noting is
+local to a thread: others that run the same operator at the same time note nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+
+class Checks:
+    """The constraints of one operator that were evaluated, by whether they held each time.
+
+    `operator` is the one that is meant: what other operators check meanwhile (in a body, say) is not noted.
+    """
+
+    def __init__(self, operator: object) -> None:
+        self.operator = operator
+        self._held: set[str] = set()
+        self._broken: set[str] = set()
+
+    def note(self, constraint: str, held: bool) -> None:
+        (self._held if held else self._broken).add(constraint)
+
+    @property
+    def held(self) -> list[str]:
+        """The numbers of the constraints that held whenever they were checked: `["C1", "C2", "C10"]`."""
+        numbered = [name for name in self._held - self._broken if name[1:].isdecimal()]
+        return sorted(numbered, key=lambda name: int(name[1:]))
+
+
+_wanted: ContextVar[Checks | None] = ContextVar("wanted", default=None)
+_running: ContextVar[Checks | None] = ContextVar("running", default=None)
+
+
+@contextmanager
+def noted(operator: object) -> Iterator[Checks]:
+    """Note the operator's checks until the end of the block."""
+    checks = Checks(operator)
+    token = _wanted.set(checks)
+    try:
+        yield checks
+    finally:
+        _wanted.reset(token)
+
+
+@contextmanager
+def running(operator: object) -> Iterator[None]:
+    """What is checked in this block is checked by this operator's rule or kernel."""
+    checks = _wanted.get()
+    token = _running.set(checks if checks is not None and checks.operator is operator else None)
+    try:
+        yield
+    finally:
+        _running.reset(token)
+
+
+def note(constraint: str, held: bool) -> None:
+    """Note that a constraint was evaluated."""
+    checks = _running.get()
+    if checks is not None:
+        checks.note(constraint, held)
+
+
+def holds(constraint: str) -> None:
+    """In a kernel or a rule: a constraint was checked, in another form than `require` or `check`, and holds."""
+    note(constraint, True)
