@@ -18,6 +18,39 @@ from irexec.types import Dimension, ElementType, PartialShape
 _PLUGIN_HINTS = frozenset({"PrimitivesPriority", "alt_width"})
 # OpenVINO marks where a weightless cache finds the constant that this layer was folded from.
 _WEIGHTLESS = frozenset({"offset", "size", "element_type"})
+# The operators that the package openvino_tokenizers brings along, all of version "extension".
+_TOKENIZERS = frozenset(
+    {
+        "BPETokenizer",
+        "BytesToChars",
+        "CaseFold",
+        "CharsMapNormalization",
+        "CharsToBytes",
+        "CombineSegments",
+        "EqualStr",
+        "FuzeRagged",
+        "NormalizeUnicode",
+        "RaggedTensorPack",
+        "RaggedToDense",
+        "RaggedToRagged",
+        "RaggedToSparse",
+        "RegexNormalization",
+        "RegexSplit",
+        "SentencepieceDetokenizer",
+        "SentencepieceStreamDetokenizer",
+        "SentencepieceTokenizer",
+        "SpecialTokensSplit",
+        "StringToHashBucket",
+        "TrieTokenizer",
+        "Truncate",
+        "UTF8Validate",
+        "UnigramTokenizer",
+        "VocabDecoder",
+        "VocabEncoder",
+        "WordpieceTokenizer",
+        "WordpieceTokenizerWithSubwordPrefix",
+    }
+)
 # Written once and read by nobody since: they cannot be a misspelling of something that matters.
 _LEFTOVERS = frozenset({"cacheable"})
 
@@ -34,7 +67,11 @@ def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
         return _unknown_type(layer, findings)
     if not layer.version:
         return None
-    if layer.type != canonical and layer.type not in contents.RENAMED:
+    if layer.type == "Constant":
+        # The name of the operation elsewhere: other readers take such a layer for one without bytes in the .bin.
+        message, hint = "an IR has no 'Constant'", "write 'Const'"
+        findings.add("L009", message, at=type_at, layer=layer.ref, attribute="type", hint=hint, severity=Severity.ERROR)
+    elif layer.type != canonical and layer.type not in contents.RENAMED:
         message = f"the type is spelt {layer.type!r}; the operator is {canonical!r}"
         findings.add("L009", message, at=type_at, layer=layer.ref, attribute="type", hint=f"write {canonical!r}")
     found = contents.find(canonical, layer.version)
@@ -68,11 +105,23 @@ def _unknown_type(layer: Layer, findings: Findings) -> Operator | None:
     foreign = contents.find(type_text, version)
     if foreign is not None:
         return foreign
+    if version == "extension" and type_text in _TOKENIZERS:
+        _name_tokenizers(layer, findings)
+        return None
     near = contents.nearest_types(type_text)
     hint = f"did you mean {' or '.join(near)}?" if near else "a user's own operator comes by --extension"
     message = f"no opset has an operator {type_text!r}"
     findings.add("L004", message, at=At(layer.at, "type"), layer=layer.ref, attribute="type", hint=hint)
     return None
+
+
+def _name_tokenizers(layer: Layer, findings: Findings) -> None:
+    """Say once what the file is: each of its layers would say the same."""
+    if any(finding.code == "L012" for finding in findings.report):
+        return
+    message = f"{layer.type} is an operator of OpenVINO Tokenizers: irexec has none of these"
+    hint = 'supply them with --extension FILE.py: @irexec.operator("' + (layer.type or "") + '", "extension")'
+    findings.add("L012", message, at=At(layer.at, "type"), layer=layer.ref, attribute="type", hint=hint)
 
 
 def _note_newer(layer: Layer, canonical: str, found: Operator, findings: Findings) -> None:

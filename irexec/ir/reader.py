@@ -30,7 +30,7 @@ _IGNORED_IN_BACK_EDGES = {"from-port", "to-port"}
 def read(source: Source, findings: Findings) -> Document | None:
     """Read a whole model: report everything that is wrong with it and can be seen without knowing any operator.
 
-    `findings` must locate with `source.locate`. Returns None when the text has no tree or its root is no `<net>`; a
+    `findings` must locate with `source.locate`. Returns None when the text has no tree or holds no model; a
     document that is returned may still have errors in `findings`.
     """
     source.report(findings)
@@ -38,6 +38,11 @@ def read(source: Source, findings: Findings) -> Document | None:
         return None
     with no_collection():
         document = Document(_Reader(findings).net(source.root), source)
+        if _is_execution_graph(document.net):
+            message = "this is the graph of a compiled model as a device executed it: without weights, not to be run"
+            hint = "take the model that was compiled; the names of its layers stand in originalLayersNames"
+            findings.add("N011", message, at=At(document.net.layers[0].at), hint=hint)
+            return None
         _stray_text(source.root, findings)
         check_document(document, findings)
     return document
@@ -78,6 +83,11 @@ def _is_net(root: etree._Element, findings: Findings) -> bool:
     hint = "a single layer is a snippet, not a model" if lowered == "layer" else None
     findings.add("N001", f"the root element is <{root.tag}>, not <net>", at=At(0), hint=hint)
     return False
+
+
+def _is_execution_graph(net: Net) -> bool:
+    """True for what OpenVINO writes of a compiled model (`get_runtime_model`, `benchmark_app -exec_graph_path`)."""
+    return any(layer.type == "ExecutionNode" or "execOrder" in layer.data for layer in net.layers)
 
 
 _TEXTS = etree.XPath("//text()[not(parent::dim)][normalize-space()]")

@@ -141,3 +141,86 @@ def test_the_command_says_how_many_warnings_and_goes_on(tmp_path, capsys) -> Non
 def test_a_sound_model_has_no_python_warning(recwarn) -> None:
     irexec.compile_model(two_inputs().text.encode())
     assert not recwarn.list
+
+
+def test_an_ir_has_no_constant() -> None:
+    constant = LAYER.format(
+        3, "c", "Constant", "opset1", 'element_type="f32" shape="3" offset="0" size="12"', ports("output", "3")
+    )
+    text = unary("Add", extra=constant).replace(
+        "</input><output>", '<port id="5" precision="FP32"/></input><output>', 1
+    )
+    text = text.replace("<edges>", '<edges><edge from-layer="3" from-port="0" to-layer="1" to-port="5"/>')
+    text = text.replace('<port id="1" precision="FP32"><dim>2', '<port id="6" precision="FP32"><dim>2')
+    text = text.replace('from-layer="1" from-port="1"', 'from-layer="1" from-port="6"')
+    weights = np.float32([1, 2, 3]).tobytes()
+    assert found(text, weights=weights) == [("L009", "error")]
+    assert irexec.validate(text.encode(), weights=weights).errors[0].hint == "write 'Const'"
+    model = irexec.read_model(text.encode(), weights)
+    assert irexec.compile_model(model)(np.zeros((2, 3), np.float32))[0].tolist() == [[1, 2, 3], [1, 2, 3]]
+
+
+def test_an_execution_graph_is_named_for_what_it_is(tmp_path) -> None:
+    ov = pytest.importorskip("openvino")
+    (tmp_path / "m.xml").write_text(unary("ReLU"))
+    compiled = ov.compile_model(tmp_path / "m.xml", "CPU")
+    ov.serialize(compiled.get_runtime_model(), tmp_path / "executed.xml")
+    (finding,) = irexec.validate(tmp_path / "executed.xml")
+    assert (finding.code, finding.severity, finding.line) == ("N011", "error", 4)
+
+
+TOKENIZER = unary("CaseFold", 'encoding="utf-8"', "extension")
+
+
+def test_operators_of_tokenizers_are_named_once() -> None:
+    two = (
+        TOKENIZER.replace('to-layer="2"', 'to-layer="3"')
+        .replace("</layers>", "@</layers>")
+        .replace(
+            "@",
+            LAYER.format(
+                3, "next", "VocabDecoder", "extension", "", ports("input", "2,3") + ports("output", "2,3", first=1)
+            ),
+        )
+    )
+    two = two.replace("<edges>", '<edges><edge from-layer="3" from-port="1" to-layer="2" to-port="0"/>')
+    assert found(two) == [("L012", "error")]
+    (finding,) = irexec.validate(two.encode())
+    assert '@irexec.operator("CaseFold", "extension")' in (finding.hint or "")
+
+
+def test_an_extension_supplies_operators_of_tokenizers(tmp_path, capsys) -> None:
+    from irexec.cli.main import main
+    from irexec.ops.declare.operator import REGISTRY
+
+    (tmp_path / "mine.py").write_text(
+        "from typing import Annotated\nimport irexec\nfrom irexec.ops.declare.operator import Elements\n"
+        "from irexec.ops.rules.shapes import same_as\nfrom irexec.types import F32, Array\n"
+        'T = Annotated[Array, Elements("T", {F32})]\n\n'
+        '@irexec.operator("CaseFold", "extension", shapes=same_as())\n'
+        'def case_fold(x: T, /, *, encoding: str = "") -> T:\n    "Twice x."\n    return x * 2\n'
+    )
+    (tmp_path / "m.xml").write_text(TOKENIZER)
+    try:
+        assert main(["run", str(tmp_path / "m.xml"), "--extension", str(tmp_path / "mine.py"), "--json"]) == 0
+    finally:
+        REGISTRY.pop(("CaseFold", "extension"), None)
+    assert '"executed": true' in capsys.readouterr().out
+
+
+def test_an_entry_of_a_port_map_that_is_there_twice_says_nothing_else() -> None:
+    text = (Path(__file__).parent / "files" / "if_with_an_entry_twice.xml").read_text()
+    assert found(text) == [("B003", "warning"), ("B003", "warning")]
+    compiled = irexec.compile_model(text.encode())
+    assert compiled([True, np.float32([-1, 2])])[0].tolist() == [0, 2]
+    assert compiled([False, np.float32([-1, 2])])[0].tolist() == [1, -2]
+
+
+def test_sampling_ratio_of_roi_align_may_be_torchvisions() -> None:
+    from irexec.ops.declare import contents
+
+    values, (problem,) = contents.load("ROIAlign", 9).parse_attributes(
+        {"pooled_h": "1", "pooled_w": "1", "sampling_ratio": "-1", "spatial_scale": "1", "mode": "avg"}
+    )
+    assert values["sampling_ratio"] == 0
+    assert (problem.code, problem.defined) == ("D007", True)

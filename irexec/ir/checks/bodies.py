@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At
 from irexec.ir.checks.scope import Scope
 from irexec.ir.document import Layer, Net, PortMap
@@ -17,6 +18,8 @@ _WITH_BODY = {
 # The first inputs of these are the operation's own: trip count and condition.
 _OWN_INPUTS = {"TensorIterator": 0, "Loop": 2, "If": 1}
 _PURPOSES = {"input": "current_iteration", "output": "execution_condition"}
+# What an entry of a port map says: two that say the same are one too many, and no more than that.
+_MEANING = ("internal_layer_id", "axis", "start", "end", "stride", "part_size", "purpose")
 _INNER_TYPE = {"input": "Parameter", "output": "Result"}
 
 
@@ -89,9 +92,11 @@ def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scop
         return
     first = seen.setdefault(number, entry)
     if first is not entry:
+        same = all(getattr(first, name) == getattr(entry, name) for name in _MEANING)
         scope.findings.add(
             "B003",
             f"two {entry.kind} entries have external_port_id {number}; the second is lost",
+            severity=Severity.WARNING if same else None,
             at=at,
             layer=layer.ref,
             attribute="external_port_id",
