@@ -20,13 +20,25 @@ def sigmoid(x: Array, out: Array, scratch: Array) -> None:
     np.divide(1, out, out)
 
 
+def _over_one_plus_exp(x: Array, y: Array, out: Array, power: Array) -> None:
+    """x / (1 + eʸ); `power` is scratch. Where eʸ overflows, x e⁻ʸ may still be a number."""
+    np.exp(y, power)
+    if np.fmax.reduce(power, initial=0) == np.inf:
+        beyond = np.isposinf(power) & np.isfinite(x)
+        small = x[beyond] * np.exp(-y[beyond])
+        np.add(power, 1, power)
+        np.divide(x, power, out)
+        out[beyond] = small
+        return
+    np.add(power, 1, power)
+    np.divide(x, power, out)
+
+
 def swish(x: Array, out: Array, scratch: Array, *, beta: float) -> None:
     """x / (1 + e^(-beta x))."""
     y = scratch[0]
     np.multiply(x, x.dtype.type(-beta), y)
-    np.exp(y, y)
-    np.add(y, 1, y)
-    np.divide(x, y, out)
+    _over_one_plus_exp(x, y, out, scratch[1])
 
 
 def gelu_erf(x: Array, out: Array, scratch: Array) -> None:
@@ -36,9 +48,7 @@ def gelu_erf(x: Array, out: Array, scratch: Array) -> None:
         return
     y = scratch[2]
     minus_normal_logit_f32(x, y, scratch)
-    np.exp(y, y)
-    np.add(y, 1, y)
-    np.divide(x, y, out)
+    _over_one_plus_exp(x, y, out, scratch[0])
 
 
 _GELU_LINEAR = 2 * np.sqrt(2 / np.pi)
@@ -52,9 +62,7 @@ def gelu_tanh(x: Array, out: Array, scratch: Array) -> None:
     np.multiply(y, x.dtype.type(-_GELU_CUBIC), y)
     np.add(y, x.dtype.type(-_GELU_LINEAR), y)
     np.multiply(y, x, y)
-    np.exp(y, y)
-    np.add(y, 1, y)
-    np.divide(x, y, out)
+    _over_one_plus_exp(x, y, out, scratch[1])
 
 
 def hsigmoid(x: Array, out: Array, scratch: Array) -> None:
@@ -65,12 +73,12 @@ def hsigmoid(x: Array, out: Array, scratch: Array) -> None:
 
 
 def hswish(x: Array, out: Array, scratch: Array) -> None:
-    """x min(max(x + 3, 0), 6) / 6."""
+    """x min(max(x + 3, 0), 6) / 6, divided first: x times 6 may overflow."""
     y = scratch[0]
     np.add(x, 3, y)
     np.clip(y, 0, 6, y)
-    np.multiply(x, y, y)
-    np.divide(y, 6, out)
+    np.divide(y, 6, y)
+    np.multiply(x, y, out)
 
 
 def mish(x: Array, out: Array, scratch: Array) -> None:

@@ -38,6 +38,18 @@ def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return F32 if dtype in _NARROW else dtype
 
 
+def wider(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A float type of more range than this compute dtype, for sums that overflow although the result does not."""
+    return np.dtype(np.longdouble if dtype == np.float64 else np.float64)
+
+
+def holds(totals: Array) -> bool:
+    """True when no total left the range in which its float type is precise, above or below (0 included)."""
+    limits = np.finfo(totals.dtype)
+    within: bool = np.all((totals >= limits.tiny / limits.eps) & (totals <= limits.max)).item()
+    return within
+
+
 def widen(array: Array) -> Array:
     """The array in its compute dtype; the array itself when that is its own."""
     return array.astype(F32) if array.dtype in _NARROW else array

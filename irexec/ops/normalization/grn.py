@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.precision import compute_dtype
+from irexec.ops.compute.precision import compute_dtype, holds, wider
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import has_rank
@@ -26,10 +26,14 @@ def grn_1(data: T, /, *, bias: float, out: Array | None = None) -> T:
     """
     require("C1", 2 <= data.ndim <= 4, f"data has rank {data.ndim}, expected 2, 3 or 4", port="data")
     dtype = compute_dtype(data.dtype)
-    x = data.astype(dtype, copy=False)
     with np.errstate(all="ignore"):
-        norm = np.sqrt(np.square(x).sum(axis=1, keepdims=True, dtype=dtype) + dtype.type(bias))
-        return settle(np.divide(x, norm, out=summing_buffer(data.shape, dtype, out)), data.dtype, out)
+        for kind in (dtype, wider(dtype)):
+            x = data.astype(kind, copy=False)
+            total = np.square(x).sum(axis=1, keepdims=True, dtype=kind) + dtype.type(bias)
+            if holds(total):
+                break
+        result = np.divide(x, np.sqrt(total), out=summing_buffer(data.shape, total.dtype, out))
+        return settle(result, data.dtype, out)
 
 
 @grn_1.shapes

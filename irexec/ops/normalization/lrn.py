@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.precision import compute_dtype
+from irexec.ops.compute.precision import compute_dtype, wider
 from irexec.ops.compute.products import settle
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
@@ -33,13 +33,16 @@ def lrn_1(data: T, axes: T_IND, /, *, alpha: float, beta: float, bias: float, si
     for axis in places:
         require("C2", -data.ndim <= axis < data.ndim, f"axis {axis} is outside [{-data.ndim}, {data.ndim - 1}]")
     dtype = compute_dtype(data.dtype)
-    x = data.astype(dtype, copy=False)
     with np.errstate(all="ignore"):
-        total = x * x
-        for axis in {a % data.ndim for a in places}:
-            total = _region(total, axis, size // 2)
-        total *= dtype.type(alpha / float(size) ** len(places))
-        total += dtype.type(bias)
+        for kind in (dtype, wider(dtype)):
+            x = data.astype(kind, copy=False)
+            total = x * x
+            for axis in {a % data.ndim for a in places}:
+                total = _region(total, axis, size // 2)
+            total *= dtype.type(alpha / float(size) ** len(places))
+            total += dtype.type(bias)
+            if np.isfinite(total).all():
+                break
         np.power(total, dtype.type(beta), out=total)
         return settle(np.divide(x, total, out=total), data.dtype)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.precision import compute_dtype
+from irexec.ops.compute.precision import compute_dtype, holds, wider
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.normalization.mvn import draw_axes
@@ -35,11 +35,14 @@ def normalize_l2_1(
     for axis in places:
         require("C3", -data.ndim <= axis < data.ndim, f"axis {axis} is outside [{-data.ndim}, {data.ndim - 1}]")
     dtype = compute_dtype(data.dtype)
-    x = data.astype(dtype, copy=False)
     with np.errstate(all="ignore"):
-        total = np.square(x).sum(axis=tuple({a % data.ndim for a in places}), keepdims=True, dtype=dtype)
-        total = total + dtype.type(eps) if eps_mode == "add" else np.maximum(total, dtype.type(eps))
-        result = np.divide(x, np.sqrt(total), out=summing_buffer(data.shape, dtype, out))
+        for kind in (dtype, wider(dtype)):
+            x = data.astype(kind, copy=False)
+            total = np.square(x).sum(axis=tuple({a % data.ndim for a in places}), keepdims=True, dtype=kind)
+            total = total + dtype.type(eps) if eps_mode == "add" else np.maximum(total, dtype.type(eps))
+            if holds(total):
+                break
+        result = np.divide(x, np.sqrt(total), out=summing_buffer(data.shape, total.dtype, out))
         return settle(result, data.dtype, out)
 
 

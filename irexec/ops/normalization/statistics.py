@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.compute.parallel import WORTH_BYTES, num_threads, parallel_for, split
+from irexec.ops.compute.precision import wider
 from irexec.ops.declare.operator import Check
 from irexec.ops.rules.shapes import axis_in
 from irexec.types import Array
@@ -27,13 +28,18 @@ def in_blocks(rows: int, nbytes: int, function: Callable[[slice], object]) -> No
 def centre_rows(x: Array, out: Array) -> None:
     """Rows of `[R, N]` less their mean, into `out`."""
     mean = np.add.reduce(x, axis=1, keepdims=True)
+    if not np.isfinite(mean).all():
+        mean = np.add.reduce(x, axis=1, keepdims=True, dtype=wider(x.dtype))
     mean /= max(x.shape[1], 1)
-    np.subtract(x, mean, out=out)
+    np.subtract(x, mean.astype(x.dtype, copy=False), out=out)
 
 
 def variances(centred: Array) -> Array:
-    """The variance `[R, 1]` of each row of `[R, N]` whose mean is 0."""
+    """The variance `[R, 1]` of each row of `[R, N]` whose mean is 0; of a wider type where one overflows."""
     squares = np.einsum("rn,rn->r", centred, centred, optimize=False)[:, None]
+    if not np.isfinite(squares).all():
+        wide = centred.astype(wider(centred.dtype))
+        squares = np.einsum("rn,rn->r", wide, wide, optimize=False)[:, None]
     squares /= max(centred.shape[1], 1)
     return np.asarray(squares)
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.precision import compute_dtype, is_float, narrow
+from irexec.ops.compute.precision import compute_dtype, is_float, narrow, wider
 from irexec.ops.compute.products import summing_buffer
 from irexec.ops.declare.attributes import Alias
 from irexec.ops.declare.groups import AttributesOf
@@ -42,6 +42,8 @@ def avg_pool_16(data: T, /, *, windows: PoolWindowing, exclude_pad: ExcludePad, 
     counts = _counts(placed, exclude_pad).astype(dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         sums = slide(np.add, data, placed, 0, summing_buffer(shape, dtype, out))
+        if not whole and not np.isfinite(np.add.reduce(sums, axis=None)):
+            sums = slide(np.add, data, placed, 0, np.empty(shape, wider(dtype)))
         means = _divided(sums, counts) if whole else np.divide(sums, counts, out=sums)
     return means if means is out else narrow(means, data.dtype, out)
 

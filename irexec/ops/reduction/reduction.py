@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 
 from irexec.ops.compute.elementwise import half_away, truncated
-from irexec.ops.compute.precision import compute_dtype, is_float, narrow, widen
+from irexec.ops.compute.precision import compute_dtype, holds, is_float, narrow, widen, wider
 from irexec.ops.declare.operator import Elements, operator, rounded
 from irexec.ops.reduction.axes import draw_axes, reduced_axes, reduced_shape
 from irexec.types import BOOLEAN, INTEGERS, NUMERIC, Array
@@ -52,7 +52,10 @@ def reduce_mean_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Arra
     count = max(1, _count(data, axes))
     if is_float(data.dtype):
         total = _reduce(np.add, data, axes, keep_dims, out, compute_dtype(data.dtype))
-        return narrow(np.divide(total, total.dtype.type(count), out=total), data.dtype, out)
+        if not np.isfinite(total).all():
+            total = _reduce(np.add, data, axes, keep_dims, None, wider(total.dtype))
+        with np.errstate(all="ignore"):
+            return narrow(np.divide(total, total.dtype.type(count), out=total), data.dtype, out)
     total = _reduce(np.add, data, axes, keep_dims, None, np.uint64 if data.dtype.kind == "u" else np.int64)
     size = total.dtype.type(count)
     return narrow((total - np.fmod(total, size)) // size, data.dtype, out)
@@ -114,6 +117,9 @@ def reduce_l2_4(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array 
     with np.errstate(all="ignore"):
         total = _reduce(np.add, np.square(wide), axes, keep_dims, None, wide.dtype)
         if is_float(data.dtype):
+            if not holds(total):
+                wide = data.astype(wider(wide.dtype))
+                total = _reduce(np.add, np.square(wide), axes, keep_dims, None, wide.dtype)
             return narrow(np.sqrt(total), data.dtype, out)
         return narrow(truncated(half_away(np.sqrt(total.astype(np.float64))), data.dtype), data.dtype, out)
 
