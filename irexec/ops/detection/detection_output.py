@@ -108,7 +108,7 @@ def _priors(priors: Array, count: int, size: int, s: Settings) -> tuple[Array, A
 
 
 def _per_class(location: Array, count: int) -> Array:
-    return location.reshape(len(location), count, -1, 4)
+    return location.reshape(len(location), count, location.shape[1] // (4 * count) if count else 1, 4)
 
 
 def _decode(boxes: Array, variances: Array | None, location: Array, s: Settings) -> Array:

@@ -15,7 +15,7 @@ from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import NonNegative, Positive, PositiveInts, ReaderDefault, Within
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.detection.generate_proposals import refine
-from irexec.ops.detection.roi_align import bin_samples, pool, sample
+from irexec.ops.detection.roi_align import average_or_max
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, I32, Array, PartialShape, TensorType
 
@@ -93,9 +93,9 @@ def roi_feature_extractor_6(
 ) -> tuple[T, T]:
     """Features [rois, C, output_size, output_size] of each region (x1, y1, x2, y2) from its level, and the regions.
 
-    A region's level is floor(2 + log2(sqrt(area) / 224 + 1e-6)), within the levels there are; regions without area have
-    features 0. Both outputs are in the order of the input: the page has the second one reordered by level, OpenVINO
-    does not do so.
+    A region's level is floor(2 + log2(sqrt(area) / 224 + 1e-6)), within the levels there are; regions without area, or
+    with a number that is not finite, have features 0. Both outputs are in the order of the input: the page has the
+    second one reordered by level, OpenVINO does not do so.
 
     C1: rois is [number_of_ROIs, 4]. C2: each level is [1, C, height, width]. C3: there is a scale for each level (the
     page's example has one more), and at least one level.
@@ -110,12 +110,14 @@ def roi_feature_extractor_6(
     features = [widen(level)[0] for level in pyramid]
     offset = kind(0.5 if aligned else 0)
     result = np.zeros((len(boxes), features[0].shape[0], output_size, output_size), features[0].dtype)
-    for index in np.flatnonzero(real):
+    for index in np.flatnonzero(real & np.isfinite(boxes).all(axis=1)):
         level = levels[index]
+        if not features[level].size:
+            continue
         x1, y1, x2, y2 = boxes[index] * (kind(1) / kind(pyramid_scales[level])) - offset
-        y = bin_samples(y1, max(y2 - y1, kind(1)), output_size, sampling_ratio)[:, :, None, None]
-        x = bin_samples(x1, max(x2 - x1, kind(1)), output_size, sampling_ratio)
-        result[index] = pool(sample(features[level], *np.broadcast_arrays(y, x)), "avg")
+        size = max(y2 - y1, kind(1)), max(x2 - x1, kind(1))
+        pooled = output_size, output_size
+        result[index] = average_or_max(features[level], (y1, x1), size, pooled, sampling_ratio, "avg")
     return narrow(result, rois.dtype), rois.copy()
 
 

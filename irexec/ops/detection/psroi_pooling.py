@@ -13,7 +13,7 @@ from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive, ReaderDefault, Within
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
-from irexec.ops.detection.roi_pooling import batches_of, check_batches, draw_rois
+from irexec.ops.detection.roi_pooling import batches_of, check_batches, draw_rois, usable
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Array, PartialShape, TensorType
 
@@ -38,14 +38,17 @@ def psroi_pooling_1(
     """[boxes, output_dim, group_size, group_size] from feature maps [N, C, H, W] and boxes (batch, x1, y1, x2, y2).
 
     average: boxes in pixels of the image; each output channel and bin has an input channel. bilinear: boxes in [0, 1];
-    each output channel and spatial bin has an input channel, and a sample outside the feature map counts as 0.
+    each output channel and spatial bin has an input channel, and a sample outside the feature map counts as 0. A box
+    with a number that is not finite gives 0.
 
     C1: feature_maps is [N, C, H, W]. C2: rois is [num_boxes, 5]. C3: C is output_dim * group_size**2 (average) or
     output_dim * spatial_bins_x * spatial_bins_y (bilinear). C4: batches are in [0, N - 1].
     """
     features, boxes = widen(feature_maps), widen(rois)
-    result = np.empty((len(boxes), output_dim, group_size, group_size), features.dtype)
-    for index, (batch, box) in enumerate(zip(batches_of("C4", boxes, len(features)), boxes[:, 1:], strict=True)):
+    batches = batches_of("C4", boxes, len(features))
+    result = np.zeros((len(boxes), output_dim, group_size, group_size), features.dtype)
+    for index in usable(boxes[:, 1:], features):
+        batch, box = batches[index], boxes[index, 1:]
         if mode == "average":
             result[index] = _average(features[batch], box, output_dim, group_size, spatial_scale)
         else:
@@ -162,6 +165,9 @@ def deformable_psroi_pooling_1(
     """
     features, boxes = widen(feature_maps), widen(rois)
     height, width = features.shape[2:]
+    batches = batches_of("C4", boxes, len(features))
+    if not features.size:
+        return np.zeros((len(boxes), output_dim, group_size, group_size), feature_maps.dtype)
     kind = boxes.dtype.type
     first = half_away(boxes[:, 1:3]) * kind(spatial_scale) - kind(0.5)
     last = (half_away(boxes[:, 3:]) + 1) * kind(spatial_scale) - kind(0.5)
@@ -184,9 +190,8 @@ def deformable_psroi_pooling_1(
     y = y[..., None, None] + inner_y[:, None, None, None, :, None]
     x, y = np.broadcast_arrays(x, y)
     inside = (y >= -0.5) & (y <= height - 0.5) & (x >= -0.5) & (x <= width - 0.5)
-    values = _own_channels(
-        features, batches_of("C4", boxes, len(features)), np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)
-    )
+    places = (np.clip(np.nan_to_num(v), 0, extent - 1) for v, extent in ((y, height), (x, width)))
+    values = _own_channels(features, batches, *places)
     count = inside.sum(axis=(4, 5))
     total = np.where(inside, values, 0).sum(axis=(4, 5), dtype=values.dtype)
     return narrow(total / np.maximum(count, 1).astype(values.dtype), feature_maps.dtype)

@@ -7,6 +7,7 @@ one nearer takes the value of the border (OpenVINO's reference).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive, TakenAs, Within
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.detection.roi_pooling import usable
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
@@ -42,22 +44,41 @@ def sample(feature: Array, y: Array, x: Array) -> Array:
     return values
 
 
-def bin_samples(start: Any, size: Any, pooled: int, sampling_ratio: int) -> Array:
-    """Places [pooled, samples] of the samples along one side of a region."""
+def average_or_max(
+    feature: Array, start: Sequence[Any], size: Sequence[Any], pooled: tuple[int, int], sampling_ratio: int, mode: str
+) -> Array:
+    """[C, *pooled]: the bins of one region of a feature map [C, H, W] that starts at (y, x) and has this size."""
+    (y, rows), (x, columns) = (
+        bin_samples(first, length, count, sampling_ratio, -1, extent)
+        for first, length, count, extent in zip(start, size, pooled, feature.shape[1:], strict=True)
+    )
+    return pool(sample(feature, *np.broadcast_arrays(y[:, :, None, None], x)), mode, rows * columns)
+
+
+def bin_samples(start: Any, size: Any, pooled: int, sampling_ratio: int, low: float, high: float) -> tuple[Array, int]:
+    """Places [pooled, samples] of the samples along one side of a region, and how many each bin has.
+
+    Of a region far larger than [low, high], where all is, the places around that alone.
+    """
     kind = np.asarray(size).dtype.type
     step = kind(size / pooled)
     count = sampling_ratio or max(math.ceil(step), 0)
-    inner = (np.arange(count) + 0.5).astype(kind) * kind(step / max(count, 1))
-    places: Array = kind(start) + np.arange(pooled).astype(kind)[:, None] * step + inner
-    return places
+    inner = kind(step / max(count, 1))
+    starts = kind(start) + np.arange(pooled).astype(kind)[:, None] * step
+    if sampling_ratio or count <= high - low + 8:
+        numbers = np.arange(count)
+    else:
+        # About one sample per pixel: outside of the feature map they are 0.
+        some = min(count, 2 * math.ceil(high - low) + 8)
+        numbers = np.clip(np.floor((low - starts) / inner) - 4, 0, count - some).astype(np.int64) + np.arange(some)
+    return starts + (numbers + 0.5).astype(kind) * inner, count
 
 
-def pool(samples: Array, mode: str) -> Array:
-    """[C, bins y, samples y, bins x, samples x] → [C, bins y, bins x]; 0 for bins without samples."""
-    if samples.shape[2] * samples.shape[4] == 0:
-        return np.zeros((samples.shape[0], samples.shape[1], samples.shape[3]), samples.dtype)
-    result: Array = samples.max(axis=(2, 4), initial=0) if mode == "max" else samples.mean(axis=(2, 4))
-    return result
+def pool(samples: Array, mode: str, count: int) -> Array:
+    """[C, bins y, samples y, bins x, samples x] → [C, bins y, bins x]; `count` samples each, those left out being 0."""
+    if mode == "max":
+        return np.asarray(samples.max(axis=(2, 4), initial=0))
+    return np.asarray(samples.sum(axis=(2, 4)) / samples.dtype.type(max(count, 1)))
 
 
 @operator("ROIAlign", "opset9", tolerance=rounded(64))
@@ -78,7 +99,7 @@ def roi_align_9(
 
     The maximum is never below 0: OpenVINO's kernels start with it, and the page does not say. A region that is less
     than a pixel wide counts as one pixel in the mode asymmetric, and only there; a region of negative size has no
-    samples when their number is adaptive, and gives 0.
+    samples when their number is adaptive, and gives 0. So does a box with a number that is not finite.
 
     C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 4]. C3: batch_indices is [NUM_ROIS], each in [0, N - 1].
     """
@@ -90,11 +111,12 @@ def roi_align_9(
     sizes = boxes[:, 2:] - boxes[:, :2]
     if aligned_mode == "asymmetric":
         sizes = np.maximum(sizes, 1)
-    result = np.empty((len(boxes), features.shape[1], pooled_h, pooled_w), features.dtype)
-    for index, (batch, (x1, y1), (width, height)) in enumerate(zip(batch_indices, boxes[:, :2], sizes, strict=True)):
-        y = bin_samples(y1, height, pooled_h, sampling_ratio)[:, :, None, None]
-        x = bin_samples(x1, width, pooled_w, sampling_ratio)
-        result[index] = pool(sample(features[batch], *np.broadcast_arrays(y, x)), mode)
+    result = np.zeros((len(boxes), features.shape[1], pooled_h, pooled_w), features.dtype)
+    for index in usable(boxes, features):
+        (x1, y1), (width, height) = boxes[index, :2], sizes[index]
+        result[index] = average_or_max(
+            features[batch_indices[index]], (y1, x1), (height, width), (pooled_h, pooled_w), sampling_ratio, mode
+        )
     return narrow(result, feature_maps.dtype)
 
 
@@ -185,14 +207,20 @@ def roi_align_rotated_15(
     kind = boxes.dtype.type
     scaled = boxes[:, :4] * kind(spatial_scale)
     angles = -boxes[:, 4] if clockwise_mode else boxes[:, 4]
-    result = np.empty((len(boxes), features.shape[1], pooled_h, pooled_w), features.dtype)
-    for index, (batch, (cx, cy, width, height), angle) in enumerate(zip(batch_indices, scaled, angles, strict=True)):
-        y = bin_samples(-height / 2, height, pooled_h, sampling_ratio)[:, :, None, None]
-        x = bin_samples(-width / 2, width, pooled_w, sampling_ratio)
+    result = np.zeros((len(boxes), features.shape[1], pooled_h, pooled_w), features.dtype)
+    # The feature map lies within a circle around its middle.
+    middle, radius = np.array(features.shape[:1:-1]) / 2, float(np.hypot(*features.shape[2:])) + 4
+    for index in usable(boxes, features):
+        (cx, cy, width, height), angle = scaled[index], angles[index]
         cos, sin = np.cos(angle), np.sin(angle)
+        dx, dy = middle - (cx, cy)
+        at_y, at_x = float(dy * cos + dx * sin), float(dx * cos - dy * sin)
+        y, rows = bin_samples(-height / 2, height, pooled_h, sampling_ratio, at_y - radius, at_y + radius)
+        x, columns = bin_samples(-width / 2, width, pooled_w, sampling_ratio, at_x - radius, at_x + radius)
+        y = y[:, :, None, None]
         turned_y = y * cos - x * sin + (cy - kind(0.5))
         turned_x = y * sin + x * cos + (cx - kind(0.5))
-        result[index] = pool(sample(features[batch], turned_y, turned_x), "avg")
+        result[index] = pool(sample(features[batch_indices[index]], turned_y, turned_x), "avg", rows * columns)
     return narrow(result, feature_maps.dtype)
 
 

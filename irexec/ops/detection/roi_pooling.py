@@ -19,6 +19,8 @@ from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+# No pixel lies as far away as this.
+FAR = 1 << 40
 
 
 @operator("ROIPooling", "opset2", tolerance=rounded(32))
@@ -37,17 +39,19 @@ def roi_pooling_2(
     """[rois, C, pooled_h, pooled_w] from feature maps [N, C, H, W] and boxes [rois, 5] as (batch, x1, y1, x2, y2).
 
     max: boxes are in pixels of the image, both ends included; an empty bin is 0. bilinear: boxes are in [0, 1] of the
-    feature map; a sample outside it is 0. output_size and output_roi repeat pooled_h and pooled_w in OpenVINO's files.
+    feature map; a sample outside it is 0. A box with a number that is not finite gives 0. output_size and output_roi
+    repeat pooled_h and pooled_w in OpenVINO's files.
 
     C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 5]. C3: batches are in [0, N - 1].
     C4: spatial_scale is finite. C5: output_size and output_roi have two values, if any.
     """
     features, boxes = widen(feature_maps), widen(rois)
     batches = batches_of("C3", boxes, len(features))
-    result = np.empty((len(boxes), features.shape[1], pooled_h, pooled_w), features.dtype)
-    for index, (batch, box) in enumerate(zip(batches, boxes[:, 1:], strict=True)):
+    result = np.zeros((len(boxes), features.shape[1], pooled_h, pooled_w), features.dtype)
+    for index in usable(boxes[:, 1:], features):
+        batch, box = batches[index], boxes[index, 1:]
         if method == "max":
-            corners = half_away(box * box.dtype.type(spatial_scale)).astype(np.int64)
+            corners = np.clip(half_away(box * box.dtype.type(spatial_scale)), -FAR, FAR).astype(np.int64)
             result[index] = _max(features[batch], corners, pooled_h, pooled_w)
         else:
             result[index] = _bilinear(features[batch], box, pooled_h, pooled_w)
@@ -122,6 +126,12 @@ def _(
     return extents.shape("NUM_ROIS", "C", pooled_h, pooled_w)
 
 
+def usable(boxes: Array, features: Array) -> list[int]:
+    """The boxes that can hold something: all their numbers are finite, and the feature maps have pixels."""
+    found: list[int] = np.flatnonzero(np.isfinite(boxes).all(axis=1)).tolist()
+    return found if features.size else []
+
+
 def batches_of(constraint: str, rois: Array, count: int) -> Array:
     """The batch [boxes] of each box (batch, x1, y1, x2, y2). Raises ConstraintError for one outside [0, count - 1]."""
     named = rois[:, 0].astype(np.int64)
@@ -138,7 +148,7 @@ def check_scale(check: Check, constraint: str, spatial_scale: float) -> None:
 
 def check_batches(check: Check, constraint: str, rois: TensorType, batches: int | None) -> None:
     """A breach when known boxes name batches that are not there."""
-    if rois.value is not None and rois.value.ndim == 2 and batches is not None:
+    if rois.value is not None and rois.value.ndim == 2 and rois.value.shape[1] and batches is not None:
         try:
             batches_of(constraint, rois.value, batches)
         except ConstraintError as error:

@@ -115,7 +115,7 @@ def reorg_yolo_2(data: T_ANY, /, *, stride: Positive) -> T_ANY:
     offset, inner = c // group, c % group
     row, column = h * stride + offset // stride, w * stride + offset % stride
     index = (inner * height * stride + row) * width * stride + column
-    flat = data.reshape(batch, -1)
+    flat = data.reshape(batch, channels * height * width)
     shuffled: Array = flat[:, np.minimum(index, max(flat.shape[1] - 1, 0)).ravel()] if flat.size else flat
     return shuffled.reshape(batch, channels * stride**2, height // stride, width // stride)
 

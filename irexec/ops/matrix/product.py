@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ SMALL = 1 << 18
 def multiply(a: Array, b: Array, out: Array) -> Array:
     """`a` `[..., M, K]` times `b` `[..., K, N]` into `out` `[..., M, N]`, all of one dtype; leading axes broadcast."""
     if b.ndim == 2 and a.ndim > 2 and a.flags.c_contiguous and out.flags.c_contiguous:
-        a, out_2d = a.reshape(-1, a.shape[-1]), out.reshape(-1, out.shape[-1])
-        multiply(a, b, out_2d)
+        count = prod(a.shape[:-1])
+        multiply(a.reshape(count, a.shape[-1]), b, out.reshape(count, out.shape[-1]))
         return out
     batch = out.shape[:-2]
     rows, inner, columns = a.shape[-2], a.shape[-1], b.shape[-1]

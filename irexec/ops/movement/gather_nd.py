@@ -55,7 +55,7 @@ def gather_nd_8(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out:
         (np.arange(n) * (d > 1)).reshape((-1,) + (1,) * (batch_dims - i - 1 + len(middle)))
         for i, (n, d) in enumerate(zip(batch, data.shape, strict=False))
     ]
-    places: Any = tuple(np.broadcast_arrays(*own, *picks))
+    places: Any = tuple(np.broadcast_to(p, batch + middle) for p in (*own, *picks))
     return into(np.asarray(data[places], data.dtype).reshape(batch + middle + tail), out)
 
 

@@ -129,9 +129,9 @@ def run_sequence(
             reverse = direction == "reverse" or d == 1
             ordered = _reversed(x, lengths) if reverse else x
             projected = np.empty((steps * batch, w.shape[1]), x.dtype)
-            multiply(np.swapaxes(ordered, 0, 1).reshape(steps * batch, -1), w[d].T, projected)
+            multiply(np.swapaxes(ordered, 0, 1).reshape(steps * batch, x.shape[2]), w[d].T, projected)
             projected += projected_bias(b[d])
-            columns = np.ascontiguousarray(np.swapaxes(projected.reshape(steps, batch, -1), 1, 2))
+            columns = np.ascontiguousarray(np.swapaxes(projected.reshape(steps, batch, w.shape[1]), 1, 2))
             now = [transposed(s[:, d]) for s in states]
             target = np.empty((batch, steps, r.shape[2]), x.dtype) if reverse else y[:, d]
             _walk(make_step(r[d], b[d], batch), columns, now, lengths, target)

@@ -51,7 +51,10 @@ def _transform(function: Callable[..., Array], data: Array, axes: Array, signal_
     if not where:
         return data.copy()
     extents = sizes_of(signal_size, [numbers.shape[a] for a in where])
-    result = function(resized(numbers, where, extents), axes=where)
+    numbers = resized(numbers, where, extents)
+    if not numbers.size:
+        return to_pairs(numbers, data.dtype)
+    result = function(numbers, axes=where)
     return to_pairs(result.astype(numbers.dtype, copy=False), data.dtype)
 
 

@@ -43,7 +43,12 @@ def rdft_9(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
     if not where:
         return to_pairs(numbers.astype(kind), data.dtype)
     extents = sizes_of(signal_size, [numbers.shape[a] for a in where])
-    result = np.fft.rfftn(resized(numbers, where, extents), axes=where)
+    numbers = resized(numbers, where, extents)
+    if not numbers.size:
+        # Sums of nothing: where there is an element at all, it is 0.
+        shape = [n // 2 + 1 if axis == where[-1] else n for axis, n in enumerate(numbers.shape)]
+        return np.zeros((*shape, 2), data.dtype)
+    result = np.fft.rfftn(numbers, axes=where)
     return to_pairs(result.astype(kind, copy=False), data.dtype)
 
 
@@ -73,8 +78,12 @@ def irdft_9(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
     if not where:
         return data[..., 0].copy()
     own = [numbers.shape[a] for a in where]
-    own[-1] = 2 * (own[-1] - 1)
-    result = np.fft.irfftn(numbers, s=sizes_of(signal_size, own), axes=where)
+    own[-1] = max(0, 2 * (own[-1] - 1))
+    sizes = sizes_of(signal_size, own)
+    if not numbers.size or 0 in sizes:
+        extents = dict(zip(where, sizes, strict=True))
+        return np.zeros([extents.get(axis, n) for axis, n in enumerate(numbers.shape)], data.dtype)
+    result = np.fft.irfftn(numbers, s=sizes, axes=where)
     return narrow(result, data.dtype)
 
 

@@ -82,7 +82,7 @@ def istft_16(
     Overlapping frames are added and divided by the sum of the squared windows. `center`: half a frame is cut at both
     ends. C1: data has rank 3 or 4, its last dimension is 2. C2: window has rank 1, and from 1 element to a frame.
     C3: frame_size is a positive scalar and fits data. C4: frame_step is a positive scalar. C5: signal_length is one
-    number.
+    number, not negative.
     """
     size, step = _sizes(frame_size, frame_step)
     bins, count = data.shape[-3], data.shape[-2]
@@ -91,7 +91,7 @@ def istft_16(
     frames = np.fft.irfft(to_complex(data).swapaxes(-1, -2), n=size).astype(weights.dtype, copy=False)
     if normalized:
         frames *= np.sqrt(weights.dtype.type(size))
-    full = (count - 1) * step + size
+    full = max(count - 1, 0) * step + size
     signal = np.zeros((*frames.shape[:-2], full), weights.dtype)
     norm = np.zeros(full, weights.dtype)
     for frame in range(count):
@@ -103,6 +103,7 @@ def istft_16(
         signal = signal[..., size // 2 : full - size // 2 if signal_length is None else None]
     if signal_length is not None:
         wanted = integer(signal_length)
+        require("C5", wanted >= 0, f"signal_length is {wanted}, expected 0 or more", port="signal_length")
         signal = signal[..., :wanted]
         missing = wanted - signal.shape[-1]
         signal = np.pad(signal, [(0, 0)] * (signal.ndim - 1) + [(0, missing)])
@@ -134,6 +135,9 @@ def _(
     length = Dimension(-1)
     if signal_length is not None:
         known = signal_length.ints
+        if known:
+            message = f"signal_length is {known[0]}, expected 0 or more"
+            check("C5", known[0] >= 0, message, port="signal_length")
         length = Dimension(known[0]) if known and known[0] >= 0 else length
     elif step is not None and (size is not None or center):
         length = (data.shape[-2] - 1) * step + (0 if center else size or 0)
