@@ -12,7 +12,7 @@ from irexec.diagnostics.findings import At, Findings, Mode
 from irexec.graph.build import build
 from irexec.graph.idle import idle_layers
 from irexec.graph.model import Model
-from irexec.inference import infer_model
+from irexec.inference import infer, set_types
 from irexec.ir.reader import no_collection, read
 from irexec.ir.weights.file import Weights
 from irexec.ir.xml.source import Source
@@ -74,9 +74,7 @@ def validate(
     repairs count as errors.
     """
     if isinstance(source, Model):
-        findings = Findings(file=source.file, mode=mode)
-        infer_model(source, findings)
-        return findings.report
+        return infer(source, findings=Findings(file=source.file, mode=mode)).report
     if not isinstance(source, bytes) and is_onnx(source):
         return load(source, mode=mode)[1]
     read_source = _source(source)
@@ -119,13 +117,8 @@ def _read(
         findings.add("C010", f"the weights cannot be read: {error.strerror or error}", at=At(0))
         found = Weights()
     built = build(document, findings, found)
-    infer_model(built, findings)
+    set_types(built, infer(built, findings=findings))
     findings.excuse(idle_layers(built))
-    if mode == "openvino":
-        # What the ports declare was compared with what is inferred; like OpenVINO, nothing goes by it from here on.
-        for node in built.walk():
-            for value in node.outputs:
-                value.declared = None
     return built, findings.report.sorted()
 
 

@@ -25,7 +25,11 @@ class At(NamedTuple):
 
 
 class Findings:
-    """A report under construction. `locate` turns an `At` into a `Place`; it is called for findings only."""
+    """A report under construction. `locate` turns an `At` into a `Place`; it is called for findings only.
+
+    What is asked of it for every layer (how many errors, whether something was said) is kept as findings come, so that
+    the cost of a check does not grow with what was found before.
+    """
 
     def __init__(
         self, locate: Callable[[At], Place] | None = None, *, file: str | None = None, mode: Mode = "strict"
@@ -33,8 +37,11 @@ class Findings:
         self.report = Report()
         self.mode: Mode = mode
         self.file = file
+        self.error_count = 0
         self._locate = locate
-        self._explained: dict[tuple[str, Place], Callable[[str], bool]] = {}
+        self._said: set[tuple[str, LayerRef]] = set()
+        self._blamed: set[LayerRef] = set()
+        self._places: set[tuple[str, Place]] = set()
 
     def place(self, at: At | Place | None) -> Place:
         if isinstance(at, Place):
@@ -45,14 +52,15 @@ class Findings:
 
     def said(self, code: str, layer: LayerRef) -> bool:
         """True when this was found about the layer before: one cause is reported once, where it is first seen."""
-        return any(finding.code == code and finding.layer == layer for finding in self.report)
+        return (code, layer) in self._said
 
-    def explain(self, code: str, at: At, agrees: Callable[[str], bool]) -> None:
-        """Say that what stands at a place is wrong, which explains findings of a code that lie elsewhere.
+    def said_at(self, code: str, at: At) -> bool:
+        """True when this was found at the place before."""
+        return (code, self.place(at)) in self._places
 
-        Those that refer to the place first, and whose `found` agrees with what is right, are taken back by `settle`.
-        """
-        self._explained[code, self.place(at)] = agrees
+    def blames(self, layer: LayerRef) -> bool:
+        """True when an error was found about the layer."""
+        return layer in self._blamed
 
     def trial(self) -> Findings:
         """Findings of the same file that stand apart, until `take` makes them one's own or they are forgotten."""
@@ -60,11 +68,10 @@ class Findings:
 
     def take(self, trial: Findings) -> None:
         """Add the findings of a trial, those left out that were made at the same place before."""
-        known = {(finding.code, finding.place) for finding in self.report if finding.place.line is not None}
+        known = frozenset(self._places)
         for finding in trial.report:
-            if (finding.code, finding.place) not in known:
-                self.report.add(finding)
-        self._explained |= trial._explained
+            if finding.place.line is None or (finding.code, finding.place) not in known:
+                self.keep(finding)
 
     def excuse(self, idle: Collection[LayerRef]) -> None:
         """In "openvino" mode, make warnings of the errors about layers that nothing depends on: they never run.
@@ -76,16 +83,18 @@ class Findings:
         for index, finding in enumerate(self.report.diagnostics):
             if finding.severity is Severity.ERROR and finding.layer in idle and finding.code != "L002":
                 self.report.diagnostics[index] = replace(finding, severity=Severity.WARNING)
+                self.error_count -= 1
 
-    def settle(self) -> None:
-        """Take back the findings whose cause another finding names."""
-        if self._explained:
-            self.report.diagnostics[:] = [finding for finding in self.report if not self._is_explained(finding)]
-            self._explained.clear()
-
-    def _is_explained(self, finding: Diagnostic) -> bool:
-        agrees = self._explained.get((finding.code, finding.related[0].place)) if finding.related else None
-        return agrees is not None and agrees(finding.found or "")
+    def keep(self, finding: Diagnostic) -> None:
+        """Add a finished finding."""
+        self.report.add(finding)
+        self._places.add((finding.code, finding.place))
+        if finding.layer is not None:
+            self._said.add((finding.code, finding.layer))
+        if finding.severity is Severity.ERROR:
+            self.error_count += 1
+            if finding.layer is not None:
+                self._blamed.add(finding.layer)
 
     def add(
         self,
@@ -119,5 +128,5 @@ class Findings:
             related=tuple(Related(text, self.place(other)) for text, other in related),
             **details,
         )
-        self.report.add(diagnostic)
+        self.keep(diagnostic)
         return diagnostic

@@ -1,7 +1,9 @@
-"""Execution: a plan compiled once, requests that run it, variables, bodies."""
+"""Execution: plans compiled from what inference knows, requests that run them, variables, bodies."""
 
-from irexec.engine.compiled import CompiledModel, InferRequest, Results
-from irexec.engine.request import Listener
+from irexec.engine.compiled import CompiledModel
+from irexec.engine.request import InferRequest
+from irexec.engine.results import Results
+from irexec.engine.runner import Listener
 from irexec.engine.state import VariableState
 
 __all__ = ["CompiledModel", "InferRequest", "Listener", "Results", "VariableState"]

@@ -6,95 +6,128 @@ Source: operation pages If-8, Loop-5, TensorIterator-1.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from irexec.graph.model import Body, BodyInput, BodyOutput, Node
+from irexec.inference import Inference
 from irexec.inference.bodies import slice_count
 from irexec.ops.declare.operator import ConstraintError
+from irexec.types import Array
 
-if TYPE_CHECKING:
-    from irexec.engine.request import Runner
-
-Array = np.ndarray[Any, Any]
+# Runs a body on the arrays of its Parameters; its results.
+Run = Callable[[Sequence[Array]], list[Array]]
 
 
-def body_step(node: Node, runners: Sequence[Runner]) -> Callable[..., list[Array]]:
-    """The callable of a node with bodies: outer inputs in, outer outputs out."""
+def body_step(node: Node, runs: Sequence[Run], inference: Inference) -> Callable[..., list[Array]]:
+    """The callable of a node with bodies: outer inputs in, outer outputs out. `runs` run the bodies, one each."""
     if node.type == "If":
-        return lambda *inputs: _run_if(node, runners, inputs)
+        return lambda *inputs: _run_if(node, runs, inputs)
+    iterating = _Iterating(node.bodies[0], runs[0], inference)
     if node.type == "Loop":
-        return lambda *inputs: _run_loop(node, runners[0], inputs)
-    return lambda *inputs: _run_tensor_iterator(node, runners[0], inputs)
+        return lambda *inputs: _run_loop(iterating, inputs)
+    return lambda *inputs: _run_tensor_iterator(iterating, inputs)
 
 
-def _run_if(node: Node, runners: Sequence[Runner], inputs: Sequence[Array]) -> list[Array]:
+def _run_if(node: Node, runs: Sequence[Run], inputs: Sequence[Array]) -> list[Array]:
     condition = inputs[0]
     if condition.size != 1:
         raise ConstraintError("cond", f"cond has {condition.size} elements, expected one", port="cond")
     branch = 0 if bool(condition.reshape(-1)[0]) else 1
-    body, runner = node.bodies[branch], runners[branch]
+    body, run = node.bodies[branch], runs[branch]
     given: list[Any] = [None] * len(body.model.parameters)
     for entry in body.inputs:
         if entry.external is not None:
             given[entry.parameter] = inputs[entry.external]
-    results = runner.run(given)
-    return _outer(body, {o.external: results[o.result] for o in body.outputs})
+    results = run(given)
+    return _outer({o.external: results[o.result] for o in body.outputs})
 
 
-def _run_tensor_iterator(node: Node, runner: Runner, inputs: Sequence[Array]) -> list[Array]:
-    body = node.bodies[0]
-    counts = {slice_count(_extent(inputs, entry), entry) for entry in body.inputs if entry.axis is not None}
+def _run_tensor_iterator(iterating: _Iterating, inputs: Sequence[Array]) -> list[Array]:
+    slices = [entry for entry in iterating.body.inputs if entry.axis is not None]
+    counts = {slice_count(_extent(inputs, entry), entry) for entry in slices}
     if len(counts) > 1:
         raise ConstraintError("slices", f"sliced inputs make {sorted(counts)} iterations: they must agree")
-    return _iterate(body, runner, inputs, counts.pop() if counts else 1, lambda results: True)
+    return iterating.run(inputs, counts.pop() if counts else 1, lambda results: True)
 
 
-def _run_loop(node: Node, runner: Runner, inputs: Sequence[Array]) -> list[Array]:
-    body = node.bodies[0]
+def _run_loop(iterating: _Iterating, inputs: Sequence[Array]) -> list[Array]:
+    condition = iterating.body.condition
     trips = int(inputs[0].reshape(-1)[0]) if inputs[0] is not None else -1
     go = bool(inputs[1].reshape(-1)[0]) if inputs[1] is not None else True
 
     def goes_on(results: list[Array]) -> bool:
-        return body.condition is None or bool(results[body.condition].reshape(-1)[0])
+        return condition is None or bool(results[condition].reshape(-1)[0])
 
-    return _iterate(body, runner, inputs, 0 if not go else None if trips < 0 else trips, goes_on)
+    return iterating.run(inputs, 0 if not go else None if trips < 0 else trips, goes_on)
 
 
-def _iterate(
-    body: Body, runner: Runner, inputs: Sequence[Array], count: int | None, goes_on: Callable[[list[Array]], bool]
-) -> list[Array]:
-    """Run the body `count` times (None: until `goes_on` says no); the outer outputs."""
-    given: list[Any] = [None] * len(body.model.parameters)
-    for entry in body.inputs:
-        if entry.external is not None and entry.axis is None:
-            given[entry.parameter] = inputs[entry.external]
-    gathered: dict[int, list[Array]] = {o.result: [] for o in body.outputs if o.axis is not None}
-    results: list[Array] = []
-    number = 0
-    while count is None or number < count:
+class _Iterating:
+    """A body that runs again and again, and what comes out of it in the end."""
+
+    def __init__(self, body: Body, run: Run, inference: Inference) -> None:
+        self.body, self._run, self._inference = body, run, inference
+
+    def run(self, inputs: Sequence[Array], count: int | None, goes_on: Callable[[list[Array]], bool]) -> list[Array]:
+        """Run the body `count` times (None: until `goes_on` says no); the outer outputs."""
+        body = self.body
+        given: list[Any] = [None] * len(body.model.parameters)
         for entry in body.inputs:
-            if entry.axis is not None and entry.external is not None:
-                given[entry.parameter] = _part(inputs[entry.external], entry, number)
-            elif entry.iteration:
-                given[entry.parameter] = _counter(body, entry, number)
-            elif number and entry.back is not None:
-                given[entry.parameter] = results[entry.back]
-        results = runner.run(given)
-        runner.variables.commit()
-        for result, parts in gathered.items():
-            parts.append(results[result])
-        number += 1
-        if not goes_on(results):
-            break
-    outer: dict[int | None, Array] = {}
-    for output in body.outputs:
-        if output.axis is not None:
-            outer[output.external] = _joined(body, output, gathered[output.result])
-        else:
-            outer[output.external] = results[output.result] if results else _untouched(body, output, given)
-    return _outer(body, outer)
+            if entry.external is not None and entry.axis is None:
+                given[entry.parameter] = inputs[entry.external]
+        gathered: dict[int, list[Array]] = {o.result: [] for o in body.outputs if o.axis is not None}
+        results: list[Array] = []
+        number = 0
+        while count is None or number < count:
+            for entry in body.inputs:
+                if entry.axis is not None and entry.external is not None:
+                    given[entry.parameter] = _part(inputs[entry.external], entry, number)
+                elif entry.iteration:
+                    given[entry.parameter] = self._counter(entry, number)
+                elif number and entry.back is not None:
+                    given[entry.parameter] = results[entry.back]
+            results = self._run(given)
+            for result, parts in gathered.items():
+                parts.append(results[result])
+            number += 1
+            if not goes_on(results):
+                break
+        outer: dict[int | None, Array] = {}
+        for output in body.outputs:
+            if output.axis is not None:
+                outer[output.external] = self._joined(output, gathered[output.result])
+            else:
+                outer[output.external] = results[output.result] if results else self._untouched(output, given)
+        return _outer(outer)
+
+    def _counter(self, entry: BodyInput, number: int) -> Array:
+        type = self._inference[self.body.model.parameters[entry.parameter].outputs[0]]
+        return np.full((1,) if type.rank == 1 else (), number, type.element_type.dtype or np.dtype(np.int64))
+
+    def _joined(self, output: BodyOutput, parts: list[Array]) -> Array:
+        assert output.axis is not None
+        if parts:
+            if output.stride < 0:
+                parts = parts[::-1]
+            return np.concatenate([np.atleast_1d(p) for p in parts], axis=output.axis)
+        # No iteration: the extent along the axis is 0, the others are what is known of them.
+        type = self._inference[self.body.model.results[output.result].outputs[0]]
+        extents = [] if type.rank is None else [d.min for d in type.shape]
+        if extents:
+            extents[output.axis] = 0
+        return np.zeros(extents or (0,), type.element_type.dtype)
+
+    def _untouched(self, output: BodyOutput, given: list[Any]) -> Array:
+        """The last value where there was no iteration: what the back edge would have carried in first."""
+        for entry in self.body.inputs:
+            if entry.back == output.result and given[entry.parameter] is not None:
+                value: Array = given[entry.parameter]
+                return value
+        if output.result == self.body.condition:
+            return np.zeros((), np.bool_)
+        type = self._inference[self.body.model.results[output.result].outputs[0]]
+        return np.zeros([] if type.rank is None else [d.min for d in type.shape], type.element_type.dtype)
 
 
 def _extent(inputs: Sequence[Array], entry: BodyInput) -> int:
@@ -117,40 +150,5 @@ def _part(array: Array, entry: BodyInput, number: int) -> Array:
     return part
 
 
-def _counter(body: Body, entry: BodyInput, number: int) -> Array:
-    value = body.model.parameters[entry.parameter].outputs[0]
-    shape = value.partial_shape
-    dtype = value.element_type.dtype or np.dtype(np.int64)
-    return np.full((1,) if shape.rank == 1 else (), number, dtype)
-
-
-def _joined(body: Body, output: BodyOutput, parts: list[Array]) -> Array:
-    assert output.axis is not None
-    if parts:
-        if output.stride < 0:
-            parts = parts[::-1]
-        return np.concatenate([np.atleast_1d(p) for p in parts], axis=output.axis)
-    # No iteration: the extent along the axis is 0, the others are what is known of them.
-    value = body.model.results[output.result].outputs[0]
-    shape = value.partial_shape
-    extents = [] if shape.rank is None else [d.min for d in shape]
-    if extents:
-        extents[output.axis] = 0
-    return np.zeros(extents or (0,), value.element_type.dtype)
-
-
-def _untouched(body: Body, output: BodyOutput, given: list[Any]) -> Array:
-    """The last value where there was no iteration: what the back edge would have carried in first."""
-    for entry in body.inputs:
-        if entry.back == output.result and given[entry.parameter] is not None:
-            value: Array = given[entry.parameter]
-            return value
-    result = body.model.results[output.result].outputs[0]
-    if output.result == body.condition:
-        return np.zeros((), np.bool_)
-    shape = result.partial_shape
-    return np.zeros([] if shape.rank is None else [d.min for d in shape], result.element_type.dtype)
-
-
-def _outer(body: Body, outer: dict[int | None, Array]) -> list[Array]:
+def _outer(outer: dict[int | None, Array]) -> list[Array]:
     return [outer[port] for port in sorted(p for p in outer if p is not None)]

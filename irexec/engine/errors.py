@@ -9,58 +9,58 @@ import numpy as np
 
 from irexec.diagnostics import Diagnostic, IRError, Report
 from irexec.diagnostics.findings import At, Findings
-from irexec.graph.model import Node
-from irexec.inference.infer import place_of
+from irexec.graph.model import Model, Node
+from irexec.inference.breaches import place_of, report_breach, report_constraint, report_failure, report_memory
 from irexec.ir.xml.source import Source
-from irexec.ops.declare.operator import ConstraintError
+from irexec.ops.declare.operator import Breach, ConstraintError
+from irexec.types import TensorType
 
 
-def findings_for(file: str | None) -> Findings:
-    """Findings that are located in a file; the file is read again, for this happens once in the life of a failure."""
-    source: list[Source] = []
+def findings_for(model: Model) -> Findings:
+    """Findings that are located in a model's text; a file is read again, for this happens once in a failure's life."""
+    source: list[Source] = [] if model.source is None else [model.source]
 
     def locate(at: At) -> Any:
         if not source:
-            source.append(Source.from_path(file or ""))
+            source.append(Source.from_path(model.file or ""))
         return source[0].locate(at)
 
-    return Findings(locate if file else None, file=file)
+    return Findings(locate if source or model.file else None, file=model.file)
 
 
-def failure(node: Node, error: BaseException, inputs: Sequence[Any], file: str | None) -> Report:
+def failure(node: Node, error: Exception, inputs: Sequence[Any], model: Model) -> Report:
     """The report of a layer that could not be run on these inputs."""
     if isinstance(error, IRError):
         return error.report
-    findings = findings_for(file)
-    shown = ", ".join(_shown(a) for a in inputs)
+    findings = findings_for(model)
+    found = ", ".join(_shown(array) for array in inputs)
     if isinstance(error, ConstraintError):
-        constraint = f"{node.operator.versioned_name} {error.constraint}" if node.operator else error.constraint
-        details = {"found": shown} | error.details
-        findings.add(
-            "O005",
-            error.message,
-            at=place_of(node, error.port, None),
-            layer=node.ref,
-            constraint=constraint,
-            port=error.port,
-            hint=error.hint,
-            **details,
-        )
+        report_constraint(node, error, findings, found=found)
     elif isinstance(error, MemoryError):
-        message = f"{node.ref} needs more memory than there is: {error}"
-        findings.add("O007", message, at=place_of(node, None, None), layer=node.ref, found=shown)
+        report_memory(node, error, findings, found=found)
     else:
-        message = f"{node.ref} failed: {type(error).__name__}: {error}"
-        findings.add("O007", message, at=place_of(node, None, None), layer=node.ref, found=shown)
+        report_failure(node, error, findings, found=found)
     return findings.report
 
 
-def wrong_result(node: Node, index: int, result: Any, file: str | None) -> Report:
-    """The report of a result that is not what the model says."""
-    findings = findings_for(file)
-    expected, found = str(node.outputs[index].type), _shown(result)
-    message = f"output {index} of {node.ref} is {found}; the model says {expected}"
-    findings.add("O006", message, at=place_of(node, None, None), layer=node.ref, found=found, allowed=expected)
+def broken_constraints(node: Node, breaches: Sequence[Breach], model: Model) -> Report:
+    """The report of shapes or types that break an operator's constraints."""
+    findings = findings_for(model)
+    for breach in breaches:
+        report_breach(node, breach, findings)
+    return findings.report
+
+
+def wrong_result(node: Node, index: int, expected: TensorType, result: Any, model: Model) -> Report:
+    """The report of a result that is not what inference says, or of one that the file declares otherwise."""
+    findings = findings_for(model)
+    declared = node.outputs[index].declared
+    said, by = expected, "inference says"
+    if isinstance(result, np.ndarray) and declared is not None and expected.shape.accepts(result.shape):
+        said, by = declared, "the port declares"
+    found = _shown(result)
+    message = f"output {index} of {node.ref} is {found}; {by} {said}"
+    findings.add("O006", message, at=place_of(node, None, None), layer=node.ref, found=found, allowed=str(said))
     return findings.report
 
 
@@ -70,10 +70,6 @@ def wrong_input(message: str, **details: Any) -> Diagnostic:
 
 
 def _shown(array: Any) -> str:
-    return (
-        f"{array.dtype}{list(array.shape)}"
-        if isinstance(array, np.ndarray)
-        else "nothing"
-        if array is None
-        else repr(array)
-    )
+    if isinstance(array, np.ndarray):
+        return f"{array.dtype}{list(array.shape)}"
+    return "nothing" if array is None else repr(array)

@@ -1,15 +1,28 @@
-"""The memory plan: which results share a buffer, because one is dead before the other is made."""
+"""The memory plan: which results share a buffer, because one is dead before the other is made.
+
+The rules of sharing memory; nothing else in the engine decides about it:
+
+1. A step that takes `out` and whose one result has a known type is *given* its memory: a buffer of the plan, or fresh
+   memory where the result outlives the run or is small. Its result shares memory with nothing else.
+2. The results of any other step may be its inputs or views of them, whichever they are, unless the kernel takes `out`
+   (then it makes memory of its own even when it is given none) or its operator says by `view` which inputs they are.
+   Slots that may share memory are one group, and a group lives as long as its longest-living member.
+3. A buffer belongs to the group of the result it was given to, and is free again when that group is dead.
+4. A result goes into the buffer of an input (*in place*) only where the operator says so by `inplace`, and the input
+   *is* the buffer: made by a step of rule 1, of the same shape and element type, no other slot of its group in use.
+   A view of a buffer, or an array that a kernel made for itself, is never written to.
+5. What the run does not own (inputs, constants, states) or what outlives it (results, assigned values) has no buffer.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from irexec.engine.plan import Step
+from irexec.engine.step import Step
 
 # A smaller result costs less to allocate than to plan.
 _MIN_BYTES = 1 << 12
@@ -29,28 +42,46 @@ class MemoryPlan:
         buffers = [np.empty(size, np.uint8) for size in self.sizes]
         outs = {}
         for number, buffer in self.buffer_of.items():
-            step = steps[number]
-            dtype, shape = step.dtypes[0], step.shapes[0]
-            assert dtype is not None and isinstance(shape, tuple)
+            dtype, shape = steps[number].dtype, steps[number].shape
+            assert dtype is not None and shape is not None
             outs[number] = buffers[buffer][: math.prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
         return outs
 
 
-def plan_memory(steps: list[Step], escaping: frozenset[int], foreign: frozenset[int]) -> MemoryPlan:
-    """Assign buffers. `escaping`: slots that outlive the run (results, states). `foreign`: inputs and constants.
+class Sharing:
+    """Which slots may share memory: rule 2 as groups, each known by one of its slots."""
 
-    A step that is not given its buffer may return one of its inputs, or a view of it; such slots are one group, which
-    lives as long as its longest-living member.
-    """
-    group = _groups(steps)
+    def __init__(self, steps: list[Step]) -> None:
+        self._parent: dict[int, int] = {}
+        for step in steps:
+            if step.takes_out:
+                continue
+            shared = [slot for index, slot in enumerate(step.inputs) if slot and _may_view(step, index)]
+            for slot in (*shared, *step.outputs[1:]):
+                self._parent[self.group(slot)] = self.group(step.outputs[0])
+
+    def group(self, slot: int) -> int:
+        while (up := self._parent.get(slot, slot)) != slot:
+            self._parent[slot] = self._parent.get(up, up)
+            slot = self._parent[slot]
+        return slot
+
+
+def _may_view(step: Step, index: int) -> bool:
+    operator = step.operator
+    return not operator.view or operator.signature.input(index).name in operator.view
+
+
+def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -> MemoryPlan:
+    """Assign buffers. `escaping`: slots that outlive the run (results, assigned values)."""
     end: dict[int, float] = {}
     for number, step in enumerate(steps):
         for slot in (*step.inputs, *step.outputs):
-            end[group(slot)] = max(end.get(group(slot), 0), number)
+            end[sharing.group(slot)] = number
     for slot in escaping:
-        end[group(slot)] = float("inf")
+        end[sharing.group(slot)] = math.inf
     plan = MemoryPlan()
-    owner: dict[int, int] = {}
+    given: dict[int, int] = {}
     live: list[tuple[float, int]] = []
     free: list[int] = []
     for number, step in enumerate(steps):
@@ -59,71 +90,47 @@ def plan_memory(steps: list[Step], escaping: frozenset[int], foreign: frozenset[
         need = _planned_bytes(step)
         if need is None:
             continue
-        root = group(step.outputs[0])
-        if end[root] == float("inf") or root in owner:
+        last = end[sharing.group(step.outputs[0])]
+        if last == math.inf:
             continue
-        buffer = _in_place(step, number, need, group, end, owner, plan.sizes)
+        buffer = _in_place(step, number, sharing, end, given)
         if buffer is not None:
-            live = [(last, b) for last, b in live if b != buffer]
+            live = [entry for entry in live if entry[1] != buffer]
         else:
             buffer = _best_fit(free, need, plan.sizes)
             if buffer is None:
                 buffer = len(plan.sizes)
                 plan.sizes.append(need)
-        owner[root] = buffer
-        plan.buffer_of[number] = buffer
-        live.append((end[root], buffer))
+        given[step.outputs[0]] = plan.buffer_of[number] = buffer
+        live.append((last, buffer))
     return plan
 
 
-def _groups(steps: list[Step]) -> Any:
-    parent: dict[int, int] = {}
-
-    def find(slot: int) -> int:
-        while (up := parent.get(slot, slot)) != slot:
-            parent[slot] = parent.get(up, up)
-            slot = parent[slot]
-        return slot
-
-    for step in steps:
-        if not _writes_own(step):
-            first = find(step.outputs[0]) if step.outputs else 0
-            for slot in (*step.inputs, *step.outputs[1:]):
-                if slot:
-                    parent[find(slot)] = first
-    return find
-
-
-def _writes_own(step: Step) -> bool:
-    """True when the step's result is the buffer that it is given."""
-    return step.takes_out and len(step.outputs) == 1 and isinstance(step.shapes[0], tuple)
-
-
 def _planned_bytes(step: Step) -> int | None:
-    dtype = step.dtypes[0] if step.dtypes else None
-    if not _writes_own(step) or dtype is None or dtype.kind == "T":
+    """The bytes of a result that is given a buffer (rule 1), None for any other."""
+    dtype, shape = step.dtype, step.shape
+    if not step.takes_out or dtype is None or dtype.kind == "T" or shape is None:
         return None
-    shape = step.shapes[0]
-    assert isinstance(shape, tuple)
     need = math.prod(shape) * dtype.itemsize
     return need if need >= _MIN_BYTES else None
 
 
-def _in_place(
-    step: Step, number: int, need: int, group: Any, end: dict[int, float], owner: dict[int, int], sizes: list[int]
-) -> int | None:
-    """The buffer of an input that dies here and may be overwritten, or None."""
+def _in_place(step: Step, number: int, sharing: Sharing, end: dict[int, float], given: dict[int, int]) -> int | None:
+    """The buffer of an input that dies here and may be overwritten (rule 4), or None."""
     for index, slot in enumerate(step.inputs):
-        port = step.operator.signature.input(index).name
-        root = group(slot)
-        if port not in step.operator.inplace or root not in owner or end[root] != number:
+        if slot not in given or step.operator.signature.input(index).name not in step.operator.inplace:
             continue
-        value = step.node.inputs[index]
-        same = value is not None and value.type.shape == step.node.outputs[0].type.shape
-        alone = [s for s in step.inputs if s and group(s) == root] == [slot]
-        if same and alone and value is not None and value.element_type is step.node.outputs[0].element_type:
-            return owner[root]
+        group = sharing.group(slot)
+        alone = [other for other in step.inputs if other and sharing.group(other) == group] == [slot]
+        if end[group] == number and alone and _same_type(step, index):
+            return given[slot]
     return None
+
+
+def _same_type(step: Step, index: int) -> bool:
+    """True when an input that is a buffer has the shape and element type of the result."""
+    given, made = step.given[index], step.types[0]
+    return given is not None and given.element_type is made.element_type and given.shape == made.shape
 
 
 def _best_fit(free: list[int], need: int, sizes: list[int]) -> int | None:

@@ -1,215 +1,148 @@
-"""The plan: a model compiled once into a flat list of steps over numbered slots."""
+"""The plan: a model compiled once, for what an inference knows of it, into a flat list of steps over numbered slots."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from irexec.diagnostics import IRError
-from irexec.engine.errors import failure
-from irexec.engine.memory import MemoryPlan, plan_memory
+from irexec.engine.constants import BOUND, Constants, Folding, bound_call
+from irexec.engine.memory import MemoryPlan, Sharing, plan_memory
+from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
-from irexec.inference.propagate import as_list
+from irexec.inference import Inference
 from irexec.ir.reader import no_collection
-from irexec.ops.declare.operator import NodeTypes, Operator
-from irexec.types import PartialShape, TensorType, UnknownRank
-
-Array = np.ndarray[Any, Any]
-Call = Callable[..., Any]
-
-# Operators whose step belongs to a request: it holds their state or runs their bodies.
-BOUND = frozenset({"ReadValue", "Assign", "If", "Loop", "TensorIterator"})
-# A constant that unfolds to much more than it came from is computed anew instead of being kept.
-_MAX_UNFOLDING = 1 << 26
+from irexec.types import TensorType
 
 
-@dataclass(slots=True)
-class Step:
-    """One layer of the plan. Slot 0 always holds None, for inputs that are not connected."""
-
-    node: Node
-    operator: Operator
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    call: Call
-    takes_out: bool
-    dtypes: tuple[np.dtype[Any] | None, ...]
-    shapes: tuple[tuple[int, ...] | PartialShape | None, ...]
-    frees: tuple[int, ...] = ()
-
-
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Plan:
-    """Steps in order, the slots they use, and where inputs, outputs and constants stand."""
+    """Steps in order, the slots they use, and where inputs, outputs and constants stand. Read-only once made.
+
+    `template` holds the constants in their slots. `results` are the slots of the results, `lent` for each of them the
+    constants whose memory it may share, or None where nobody else can have its memory. `subplans` are the plans of the
+    bodies, by the step's number.
+    """
 
     model: Model
+    inference: Inference
     steps: list[Step]
     template: list[Any]
     parameters: list[int]
     results: list[int]
+    lent: list[tuple[Any, ...] | None]
     memory: MemoryPlan
-    keep: frozenset[int] = frozenset()
-    subplans: dict[int, list[Plan]] = field(default_factory=dict)
+    subplans: dict[int, list[Plan]]
 
 
 @no_collection()
-def make_plan(model: Model) -> Plan:
-    """Compile a model whose types are inferred. Raises IRError when a constant subgraph breaks a constraint."""
-    return _Planner(model).plan()
+def make_plan(
+    model: Model, inference: Inference | None = None, constants: Constants | None = None, *, observed: bool = False
+) -> Plan:
+    """Compile a model for what an inference knows of it; without one, for the types that the model has.
+
+    `constants` are shared with other plans of the model. `observed`: all outputs of all layers are computed, also those
+    that nothing reads. Raises IRError when constants break a constraint of the operator that reads them.
+    """
+    known = inference if inference is not None else Inference()
+    shared = constants if constants is not None else Constants()
+    with shared.folding(model, known) as folding:
+        return _Planner(model, known, folding, shared, observed).plan()
 
 
 class _Planner:
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    """Constants are computed when a step reads them; `fixed` are slots whose arrays stand in the template."""
+
+    def __init__(
+        self, model: Model, inference: Inference, folding: Folding, constants: Constants, observed: bool
+    ) -> None:
+        self.model, self.inference, self.folding = model, inference, folding
+        self.constants, self.observed = constants, observed
         self.template: list[Any] = [None]
         self.slots: dict[Value, int] = {}
-        self.constant: set[int] = {0}
+        self.fixed: set[int] = {0}
         self.read = {value for node in model.nodes for value in node.inputs}
 
     def plan(self) -> Plan:
-        parameters = [self._slot(p.outputs[0]) for p in self.model.parameters]
+        parameters = [self._slot(parameter.outputs[0]) for parameter in self.model.parameters]
         steps: list[Step] = []
         subplans: dict[int, list[Plan]] = {}
         for node in self.model.nodes:
-            if node.type == "Parameter":
-                continue
-            if node.constant is not None:
-                self._set_constant(self._slot(node.outputs[0]), node.constant)
-            elif node.type == "Result":
-                self._alias(node)
-            elif all(map(_is_known, node.outputs)) and node.type not in BOUND:
-                for value in node.outputs:
-                    self._set_constant(self._slot(value), value.type.value)
-            else:
-                step = self._step(node)
-                if not self._fold(step):
-                    if node.bodies:
-                        subplans[len(steps)] = [make_plan(body.model) for body in node.bodies]
-                    steps.append(step)
-        results = [self.slots[r.outputs[0]] for r in self.model.results]
+            if node.type not in ("Parameter", "Result") and not self.folding.add(node):
+                if node.bodies:
+                    subplans[len(steps)] = [self._body(body.model) for body in node.bodies]
+                steps.append(self._step(node))
+        results = [self._input(node.inputs[0]) for node in self.model.results]
         self._free_after_last_use(steps, results)
-        self._drop_unused_constants(steps, results)
-        assigned = {s for step in steps if step.operator.type == "Assign" for s in step.inputs}
-        memory = plan_memory(steps, frozenset(results) | assigned, frozenset(parameters) | self.constant)
-        return Plan(self.model, steps, self.template, parameters, results, memory, frozenset(results), subplans)
+        sharing = Sharing(steps)
+        assigned = {slot for step in steps if step.operator.type == "Assign" for slot in step.inputs}
+        memory = plan_memory(steps, sharing, frozenset(results) | assigned)
+        lent = self._lent(steps, sharing, parameters, results)
+        return Plan(self.model, self.inference, steps, self.template, parameters, results, lent, memory, subplans)
 
-    def _slot(self, value: Value | None) -> int:
-        if value is None:
-            return 0
+    def _body(self, model: Model) -> Plan:
+        return make_plan(model, self.inference, self.constants, observed=self.observed)
+
+    def _slot(self, value: Value) -> int:
         if value not in self.slots:
             self.slots[value] = len(self.template)
             self.template.append(None)
         return self.slots[value]
 
-    def _alias(self, result: Node) -> None:
-        """A Result is its input: it needs no step."""
-        self.slots[result.outputs[0]] = self._slot(result.inputs[0])
-
-    def _set_constant(self, slot: int, value: Any) -> None:
-        self.template[slot] = value
-        self.constant.add(slot)
+    def _input(self, value: Value | None) -> int:
+        """The slot that a step or result reads; a constant comes into being when it is first read."""
+        if value is None:
+            return 0
+        slot = self._slot(value)
+        if slot not in self.fixed and value in self.folding:
+            self.template[slot] = self.folding.array(value)
+            self.fixed.add(slot)
+        return slot
 
     def _step(self, node: Node) -> Step:
         operator = node.operator
         assert operator is not None
-        inputs = tuple(self._slot(v) for v in node.inputs)
-        attributes = {a.name: node.attributes.get(a.name, a.default) for a in operator.attributes}
-        call = self._specialized(node, operator, inputs, attributes)
-        if call is None:
-            call = partial(operator.kernel, **operator.bind(attributes)) if attributes else operator.kernel
+        inputs = tuple(self._input(value) for value in node.inputs)
+        arrays = tuple(self.template[slot] for slot in inputs)
+        used = None if self.observed else tuple(value in self.read for value in node.outputs)
+        call, takes_out = bound_call(node, self.inference, arrays, used)
+        outputs = tuple(self._slot(value) for value in node.outputs)
+        types: Sequence[TensorType] = self.inference.outputs(node)[: len(outputs)]
+        single = len(outputs) == 1 and not operator.outputs[0].variadic
         return Step(
             node,
             operator,
             inputs,
-            tuple(self._slot(v) for v in node.outputs),
+            tuple(self.inference.inputs(node)),
+            outputs,
+            tuple(types),
             call,
-            operator.signature.takes_out and _accepts_out(call),
-            tuple(v.element_type.dtype for v in node.outputs),
-            tuple(_expected_shape(v.type) for v in node.outputs),
+            takes_out and single,
         )
-
-    def _specialized(
-        self, node: Node, operator: Operator, inputs: tuple[int, ...], attributes: dict[str, Any]
-    ) -> Call | None:
-        if operator.specializer is None:
-            return None
-        types = NodeTypes(
-            tuple(None if v is None else v.type for v in node.inputs),
-            tuple(v.type for v in node.outputs),
-            tuple(self.template[slot] for slot in inputs),
-            attributes,
-            tuple(v in self.read for v in node.outputs),
-        )
-        return operator.specializer(types)
-
-    def _fold(self, step: Step) -> bool:
-        """Evaluate a step whose inputs are all constants; False when it has to stay."""
-        operator = step.operator
-        if operator.type in BOUND or operator.tolerance.kind == "random" or not step.inputs:
-            return False
-        if not all(slot in self.constant for slot in step.inputs):
-            return False
-        given = sum(self.template[slot].nbytes for slot in step.inputs if slot)
-        if _nbytes(step) > max(_MAX_UNFOLDING, 8 * given):
-            return False
-        try:
-            with np.errstate(all="ignore"):
-                results = as_list(step.call(*(self.template[slot] for slot in step.inputs)))
-        except Exception as error:
-            raise IRError(
-                failure(step.node, error, [self.template[s] for s in step.inputs], self.model.file)
-            ) from error
-        for slot, result in zip(step.outputs, results, strict=False):
-            self._set_constant(slot, np.asarray(result))
-        return True
 
     def _free_after_last_use(self, steps: list[Step], results: list[int]) -> None:
-        seen = set(results) | self.constant
+        seen = set(results) | self.fixed
         for step in reversed(steps):
-            dead = [s for s in dict.fromkeys((*step.inputs, *step.outputs)) if s not in seen]
+            dead = [slot for slot in dict.fromkeys((*step.inputs, *step.outputs)) if slot not in seen]
             seen.update(dead)
             step.frees = tuple(dead)
 
-    def _drop_unused_constants(self, steps: list[Step], results: list[int]) -> None:
-        used = {slot for step in steps for slot in step.inputs} | set(results)
-        for slot in self.constant - used:
-            self.template[slot] = None
-
-
-def _is_known(value: Value) -> bool:
-    """Whether inference knows the value already, as it does of what shapes decide."""
-    known = value.type.value
-    return known is not None and known.dtype == value.element_type.dtype
-
-
-def _accepts_out(call: Call) -> bool:
-    """Whether a kernel or the function that a specializer made takes `out`. (inspect.signature takes 20 µs to tell.)"""
-    function = call.func if isinstance(call, partial) else call
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return False
-    named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return "out" in named or bool(code.co_flags & inspect.CO_VARKEYWORDS)
-
-
-def _expected_shape(type: TensorType) -> tuple[int, ...] | PartialShape | None:
-    if type.shape.is_static:
-        return type.shape.to_shape()
-    return None if type.rank is None else type.shape
-
-
-def _nbytes(step: Step) -> int:
-    total = 0
-    for value in step.node.outputs:
-        try:
-            size = value.type.shape.size
-        except UnknownRank:
-            return 0
-        itemsize = value.element_type.dtype.itemsize if value.element_type.dtype is not None else 1
-        total += (size.max or 0) * itemsize
-    return total
+    def _lent(
+        self, steps: list[Step], sharing: Sharing, parameters: list[int], results: list[int]
+    ) -> list[tuple[Any, ...] | None]:
+        """Whose memory each result may be besides its own: see Plan."""
+        foreign = {
+            *parameters,
+            *self.fixed,
+            *(s for step in steps if step.operator.type in BOUND for s in step.outputs),
+        }
+        fixed: dict[int, list[Any]] = {}
+        holders: dict[int, int] = {}
+        for slot in foreign - {0}:
+            holders[sharing.group(slot)] = holders.get(sharing.group(slot), 0) + 1
+            if slot in self.fixed:
+                fixed.setdefault(sharing.group(slot), []).append(self.template[slot])
+        for slot in results:
+            holders[sharing.group(slot)] = holders.get(sharing.group(slot), 0) + 1
+        groups = [sharing.group(slot) for slot in results]
+        return [tuple(fixed.get(group, ())) if group == 0 or holders[group] > 1 else None for group in groups]

@@ -1,204 +1,101 @@
-"""A request: the slots, buffers and variables of one run after another of a plan."""
+"""A request: one line of inferences, with buffers and variables that it keeps from one to the next."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from math import inf
-from typing import Any, Protocol
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
-from irexec.diagnostics import IRError
-from irexec.engine.errors import failure, wrong_result
-from irexec.engine.plan import BOUND, Plan, Step
-from irexec.engine.state import Variables
-from irexec.graph.model import Node
-from irexec.types import PartialShape, TensorType
-
-Array = np.ndarray[Any, Any]
-Expected = tuple[Any, Any]
-
-
-class Listener(Protocol):
-    """Told of every layer that runs, with its tensors. Arrays are shown, not given: they change after the call."""
-
-    def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
-        """The layer is about to run on these inputs."""
-
-    def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
-        """The layer ran, in this time."""
+from irexec.engine.arguments import arrange
+from irexec.engine.plan import Plan
+from irexec.engine.plans import MAX_PLANS, Plans
+from irexec.engine.results import Results
+from irexec.engine.runner import Listener, Runner
+from irexec.engine.state import Variables, VariableState
+from irexec.graph.model import Value
+from irexec.ops.compute.parallel import single_threaded_blas
+from irexec.types import Array
 
 
-class Runner:
-    """Runs one plan; made once, run often. Bodies have runners of their own, which share the variables."""
+class InferRequest:
+    """One line of inferences: it keeps buffers and variables from one to the next, and belongs to one caller at a time.
 
-    def __init__(self, plan: Plan, variables: Variables, listeners: list[Listener]) -> None:
-        self.plan, self.variables, self.listeners = plan, variables, listeners
-        self._calls: list[tuple[Any, ...]] | None = None
-        self._constants = frozenset(id(array) for array in plan.template if array is not None)
+    A request that another thread is using raises RuntimeError: "Infer Request is busy".
+    """
 
-    def _bind(self) -> list[tuple[Any, ...]]:
-        """One tuple per step, all that its execution needs."""
-        outs = self.plan.memory.allocate(self.plan.steps)
-        calls = []
-        for number, step in enumerate(self.plan.steps):
-            call = self._bound(number, step) if step.operator.type in BOUND else step.call
-            if number in outs:
-                call = _into(call, outs[number])
-            single = len(step.outputs) == 1 and not step.operator.outputs[0].variadic
-            checks = tuple(
-                _expected(dtype, shape, value.declared)
-                for dtype, shape, value in zip(step.dtypes, step.shapes, step.node.outputs, strict=True)
-            )
-            outputs: Any = step.outputs[0] if single else step.outputs
-            calls.append((call, step.inputs, single, outputs, checks[0] if single else checks, step.frees))
-        return calls
+    def __init__(self, plans: Plans, listeners: Sequence[Listener] = ()) -> None:
+        self._plans = plans
+        self._variables = Variables(plans.model)
+        self._runners: OrderedDict[Plan, Runner] = OrderedDict()
+        self._busy = threading.Lock()
+        self.listeners: list[Listener] = list(listeners)
+        self.results: Results | None = None
 
-    def _bound(self, number: int, step: Step) -> Callable[..., Any]:
-        from irexec.engine.bodies import body_step
+    @property
+    def model_inputs(self) -> list[Value]:
+        return self._plans.model.inputs
 
-        if step.operator.type == "ReadValue":
-            return self.variables.reader(step.node)
-        if step.operator.type == "Assign":
-            return self.variables.writer(step.node)
-        runners = [Runner(plan, self.variables, self.listeners) for plan in self.plan.subplans[number]]
-        return body_step(step.node, runners)
+    @property
+    def model_outputs(self) -> list[Value]:
+        return self._plans.model.outputs
 
-    def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """The results for these inputs, which fit the Parameters. Raises IRError."""
-        if self._calls is None:
-            self._calls = self._bind()
-        slots = self.plan.template.copy()
-        for slot, array in zip(self.plan.parameters, inputs, strict=True):
-            slots[slot] = array
-        if self.listeners:
-            self._run_watched(slots)
-        else:
-            self._run(slots)
-        held = (*inputs, *self.variables.values.values(), *self.variables.pending.values())
-        return _owned([slots[slot] for slot in self.plan.results], held, self._constants)
+    @property
+    def is_busy(self) -> bool:
+        """True while a thread is running it."""
+        return self._busy.locked()
 
-    def _run(self, slots: list[Any]) -> None:
-        assert self._calls is not None
-        number = 0
-        try:
-            for number, (call, ins, single, outs, checks, frees) in enumerate(self._calls):
-                result = call(*[slots[i] for i in ins])
-                if single:
-                    if result.__class__ is not np.ndarray:
-                        result = np.asarray(result)
-                    dtype, shape = checks
-                    if result.dtype is not dtype or result.shape != shape:
-                        self._verify(number, 0, result, dtype, shape)
-                    slots[outs] = result
-                else:
-                    self._store(number, result, slots, outs, checks)
-                for slot in frees:
-                    slots[slot] = None
-        except IRError:
-            raise
-        except Exception as error:
-            step = self.plan.steps[number]
-            raise IRError(failure(step.node, error, [slots[i] for i in step.inputs], self.plan.model.file)) from error
-
-    def _run_watched(self, slots: list[Any]) -> None:
-        """The same, one step at a time, telling the listeners."""
-        assert self._calls is not None
-        for number, (call, ins, single, outs, checks, frees) in enumerate(self._calls):
-            step = self.plan.steps[number]
-            inputs = [slots[i] for i in ins]
-            for listener in self.listeners:
-                listener.before(step.node, inputs)
-            begin = time.perf_counter()
+    def infer(self, inputs: Any = None) -> Results:
+        """Run once. The arrays returned are the caller's own. Raises IRError; then no variable has changed."""
+        with self._alone():
+            arrays = arrange(inputs, self.model_inputs)
+            plan = self._plans.of(tuple(a.shape for a in arrays), observed=bool(self.listeners))
+            runner = self._runner(plan)
+            before = dict(self._variables.values)
             try:
-                result = call(*inputs)
-            except IRError:
+                # BLAS's threads wait for more work by spinning, on the cores that the kernels' own threads need.
+                with np.errstate(all="ignore"), single_threaded_blas():
+                    results = runner.run(arrays)
+                self._variables.commit()
+            except BaseException:
+                self._variables.restore(before)
                 raise
-            except Exception as error:
-                raise IRError(failure(step.node, error, inputs, self.plan.model.file)) from error
-            seconds = time.perf_counter() - begin
-            if single:
-                outs, checks, result = (outs,), (checks,), (result,)
-            self._store(number, result, slots, outs, checks)
-            results = [slots[slot] for slot in outs]
-            for listener in self.listeners:
-                listener.after(step.node, inputs, results, seconds)
-            for slot in frees:
-                slots[slot] = None
+            self.results = found = Results(self.model_outputs, results)
+        return found
 
-    def _store(
-        self, number: int, result: Any, slots: list[Any], outs: Sequence[int], checks: Sequence[Expected]
-    ) -> None:
-        """Put the results of a step with any number of outputs into their slots, verified. Raises IRError."""
-        results = result if isinstance(result, (tuple, list)) else () if result is None else (result,)
-        if len(results) < len(outs):
-            node = self.plan.steps[number].node
-            raise IRError(wrong_result(node, len(results), None, self.plan.model.file))
-        for index, (slot, item, (dtype, shape)) in enumerate(zip(outs, results, checks, strict=False)):
-            array = item if item.__class__ is np.ndarray else np.asarray(item)
-            if array.dtype is not dtype or array.shape != shape:
-                self._verify(number, index, array, dtype, shape)
-            slots[slot] = array
+    __call__ = infer
 
-    def _verify(self, number: int, index: int, result: Array, dtype: Any, shape: Any) -> None:
-        """Raise IRError unless the result has its element type and a shape that the model allows."""
-        if (dtype is None or result.dtype == dtype) and (shape is None or _fits(result.shape, shape)):
-            return
-        raise IRError(wrong_result(self.plan.steps[number].node, index, result, self.plan.model.file))
+    def _runner(self, plan: Plan) -> Runner:
+        runner = self._runners.get(plan)
+        if runner is None:
+            runner = self._runners[plan] = Runner(plan, self._variables, self.listeners)
+            while len(self._runners) > MAX_PLANS:
+                self._runners.popitem(last=False)
+        return runner
 
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._busy.acquire(blocking=False):
+            raise RuntimeError("Infer Request is busy")
+        try:
+            yield
+        finally:
+            self._busy.release()
 
-def _into(call: Callable[..., Any], out: Array) -> Callable[..., Any]:
-    """The call with its buffer. What a kernel returns in place of the buffer is copied there.
+    def get_output_tensor(self, index: int = 0) -> Array:
+        """An output of the last inference. Raises RuntimeError when there was none."""
+        if self.results is None:
+            raise RuntimeError("nothing was inferred yet")
+        return self.results[index]
 
-    The memory plan reuses the buffers of inputs after this step: a result that was one of them would be overwritten.
-    """
+    def query_state(self) -> list[VariableState]:
+        """The model's variables."""
+        return [VariableState(self._variables, name) for name in self._variables.readers]
 
-    def run(*inputs: Any) -> Array:
-        result = call(*inputs, out=out)
-        if result is not out:
-            if result.shape != out.shape or result.dtype != out.dtype:
-                wrong: Array = result
-                return wrong
-            np.copyto(out, result)
-        return out
-
-    return run
-
-
-def _expected(dtype: Any, shape: Any, declared: TensorType | None) -> Expected:
-    """What a result must be: a dtype, or None for any; a shape whose open extents are (least, most), or None for any.
-
-    A static shape is then equal to that of a right result, which is all that the usual case compares.
-    """
-    known = PartialShape(shape) if isinstance(shape, tuple) else shape
-    if declared is not None and declared.shape.rank is not None:
-        known = declared.shape if known is None else known.merge(declared.shape) or known
-    if known is None:
-        return dtype, None
-    return dtype, tuple(d.value if d.is_static else (d.min, inf if d.max is None else d.max) for d in known)
-
-
-def _fits(shape: tuple[int, ...], expected: tuple[int | tuple[int, float], ...]) -> bool:
-    if len(shape) != len(expected):
-        return False
-    for extent, wanted in zip(shape, expected, strict=True):
-        if extent != wanted and (wanted.__class__ is int or not wanted[0] <= extent <= wanted[1]):  # type: ignore[index]
-            return False
-    return True
-
-
-def _owned(results: Sequence[Array], held: Sequence[Any], constants: frozenset[int]) -> list[Array]:
-    """The results as the caller's own: contiguous, and copied where they are memory that somebody else holds too.
-
-    `held`: arrays of others; `constants`: the identities of the plan's own.
-    """
-    taken = {id(array) for array in held}
-    own = []
-    for array in results:
-        held_too = array.base is not None or id(array) in taken or id(array) in constants
-        if held_too or not array.flags.c_contiguous:
-            array = array.copy(order="C")
-        taken.add(id(array))
-        own.append(array)
-    return own
+    def reset_state(self) -> None:
+        """Put every variable back to the value it has before the first Assign."""
+        with self._alone():
+            self._variables.reset()

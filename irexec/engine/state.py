@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from irexec.graph.model import Model, Node
-from irexec.types import DYNAMIC
-
-Array = np.ndarray[Any, Any]
+from irexec.types import DYNAMIC, Array
 
 
 class VariableState:

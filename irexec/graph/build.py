@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from irexec.diagnostics.findings import At, Findings
@@ -22,8 +22,20 @@ def build(document: Document, findings: Findings, weights: Weights) -> Model:
     """The model of a document that was read. It can be run only when `findings` holds no error."""
     model = build_net(document.net, findings, weights, whole(document.net.version).value or 11)
     weights.check_usage(findings)
-    model.file = document.source.file
+    source = document.source
+    for part in (model, *_bodies_of(model)):
+        part.file = source.file
+        part.source = source if source.file is None else None
+        part.keeps_declared = findings.mode == "strict"
     return model
+
+
+def _bodies_of(model: Model) -> Iterator[Model]:
+    """The models of all bodies, those in bodies included."""
+    for node in (*model.nodes, *model.unreachable):
+        for body in node.bodies:
+            yield body.model
+            yield from _bodies_of(body.model)
 
 
 def build_net(net: Net, findings: Findings, weights: Weights, version: int = 11) -> Model:
@@ -79,9 +91,9 @@ class _Builder:
             version=operator.opset if operator else layer.version or "",
         )
         declared = [declared_type(port) for port in layer.outputs]
-        if node.type == "Result":
-            declared = declared or [TensorType()]
-        node.set_outputs(TensorType() for _ in declared)
+        made = operator.outputs if operator is not None and node.type != "If" else ()
+        least = 1 if node.type == "Result" else 0 if made and made[0].variadic else len(made)
+        node.set_outputs([TensorType()] * max(len(declared), least))
         for value, type, port in zip(node.outputs, declared, layer.outputs, strict=False):
             value.declared = type
             value.names = set(name_list(port.names)) if port.names else set()

@@ -9,14 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from irexec.diagnostics import LayerRef
 from irexec.ir.document import Layer
+from irexec.ir.xml.source import Source
 from irexec.ops.declare.operator import Operator
-from irexec.types import ElementType, PartialShape, TensorType
-
-Array = np.ndarray[Any, Any]
+from irexec.types import Array, ElementType, PartialShape, TensorType
 
 
 class Value:
@@ -115,18 +112,14 @@ class BodyOutput:
     at: int = -1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Body:
-    """A nested model with the maps that connect it. `condition`: the Result that says whether a Loop goes on.
-
-    `sound`: what the model's Parameters declare was seen to suit it.
-    """
+    """A nested model with the maps that connect it. `condition`: the Result that says whether a Loop goes on."""
 
     model: Model
     inputs: list[BodyInput] = field(default_factory=list)
     outputs: list[BodyOutput] = field(default_factory=list)
     condition: int | None = None
-    sound: bool = False
 
 
 class Node:
@@ -180,7 +173,7 @@ class Node:
         self.input_rt_info: dict[int, dict[str, Any]] = {}
 
     def set_outputs(self, types: Iterable[TensorType]) -> None:
-        """Give the outputs these types; makes the values that do not exist yet."""
+        """Give the outputs these types; makes the values that do not exist yet. Done once, when the node is made."""
         for index, type in enumerate(types):
             if index < len(self.outputs):
                 self.outputs[index].type = type
@@ -220,7 +213,9 @@ class Node:
 class Model:
     """Nodes in an order in which every node follows its producers; `parameters` and `results` in file order.
 
-    `unreachable` are layers of the file that contribute to no result: checked, never run.
+    `unreachable` are layers of the file that contribute to no result: checked, never run. `keeps_declared`: what comes
+    while running must also be what the file's ports declare. `source` is the text that the model was read from, where
+    that is no file that could be read again.
     """
 
     def __init__(
@@ -236,7 +231,9 @@ class Model:
         self.sinks = list(sinks)
         self.rt_info: dict[str, Any] = {}
         self.file: str | None = None
+        self.source: Source | None = None
         self.version = 11
+        self.keeps_declared = True
         self.unreachable: list[Node] = []
         self.nodes: list[Node] = ordered([*self.parameters, *self.sinks, *self.results])
 
@@ -257,11 +254,11 @@ class Model:
 
     def input(self, key: int | str = 0) -> Value:
         """An input by position or tensor name. Raises KeyError or IndexError."""
-        return _port(self.inputs, key)
+        return port_of(self.inputs, key)
 
     def output(self, key: int | str = 0) -> Value:
         """An output by position or tensor name. Raises KeyError or IndexError."""
-        return _port(self.outputs, key)
+        return port_of(self.outputs, key)
 
     def get_ops(self) -> list[Node]:
         return list(self.nodes)
@@ -289,7 +286,8 @@ class Model:
         return f"<Model: {self.name!r}\n{ports}\n>"
 
 
-def _port(ports: list[Value], key: int | str) -> Value:
+def port_of(ports: list[Value], key: int | str) -> Value:
+    """A port by its position or by one of its tensor names. Raises KeyError or IndexError."""
     if isinstance(key, int):
         return ports[key]
     for port in ports:
@@ -317,19 +315,19 @@ def _as_result(node: Node | Value) -> Node:
 def ordered(roots: Iterable[Node]) -> list[Node]:
     """The roots and all they depend on, every node after its producers. Nodes on a cycle come in any order."""
     order: list[Node] = []
-    seen: set[int] = set()
+    seen: set[Node] = set()
     for root in roots:
         stack: list[tuple[Node, int]] = [(root, 0)]
-        if id(root) in seen:
+        if root in seen:
             continue
-        seen.add(id(root))
+        seen.add(root)
         while stack:
             node, position = stack.pop()
             while position < len(node.inputs):
                 value = node.inputs[position]
                 position += 1
-                if value is not None and id(value.node) not in seen:
-                    seen.add(id(value.node))
+                if value is not None and value.node not in seen:
+                    seen.add(value.node)
                     stack.append((node, position))
                     stack.append((value.node, 0))
                     break

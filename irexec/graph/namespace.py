@@ -11,11 +11,11 @@ import numpy as np
 
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
-from irexec.graph.model import Array, Node, Value
+from irexec.graph.model import Node, Value
 from irexec.ops.declare import contents
 from irexec.ops.declare.attributes import Problem
 from irexec.ops.declare.operator import REGISTRY, Breach, ConstraintError, Operator
-from irexec.types import ElementType, PartialShape, TensorType, shape_like
+from irexec.types import Array, ElementType, PartialShape, TensorType, shape_like
 
 # Names that OpenVINO's Python API cuts elsewhere than at capitals.
 _NAMES = {

@@ -1,5 +1,6 @@
-"""Validation: shape and type inference over a model, declared against inferred."""
+"""Inference: what is known of every value of a model for given inputs, and what is wrong; it changes nothing."""
 
-from irexec.inference.infer import infer_model
+from irexec.inference.infer import infer, infer_node, set_types
+from irexec.inference.inference import Inference
 
-__all__ = ["infer_model"]
+__all__ = ["Inference", "infer", "infer_node", "set_types"]

@@ -5,61 +5,81 @@ Source: operation pages If-8, Loop-5, TensorIterator-1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, Protocol
 
 from irexec.diagnostics.findings import At, Findings
-from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node
+from irexec.graph.model import Body, BodyInput, BodyOutput, Node
+from irexec.inference.inference import Inference
 from irexec.types import BOOLEAN, DYNAMIC, INDICES, Dimension, ElementType, PartialShape, TensorType, UnknownRank
 
-InferModel = Callable[[Model, Findings, list[TensorType] | None], None]
 Inputs = Sequence[TensorType | None]
 
 
-def infer_if(node: Node, inputs: Inputs, findings: Findings, infer: InferModel) -> list[TensorType]:
+class Inferring(Protocol):
+    """An inference on its way, as operators with bodies see it."""
+
+    findings: Findings
+    inference: Inference
+    broken: int
+
+    def body(self, body: Body, parameters: Sequence[TensorType]) -> Inferring:
+        """The inference of a body for these types of its Parameters."""
+
+    def take(self, trial: Inferring) -> None:
+        """Make the types of a body, and what was found in it, part of this inference."""
+
+
+def infer_if(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
     """Both branches are inferred; an output is the union of what they make, or the branch that a known cond takes."""
     condition = inputs[0]
-    _check_single(node, "cond", condition, {BOOLEAN}, findings)
-    branches = []
+    _check_single(node, "cond", condition, {BOOLEAN}, run.findings)
+    branches: list[dict[int | None, TensorType]] = []
+    sound = True
     for body in node.bodies:
-        if _is_sound(body, findings, infer):
-            infer(body.model, findings, _parameters(body, inputs, None))
-        branches.append({o.external: body.model.results[o.result].outputs[0].type for o in body.outputs})
+        trial = run.body(body, declared_parameters(body))
+        if trial.broken:
+            sound = False
+        else:
+            trial = run.body(body, _parameters(body, inputs, None))
+        run.take(trial)
+        results = body.model.results
+        branches.append({o.external: trial.inference.outputs(results[o.result])[0] for o in body.outputs})
     known = condition.scalar if condition is not None else None
     if known is not None:
         return _as_list(branches[0 if known else 1], node)
     # Where a body is wrong, what it makes says nothing.
-    said = findings if all(body.sound for body in node.bodies) else findings.trial()
+    said = run.findings if sound else run.findings.trial()
     merged = {
         port: _union(branches[0][port], branches[1][port], node, said) for port in branches[0] if port in branches[1]
     }
     return _as_list(merged, node)
 
 
-def infer_tensor_iterator(node: Node, inputs: Inputs, findings: Findings, infer: InferModel) -> list[TensorType]:
+def infer_tensor_iterator(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
     """One iteration is inferred; the number of iterations follows from the sliced inputs."""
     body = node.bodies[0]
     for entry in body.inputs:
-        _check_slice(node, entry, inputs, findings)
-    return _infer_body(node, body, inputs, _iterations(body, inputs), findings, infer)
+        _check_slice(node, entry, inputs, run.findings)
+    outputs, _ = _infer_body(node, body, inputs, _iterations(body, inputs), run)
+    return outputs
 
 
-def infer_loop(node: Node, inputs: Inputs, findings: Findings, infer: InferModel) -> list[TensorType]:
+def infer_loop(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
     """One iteration is inferred; the number of iterations is at most a known trip count."""
     body = node.bodies[0]
-    _check_single(node, "trip_count", inputs[0] if inputs else None, INDICES, findings)
-    _check_single(node, "execution_condition", inputs[1] if len(inputs) > 1 else None, {BOOLEAN}, findings)
+    _check_single(node, "trip_count", inputs[0] if inputs else None, INDICES, run.findings)
+    _check_single(node, "execution_condition", inputs[1] if len(inputs) > 1 else None, {BOOLEAN}, run.findings)
     for entry in body.inputs:
-        _check_slice(node, entry, inputs, findings)
+        _check_slice(node, entry, inputs, run.findings)
     trips = inputs[0].scalar if inputs and inputs[0] is not None else None
     ends_early = body.condition is None or body.model.results[body.condition].inputs[0] is None
     count = Dimension(0, None if trips is None or trips < 0 else trips)
     if trips is not None and trips >= 0 and not ends_early and _always_true(body, inputs):
         count = Dimension(trips)
-    outputs = _infer_body(node, body, inputs, count, findings, infer)
+    outputs, results = _infer_body(node, body, inputs, count, run)
     if body.condition is not None:
-        type = body.model.results[body.condition].outputs[0].type
-        _check_single(node, "the condition that the body makes", type, {BOOLEAN}, findings)
+        _check_single(node, "the condition that the body makes", results[body.condition], {BOOLEAN}, run.findings)
     return outputs
 
 
@@ -94,51 +114,48 @@ def _check_single(
         findings.add("O001", f"{name} has shape {tensor.shape}, expected a scalar or one element", **details)
 
 
-def _is_sound(body: Body, findings: Findings, infer: InferModel) -> bool:
-    """Infer a body by what its own Parameters declare, as its reader does; False, with findings, when it breaks then.
-
-    Types from outside take the place of the declared ones, and might hide what is wrong.
-    """
-    if not body.sound:
-        trial = findings.trial()
-        infer(body.model, trial, _declared(body))
-        body.sound = not any(finding.code.startswith("O") for finding in trial.report.errors)
-        if not body.sound:
-            findings.take(trial)
-    return body.sound
-
-
 def _infer_body(
-    node: Node, body: Body, inputs: Inputs, count: Dimension, findings: Findings, infer: InferModel
-) -> list[TensorType]:
-    parameters = _parameters(body, inputs, count)
-    # What comes back from an iteration may be less known than what went in: widen until both agree.
-    for attempt in range(8 if _is_sound(body, findings, infer) else 0):
-        trial = findings.trial()
-        infer(body.model, trial, parameters)
+    node: Node, body: Body, inputs: Inputs, count: Dimension, run: Inferring
+) -> tuple[list[TensorType], list[TensorType]]:
+    """The types of the node's outputs, and those of the body's results.
+
+    What the body's own Parameters declare comes first: types from outside take its place, and might hide what is wrong.
+    """
+    trial = run.body(body, declared_parameters(body))
+    if not trial.broken:
+        trial = _settled(body, _parameters(body, inputs, count), run)
+    run.take(trial)
+    results = [trial.inference.outputs(result)[0] for result in body.model.results]
+    outer: dict[int | None, TensorType] = {}
+    for output in body.outputs:
+        type = results[output.result].without_value()
+        joined = _concatenated(node, type, output, count, run.findings) if output.axis is not None else type
+        outer[output.external] = joined
+    return _as_list(outer, node), results
+
+
+def _settled(body: Body, parameters: list[TensorType], run: Inferring) -> Inferring:
+    """The body's inference for types that hold in every iteration.
+
+    What comes back from an iteration may be less known than what went in: both are widened until they agree.
+    """
+    for attempt in range(8):
+        trial = run.body(body, parameters)
         widened = list(parameters)
         for entry in body.inputs:
             if entry.back is not None:
-                returned = body.model.results[entry.back].outputs[0].type
-                widened[entry.parameter] = TensorType(
-                    parameters[entry.parameter].element_type,
-                    _widened(parameters[entry.parameter].shape, returned.shape, attempt > 1),
-                )
-        same = all(a.shape == b.shape for a, b in zip(parameters, widened, strict=True))
-        parameters = widened
+                before = parameters[entry.parameter]
+                returned = trial.inference.outputs(body.model.results[entry.back])[0]
+                shape = _widened(before.shape, returned.shape, attempt > 1)
+                widened[entry.parameter] = TensorType(before.element_type, shape)
         # What is wrong in the first iteration must not be lost because its types are no longer known.
-        if same or trial.report.errors:
+        if trial.findings.error_count or all(a.shape == b.shape for a, b in zip(parameters, widened, strict=True)):
             break
-    if body.sound:
-        findings.take(trial)
-    outer: dict[int | None, TensorType] = {}
-    for output in body.outputs:
-        type = body.model.results[output.result].outputs[0].type.without_value()
-        outer[output.external] = _concatenated(node, type, output, count, findings) if output.axis is not None else type
-    return _as_list(outer, node)
+        parameters = widened
+    return trial
 
 
-def _declared(body: Body) -> list[TensorType]:
+def declared_parameters(body: Body) -> list[TensorType]:
     """What the body's Parameters say of themselves."""
     types = [(p.outputs[0].declared if p.outputs else None) or TensorType() for p in body.model.parameters]
     for index, parameter in enumerate(body.model.parameters):
@@ -151,7 +168,7 @@ def _declared(body: Body) -> list[TensorType]:
 
 def _parameters(body: Body, inputs: Inputs, count: Dimension | None) -> list[TensorType]:
     """What the body's Parameters carry: outer types, sliced where the map says so."""
-    types = _declared(body)
+    types = declared_parameters(body)
     for entry in body.inputs:
         if entry.external is None or entry.external >= len(inputs) or inputs[entry.external] is None:
             continue
@@ -214,8 +231,7 @@ def _check_slice(node: Node, entry: BodyInput, inputs: Inputs, findings: Finding
 def _add_axis(message: str, entry: BodyInput | BodyOutput, node: Node, findings: Findings) -> None:
     """Report an axis, unless the reader has, by the rank that the port declares."""
     at = At(entry.at, "axis")
-    place = findings.place(at)
-    if not any(finding.code == "B008" and finding.place == place for finding in findings.report):
+    if not findings.said_at("B008", at):
         findings.add("B008", message, at=at, layer=node.ref)
 
 

@@ -1,60 +1,104 @@
-"""Declared against inferred: the precisions and dims that a file writes at output ports."""
+"""Declared against inferred: the precisions and dims that a file writes at its ports."""
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Any
 
 from irexec.diagnostics.findings import At, Findings
-from irexec.graph.model import Node
+from irexec.graph.build import declared_type
+from irexec.graph.model import Node, Value
+from irexec.inference.inference import Inference
+from irexec.ir.document import Port
 from irexec.types import DYNAMIC, ElementType, PartialShape, TensorType
 
 
-def check_declared(node: Node, findings: Findings) -> None:
-    """Report every output port whose precision or dims are not what the operator makes."""
+def check_declared(node: Node, inference: Inference, findings: Findings, *, outputs: bool) -> None:
+    """Report every port whose precision or dims are not those of the value that it carries.
+
+    `outputs`: output ports are looked at too; what a layer makes whose own constraints are broken says nothing.
+    """
     layer = node.layer
     if layer is None:
         return
-    for value, port in zip(node.outputs, layer.outputs, strict=False):
-        declared, inferred = value.declared, value.type
-        if declared is None:
-            continue
-        kinds = {declared.element_type, inferred.element_type}
-        if DYNAMIC not in kinds and len(kinds) == 2:
-            found, allowed = port.precision or "", inferred.element_type.port_name
-            message = f"output {value.index} is declared {found}; the operator makes {allowed}"
-            findings.add(
-                "P004",
-                message,
-                at=At(port.at, "precision"),
-                layer=layer.ref,
-                port=port.id,
-                found=found,
-                allowed=allowed,
-            )
-            # The other ends of its edges may be right: then it is not they that differ.
-            findings.explain("E007", At(port.at, "precision"), partial(_is_type, inferred))
-        if not declared.shape.compatible(inferred.shape):
-            found, allowed = str(declared.shape), str(inferred.shape)
-            message = f"output {value.index} is declared {found}; the operator makes {allowed}"
-            where = _first_difference(node, value.index)
-            findings.add("P005", message, at=where, layer=layer.ref, port=port.id, found=found, allowed=allowed)
-            findings.explain("E008", At(port.at), partial(_is_shape, inferred))
+    for value, port in zip(node.inputs, layer.inputs, strict=False):
+        if value is not None:
+            _check_input(node, port, value, inference[value], findings)
+    if outputs:
+        for value, port in zip(node.outputs, layer.outputs, strict=False):
+            if value.declared is not None:
+                _check_output(node, port, value.index, value.declared, inference[value], findings)
 
 
-def _is_type(inferred: TensorType, precision: str) -> bool:
-    return ElementType.from_port(precision) is inferred.element_type
+def _check_input(node: Node, port: Port, value: Value, made: TensorType, findings: Findings) -> None:
+    """Report what an input port declares unless its producer makes that, or declares the same: then the fault is there.
+
+    A port without dims may be a scalar, of dynamic rank, or just not have been written: it says nothing.
+    """
+    source = _port_of(value)
+    if source is None or _reads_alike(port, source):
+        return
+    taken, given = declared_type(port), value.declared or TensorType()
+    details: dict[str, Any] = {"layer": node.ref, "port": port.id}
+    kind = made.element_type if made.element_type is not DYNAMIC else given.element_type
+    if not _same_kind(kind, taken.element_type) and (
+        _same_kind(kind, given.element_type) or taken.element_type is not given.element_type
+    ):
+        findings.add(
+            "E007",
+            f"{value.node.ref} gives {kind} and the port declares {taken.element_type}",
+            at=At(port.at, "precision"),
+            attribute="precision",
+            found=port.precision,
+            allowed=kind.port_name,
+            related=(("the producer's port", At(source.at, "precision")),),
+            **details,
+        )
+    shape = made.shape if made.rank is not None else given.shape
+    if not taken.shape.compatible(shape) and (given.shape.compatible(shape) or not given.shape.compatible(taken.shape)):
+        findings.add(
+            "E008",
+            f"{value.node.ref} gives {shape} and the port declares {taken.shape}",
+            at=At(port.at),
+            found=str(taken.shape),
+            allowed=str(shape),
+            related=(("the producer's port", At(source.at)),),
+            **details,
+        )
 
 
-def _is_shape(inferred: TensorType, dims: str) -> bool:
-    # Beyond a few extents the text of a finding is cut.
-    return "..." not in dims and PartialShape.parse(dims).compatible(inferred.shape)
+def _port_of(value: Value) -> Port | None:
+    """The output port that declares the value."""
+    outputs = value.node.layer.outputs if value.node.layer is not None else ()
+    return outputs[value.index] if value.index < len(outputs) else None
 
 
-def _first_difference(node: Node, index: int) -> At:
+def _reads_alike(a: Port, b: Port) -> bool:
+    """True when two ports are written alike, as the two ends of nearly all edges are."""
+    return a.precision == b.precision and a.dims == b.dims
+
+
+def _check_output(
+    node: Node, port: Port, index: int, declared: TensorType, inferred: TensorType, findings: Findings
+) -> None:
+    details: dict[str, Any] = {"layer": node.ref, "port": port.id}
+    if not _same_kind(declared.element_type, inferred.element_type):
+        found, allowed = port.precision or "", inferred.element_type.port_name
+        message = f"output {index} is declared {found}; the operator makes {allowed}"
+        findings.add("P004", message, at=At(port.at, "precision"), found=found, allowed=allowed, **details)
+    if not declared.shape.compatible(inferred.shape):
+        found, allowed = str(declared.shape), str(inferred.shape)
+        message = f"output {index} is declared {found}; the operator makes {allowed}"
+        where = _first_difference(port, declared.shape, inferred.shape)
+        findings.add("P005", message, at=where, found=found, allowed=allowed, **details)
+
+
+def _same_kind(a: ElementType, b: ElementType) -> bool:
+    """True for one element type, and where one of the two is not known."""
+    return a is b or a is DYNAMIC or b is DYNAMIC
+
+
+def _first_difference(port: Port, declared: PartialShape, inferred: PartialShape) -> At:
     """The first dim that differs, or the port when the ranks do."""
-    assert node.layer is not None
-    port, value = node.layer.outputs[index], node.outputs[index]
-    declared, inferred = value.declared.shape if value.declared else value.type.shape, value.type.shape
     if declared.rank != inferred.rank or declared.rank is None:
         return At(port.at)
     wrong = next(i for i, (d, n) in enumerate(zip(declared, inferred, strict=True)) if not d.compatible(n))

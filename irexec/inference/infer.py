@@ -2,143 +2,160 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from irexec.diagnostics.findings import At, Findings
-from irexec.graph.model import Model, Node, Value
-from irexec.inference.bodies import infer_if, infer_loop, infer_tensor_iterator
+from irexec.graph.model import Body, Model, Node
+from irexec.inference import bodies
+from irexec.inference.bodies import declared_parameters, infer_if, infer_loop, infer_tensor_iterator
+from irexec.inference.breaches import report_breach, report_constraint, report_memory
 from irexec.inference.declared import check_declared
+from irexec.inference.inference import Inference, Types
 from irexec.inference.propagate import propagate
 from irexec.inference.variables import check_variables
 from irexec.ops.declare.operator import Breach, ConstraintError
-from irexec.types import DYNAMIC, MAX_KNOWN, PartialShape, TensorType
+from irexec.types import MAX_KNOWN, PartialShape, TensorType
 
 _BODIES = {"If": infer_if, "Loop": infer_loop, "TensorIterator": infer_tensor_iterator}
+# A body is inferred for so many different types of its Parameters; after that only for what it declares itself. Bodies
+# in bodies would otherwise be inferred as often as there are combinations.
+_MAX_TRIALS = 16
 
 
-def infer_model(model: Model, findings: Findings, parameters: list[TensorType] | None = None) -> None:
-    """Give every value of the model its type; report what breaks the operators' constraints or the file's own words.
+def infer(model: Model, inputs: Types | None = None, findings: Findings | None = None) -> Inference:
+    """The types of all values, and findings about the operators' constraints and what the file itself declares.
 
-    `parameters`: types that take the place of the Parameters' own (a body's, or the shapes of actual inputs).
+    `inputs`: types that take the place of the Parameters' own; what the file declares is not held against them.
+    `findings`: where to report, if not apart: with the places of a file, and what reading it has found already.
     """
-    _infer_nodes(model, findings, parameters)
-    check_variables(model, findings)
-    findings.settle()
+    found = findings if findings is not None else Findings(file=model.file)
+    run = Inferring(found, declared=inputs is None)
+    run.model(model, inputs)
+    check_variables(model, run.inference, found)
+    return run.inference
 
 
-def _infer_nodes(model: Model, findings: Findings, parameters: list[TensorType] | None = None) -> None:
-    given = dict(zip(model.parameters, parameters, strict=True)) if parameters is not None else {}
-    for node in [*model.nodes, *model.unreachable]:
-        infer_node(node, findings, given.get(node))
+def set_types(model: Model, inference: Inference) -> None:
+    """Give the values of a model that was just built, bodies included, the types that inference found for them."""
+    for node in (*model.walk(), *model.unreachable):
+        node.set_outputs(inference.outputs(node))
 
 
-def infer_node(node: Node, findings: Findings, given: TensorType | None = None) -> None:
-    """Give the outputs of one node their types."""
-    before = len(findings.report.errors)
-    inputs = [None if v is None else v.type for v in node.inputs]
-    if given is not None:
-        node.set_outputs([given])
-    elif node.constant is not None and node.operator is not None and node.type == "Const":
-        kind = node.attributes.get("element_type")
-        value = node.constant if node.constant.size <= MAX_KNOWN else None
-        node.set_outputs([TensorType(kind, PartialShape(node.constant.shape), value)])  # type: ignore[arg-type]
-    elif node.operator is None:
-        node.set_outputs([v.declared or TensorType() for v in node.outputs])
-    elif node.type in _BODIES and node.bodies:
-        node.set_outputs(_BODIES[node.type](node, inputs, findings, _infer_nodes))
-    else:
-        _infer_operator(node, inputs, findings)
-    if len(findings.report.errors) == before:
-        check_declared(node, findings)
+def infer_node(node: Node, findings: Findings) -> Types:
+    """The types of one node's outputs, from the model's types of its inputs."""
+    run = Inferring(findings)
+    run.node(node)
+    return run.inference.outputs(node)
 
 
-def _infer_operator(node: Node, inputs: list[TensorType | None], findings: Findings) -> None:
-    operator = node.operator
-    assert operator is not None
-    missing = [a.name for a in operator.attributes if a.name not in node.attributes]
-    connected = sum(v is not None for v in node.inputs)
-    if missing or connected < operator.signature.min_inputs or _too_many(node):
-        node.set_outputs(TensorType() for _ in node.outputs)
-        return
-    attributes = {a.name: node.attributes.get(a.name, a.default) for a in operator.attributes}
-    breaches: list[Breach] = []
-    types = operator.infer(inputs, attributes, breaches)
-    for breach in breaches:
-        report_breach(node, breach, findings)
-    if not any(breach.refuses for breach in breaches):
+class Inferring:
+    """One inference on its way: of a model, or of a body for certain types of its Parameters.
+
+    `declared`: what ports declare is compared with what is inferred. `trials` are the bodies that were inferred before,
+    by body and types; `broken` counts what breaks a constraint.
+    """
+
+    def __init__(
+        self, findings: Findings, *, declared: bool = True, trials: dict[Body, dict[object, Inferring]] | None = None
+    ) -> None:
+        self.findings = findings
+        self._declared = declared
+        self.inference = Inference(findings.report)
+        self.broken = 0
+        self._trials = {} if trials is None else trials
+
+    def model(self, model: Model, inputs: Types | None = None) -> None:
+        """Infer every node; `inputs` take the place of what the Parameters say."""
+        given = dict(zip(model.parameters, inputs, strict=True)) if inputs is not None else {}
+        for nodes in (model.nodes, model.unreachable):
+            for node in nodes:
+                self.node(node, given.get(node))
+
+    def node(self, node: Node, given: TensorType | None = None) -> None:
+        """Infer one node; `given` is the type of a Parameter, where that is known from elsewhere."""
+        before = self.findings.error_count
+        self.inference.note(node, self._outputs(node, given))
+        if self._declared:
+            check_declared(node, self.inference, self.findings, outputs=self.findings.error_count == before)
+
+    def body(self, body: Body, parameters: Types) -> Inferring:
+        """The inference of a body for these types of its Parameters, made once."""
+        key = tuple(_key(type) for type in parameters)
+        known = self._trials.setdefault(body, {})
+        if key not in known and len(known) >= _MAX_TRIALS:
+            parameters = declared_parameters(body)
+            key = tuple(_key(type) for type in parameters)
+        if key not in known:
+            known[key] = trial = Inferring(self.findings.trial(), declared=self._declared, trials=self._trials)
+            trial.model(body.model, parameters)
+        return known[key]
+
+    def take(self, trial: bodies.Inferring) -> None:
+        """Make the types of a body, and what was found in it, part of this inference."""
+        self.inference.take(trial.inference)
+        self.findings.take(trial.findings)
+        self.broken += trial.broken
+
+    def _outputs(self, node: Node, given: TensorType | None) -> Types:
+        operator = node.operator
+        if given is not None:
+            return (given,)
+        if node.constant is not None and node.type == "Const":
+            value = node.constant if node.constant.size <= MAX_KNOWN else None
+            kind = node.attributes.get("element_type")
+            return (TensorType(kind, PartialShape(node.constant.shape), value),)  # type: ignore[arg-type]
+        if operator is None:
+            return [value.declared or TensorType() for value in node.outputs]
+        inputs = self.inference.inputs(node)
+        if node.type in _BODIES and node.bodies:
+            return _BODIES[node.type](node, inputs, self)
+        missing = any(a.name not in node.attributes for a in operator.attributes)
+        most = operator.signature.max_inputs
+        lacking = len(node.inputs) < operator.signature.min_inputs or any(
+            type is None and not operator.signature.input(index).optional for index, type in enumerate(inputs)
+        )
+        if missing or lacking or (most is not None and len(node.inputs) > most):
+            return [TensorType()] * len(node.outputs)
+        return self._for_each_port(node, self._of_operator(node, inputs))
+
+    def _of_operator(self, node: Node, inputs: Sequence[TensorType | None]) -> list[TensorType]:
+        operator = node.operator
+        assert operator is not None
+        attributes = node.attributes
+        breaches: list[Breach] = []
+        types = operator.infer(inputs, attributes, breaches)
+        for breach in breaches:
+            report_breach(node, breach, self.findings)
+        refusing = sum(breach.refuses for breach in breaches)
+        self.broken += refusing
+        if refusing:
+            return types
         try:
-            types = propagate(operator, inputs, attributes, types)
+            return propagate(operator, inputs, attributes, types)
         except ConstraintError as error:
-            report_constraint(node, error, findings)
-    node.set_outputs(_for_each_output(node, types, findings))
+            report_constraint(node, error, self.findings)
+        except MemoryError as error:
+            report_memory(node, error, self.findings)
+        self.broken += 1
+        return types
+
+    def _for_each_port(self, node: Node, types: list[TensorType]) -> Types:
+        """A type for each output port; more ports than a variadic operator makes outputs are a finding."""
+        operator = node.operator
+        assert operator is not None
+        if not (operator.outputs and operator.outputs[0].variadic):
+            return types
+        if [type.rank for type in types] == [None]:  # Nothing is known, not even how many there are.
+            return types * len(node.outputs)
+        declared = node.layer.outputs if node.layer is not None else []
+        if len(declared) > len(types) and not self.findings.blames(node.ref):
+            message = f"{operator} has {len(declared)} output ports, makes {len(types)}"
+            self.findings.add("P007", message, at=At(declared[len(types)].at), layer=node.ref)
+        return types
 
 
-def _for_each_output(node: Node, types: list[TensorType], findings: Findings) -> list[TensorType]:
-    """A type for each output port; more ports than a variadic operator makes outputs are a finding."""
-    variadic = node.operator is not None and bool(node.operator.outputs) and node.operator.outputs[0].variadic
-    absent = len(node.outputs) - len(types)
-    if not variadic:
-        return types + [TensorType()] * absent
-    if [type.rank for type in types] == [None]:  # Nothing is known, not even how many there are.
-        return types * len(node.outputs)
-    wrong = any(finding.layer == node.ref for finding in findings.report.errors)
-    if node.layer is not None and len(node.layer.outputs) > len(types) and not wrong:
-        message = f"{node.operator} has {len(node.layer.outputs)} output ports, makes {len(types)}"
-        findings.add("P007", message, at=At(node.layer.outputs[len(types)].at), layer=node.ref)
-    return types
-
-
-def _too_many(node: Node) -> bool:
-    most = node.operator.signature.max_inputs if node.operator else None
-    return most is not None and len(node.inputs) > most
-
-
-def report_breach(node: Node, breach: Breach, findings: Findings) -> None:
-    """A broken constraint as a finding at the port or attribute that it names."""
-    constraint = None
-    if breach.constraint is not None and node.operator is not None:
-        constraint = f"{node.operator.versioned_name} {breach.constraint}"
-    details: dict[str, Any] = {k: getattr(breach, k) for k in ("port", "attribute", "hint", "found", "allowed")}
-    findings.add(
-        breach.code,
-        breach.message,
-        at=place_of(node, breach.port, breach.attribute),
-        layer=node.ref,
-        constraint=constraint,
-        **details,
-    )
-
-
-def report_constraint(node: Node, error: ConstraintError, findings: Findings) -> None:
-    """A value that breaks a constraint, as a finding."""
-    constraint = f"{node.operator.versioned_name} {error.constraint}" if node.operator else error.constraint
-    findings.add(
-        "O005",
-        error.message,
-        at=place_of(node, error.port, None),
-        layer=node.ref,
-        constraint=constraint,
-        port=error.port,
-        hint=error.hint,
-        **error.details,
-    )
-
-
-def place_of(node: Node, port: str | None, attribute: str | None) -> At | None:
-    """The place of a port (by its name in the signature) or attribute of a node, or of its layer."""
-    layer = node.layer
-    if layer is None:
-        return None
-    if attribute is not None and attribute in layer.data:
-        return At(layer.data_at, attribute)
-    if port is not None and node.operator is not None:
-        for index, written in enumerate(layer.inputs):
-            name = node.operator.signature.port_name(index)
-            if port in (name, node.operator.signature.input(index).name if index < len(node.inputs) else None):
-                return At(written.at)
-    return At(layer.at)
-
-
-def unknown(value: Value | None) -> bool:
-    """True when nothing is known of a value."""
-    return value is None or (value.type.element_type is DYNAMIC and value.type.rank is None)
+def _key(type: TensorType) -> object:
+    """What tells one tensor type from another, known values included."""
+    value = None if type.value is None else (type.value.shape, type.value.dtype.str, type.value.tobytes())
+    partial = None if type.partial is None else tuple(type.partial.ravel().tolist())
+    return type.element_type, type.shape, value, partial

@@ -27,7 +27,7 @@ def propagate(
 ) -> list[TensorType]:
     """The output types with the values that follow from known input values.
 
-    Raises ConstraintError when known values break a constraint of the operator.
+    Raises ConstraintError when known values break a constraint of the operator, MemoryError when it takes too much.
     """
     if not inputs or any(o.value is not None or o.partial is not None for o in outputs):
         return outputs
@@ -54,7 +54,7 @@ def _run(
     try:
         with np.errstate(all="ignore"):
             results = as_list(operator.kernel(*arrays, **operator.bind(attributes)))
-    except ConstraintError:
+    except (ConstraintError, MemoryError):
         raise
     except Exception:  # what a kernel cannot do is reported when the layer runs
         return outputs

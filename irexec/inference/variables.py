@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.model import Model, Node
+from irexec.inference.inference import Inference
 from irexec.types import DYNAMIC, TensorType
 
 
-def check_variables(model: Model, findings: Findings) -> None:
+def check_variables(model: Model, inference: Inference, findings: Findings) -> None:
     """Report every state operation whose type or shape cannot be that of the first operation on its variable."""
     first: dict[str, tuple[Node, TensorType]] = {}
     states = [node for node in model.walk() if node.type in ("ReadValue", "Assign") and node.outputs]
     # What is read says what the variable is; Assign takes any value that fits it.
     for node in sorted(states, key=lambda node: node.type == "Assign"):
-        variable, type = node.attributes.get("variable_id"), node.outputs[0].type
+        variable, type = node.attributes.get("variable_id"), inference[node.outputs[0]]
         if not variable:
             continue
         other, known = first.setdefault(variable, (node, type))

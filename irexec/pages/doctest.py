@@ -18,7 +18,7 @@ from irexec.arrays.given import Given
 from irexec.diagnostics import Diagnostic, Place, Report, Severity
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.build import build
-from irexec.inference import infer_model
+from irexec.inference import infer, set_types
 from irexec.ir.weights.file import Weights
 from irexec.ops.declare import contents
 from irexec.pages.errata import Erratum, erratum
@@ -231,7 +231,7 @@ def _check_model(block: XmlExample, snippet: Snippet, checked: Checked) -> Check
     if snippet.document is not None:
         checked.parsed, checked.not_executed = True, "a page has no weights for a model"
         model = build(snippet.document, findings, Weights())
-        infer_model(model, findings)
+        set_types(model, infer(model, findings=findings))
         checked.operator = f"a model of {plural(len(snippet.document.net.layers), 'layer')}"
     else:
         checked.not_executed = "it cannot be read"

@@ -15,7 +15,8 @@ from irexec.graph.bind import bind_attributes, bind_operator
 from irexec.graph.bodies import build_bodies
 from irexec.graph.build import build_net, check_arity, declared_type
 from irexec.graph.model import Model, Node, Value
-from irexec.inference.infer import infer_node, place_of, report_breach
+from irexec.inference import infer_node
+from irexec.inference.breaches import place_of, report_breach
 from irexec.ir.weights.file import Weights
 from irexec.ops.declare import contents
 from irexec.ops.declare.checks import Checks, noted, running
@@ -121,7 +122,7 @@ def _evaluate(
         _repair_shapes(node, example, operator, findings)
     repaired = len(findings.report.errors)
     if unwritten is None or not execute:
-        infer_node(node, findings)
+        node.set_outputs(infer_node(node, findings))
     found = findings.report.errors
     # What a repair has mended no longer stands in the way.
     broken = [d for d in found[before:repairable] + found[repaired:] if _forbids(d)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from irexec.diagnostics import Diagnostic, IRError, Report
 from irexec.diagnostics.findings import Findings
 from irexec.engine import CompiledModel, Listener
 from irexec.graph.model import Model, Value
-from irexec.inference import infer_model
+from irexec.inference import Inference, infer
 from irexec.types import Array, ElementType, PartialShape, TensorType
 from irexec.watch.progress import Progress
 
@@ -166,19 +166,7 @@ def _draw(model: Model, inputs: list[ModelInput], types: list[TensorType], given
     known = [
         t if s is None else TensorType(t.element_type, PartialShape(s)) for t, s in zip(types, shapes, strict=True)
     ]
-    with _inferred(model, known):
-        _draw_each(model, inputs, types, shapes, given, findings)
-
-
-def _draw_each(
-    model: Model,
-    inputs: list[ModelInput],
-    types: list[TensorType],
-    shapes: list[tuple[int, ...] | None],
-    given: Given,
-    findings: Findings,
-) -> None:
-    missing = [index for index, entry in enumerate(inputs) if entry.array is None]
+    inference = infer(model, known)
     rng = np.random.default_rng(given.seed)
     total = 0
     for index in missing:
@@ -192,14 +180,14 @@ def _draw_each(
         if total > MAX_DRAWN_BYTES:
             findings.add("U006", f"input {entry.name} is too large to be drawn at random", layer=entry.port.node.ref)
             continue
-        array = _by_consumer(model, entry.port, rng)
+        array = _by_consumer(model, inference, entry.port, rng)
         entry.array = np.asarray(draw(rng, kind, shape) if array is None else array, kind.dtype)
         entry.origin, entry.assumed = Origin.DRAWN, not types[index].shape.is_static
         # What is drawn next may depend on it, as indices do on an axis.
-        entry.port.type = TensorType.of(entry.array, kind)
+        inference.note(entry.port.node, [TensorType.of(entry.array, kind)])
 
 
-def _by_consumer(model: Model, port: Value, rng: np.random.Generator) -> Array | None:
+def _by_consumer(model: Model, inference: Inference, port: Value, rng: np.random.Generator) -> Array | None:
     """Values that a layer which takes the input as it is draws for it: indices in range, lengths, axes."""
     for node in model.nodes:
         for index, value in enumerate(node.inputs):
@@ -209,7 +197,7 @@ def _by_consumer(model: Model, port: Value, rng: np.random.Generator) -> Array |
             if name not in node.operator.drawers:
                 continue
             names = [node.operator.signature.port_name(i) for i in range(len(node.inputs))]
-            types = {n: v.type for n, v in zip(names, node.inputs, strict=True) if v is not None}
+            types = {n: inference[v] for n, v in zip(names, node.inputs, strict=True) if v is not None}
             attributes = {a.name: node.attributes.get(a.name, a.default) for a in node.operator.attributes}
             array = draw_for(rng, node.operator, name, types, attributes)
             if array is not None:
@@ -243,19 +231,4 @@ def _filled(shape: PartialShape, extent: int) -> tuple[int, ...]:
 def _fits(model: Model, types: list[TensorType], shapes: list[tuple[int, ...]]) -> bool:
     """Whether inference finds nothing wrong with these input shapes."""
     given = [TensorType(t.element_type, PartialShape(s)) for t, s in zip(types, shapes, strict=True)]
-    with _inferred(model, given) as report:
-        return report.ok
-
-
-@contextmanager
-def _inferred(model: Model, given: list[TensorType]) -> Iterator[Report]:
-    """The model with the types that follow from these inputs; its own are put back at the end."""
-    values = [value for node in model.walk() for value in node.outputs]
-    kept = [value.type for value in values]
-    try:
-        findings = Findings()
-        infer_model(model, findings, given)
-        yield findings.report
-    finally:
-        for value, type in zip(values, kept, strict=True):
-            value.type = type
+    return infer(model, given).report.ok

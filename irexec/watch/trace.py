@@ -62,18 +62,18 @@ class Trace:
     """The layers that ran, in the order in which they began. A layer of a body that runs often is one row."""
 
     def __init__(self) -> None:
-        self._rows: dict[int, Row] = {}
+        self._rows: dict[Node, Row] = {}
         # The time that this listener itself has taken so far, and what that was when each running layer began.
         self._spent = 0.0
         self._begun: list[float] = []
 
     def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
-        self._rows.setdefault(id(node), Row(node, len(self._begun)))
+        self._rows.setdefault(node, Row(node, len(self._begun)))
         self._begun.append(self._spent)
 
     def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
         begin = time.perf_counter()
-        row = self._rows[id(node)]
+        row = self._rows[node]
         row.calls += 1
         row.seconds += seconds - (self._spent - self._begun.pop())
         kinds = [str(value.element_type) for value in node.outputs]

@@ -5,7 +5,6 @@ The kernel and what `specialize` makes of it are held to the same: equal results
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -16,7 +15,7 @@ from support.cases import ints, scalar, the
 from support.examples import Example, example_of
 
 from irexec.ops.declare.contents import everything
-from irexec.ops.declare.operator import NodeTypes, Operator
+from irexec.ops.declare.operator import HandsOn, NodeTypes, Operator
 from irexec.types import F16, F32, F64, I32, STRING, ElementType, TensorType
 
 # The engine runs their bodies, keeps their state, or has their values.
@@ -95,7 +94,7 @@ NOTHING_TO_DO = [
 ]
 
 
-def forms(op: Operator, example: Example) -> Iterator[Callable[..., Any]]:
+def forms(op: Operator, example: Example) -> Iterator[Callable[..., Any] | HandsOn]:
     """The callables that the engine would run: the kernel, and what is specialised for no constants and for all."""
     arrays, attributes = example
     yield partial(op.kernel, **op.bind(attributes))
@@ -111,8 +110,7 @@ def forms(op: Operator, example: Example) -> Iterator[Callable[..., Any]]:
 
 
 def takes_out(op: Operator, call: Callable[..., Any]) -> bool:
-    kinds = inspect.signature(call).parameters
-    return op.signature.takes_out and ("out" in kinds or any(p.kind is p.VAR_KEYWORD for p in kinds.values()))
+    return op.signature.takes_out and not isinstance(call, HandsOn)
 
 
 def listed(results: Any) -> list[np.ndarray]:
@@ -133,8 +131,9 @@ def check_memory(op: Operator, example: Example) -> None:
     names = [op.signature.input(i).name for i in range(len(arrays))]
     before = [content(a) for a in arrays]
     expected = [np.asarray(r) for r in listed(op(*arrays, **example.attributes))]
-    for call in forms(op, example):
-        own = takes_out(op, call)
+    for form in forms(op, example):
+        own = takes_out(op, form)
+        call = form.call if isinstance(form, HandsOn) else form
         results = listed(call(*arrays))
         for result, wanted in zip(results, expected, strict=True):
             assert content(np.asarray(result)) == content(wanted)

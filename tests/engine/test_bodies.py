@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import irexec
 from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node
-from irexec.inference import infer_model
+from irexec.inference import infer, set_types
 from irexec.ops.declare.contents import load
 
 Array = np.ndarray[Any, Any]
@@ -24,7 +24,7 @@ def compiled(node: Node, parameters: list[Node], count: int) -> irexec.CompiledM
     node.set_outputs([irexec.opset15.constant(np.float32(0)).outputs[0].type] * count)
     model = Model(list(node.outputs), parameters)
     findings = Findings()
-    infer_model(model, findings)
+    set_types(model, infer(model, findings=findings))
     if not findings.report.ok:
         raise irexec.IRError(findings.report)
     return irexec.compile_model(model)
@@ -224,7 +224,8 @@ def test_a_constant_that_goes_round_is_not_taken_for_its_later_values() -> None:
     node.bodies = [body]
     node.set_outputs([given_values[2].type])
     total = ops.add(node, x)
-    infer_model(Model([total], [x]), findings := Findings())
-    assert findings.report.ok
-    model = irexec.compile_model(Model([total], [x]))
+    built = Model([total], [x])
+    set_types(built, inference := infer(built))
+    assert inference.report.ok
+    model = irexec.compile_model(built)
     np.testing.assert_array_equal(model([np.array([1000])])[0], [((1 * 2 + 10) * 2 + 20) * 2 + 30 + 1000])

@@ -150,3 +150,27 @@ def test_a_constant_without_shape_is_reported_once() -> None:
     </layer>"""
     report = irexec.validate(MODEL.replace(X, constant).encode(), weights=bytes(24))
     assert [(d.code, d.attribute) for d in report.errors] == [("C001", "shape")]
+
+
+def test_where_the_two_ends_of_an_edge_differ() -> None:
+    """The fault is where the declaration is not what inference says."""
+    port = Y.replace('<port id="0" precision="FP32">', '<port id="0" precision="I32">')
+    (finding,) = irexec.validate(MODEL.replace(Y, port).encode())
+    assert (finding.code, finding.line, finding.column, finding.found, finding.allowed) == (
+        "E007",
+        8,
+        38,
+        "I32",
+        "FP32",
+    )
+    (related,) = finding.related
+    assert (related.place.line, related.message) == (6, "the producer's port")
+    (finding,) = irexec.validate(MODEL.replace(Y, Y.replace("<dim>3</dim>", "")).encode())
+    assert (finding.code, finding.line, finding.found, finding.allowed) == ("E008", 8, "[2]", "[2,3]")
+
+
+def test_a_wrong_declaration_that_goes_on_along_the_edge_is_one_finding() -> None:
+    head, tail = MODEL.split('<port id="1" precision="FP32">')
+    text = head + '<port id="1" precision="FP16">' + tail.replace("FP32", "FP16")
+    assert codes(text) == ["P004:error"]
+    assert codes(MODEL.replace('shape="2,3"', 'shape="2,4"')) == ["P005:error", "P005:error"]

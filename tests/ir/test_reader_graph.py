@@ -41,9 +41,6 @@ EDGES = [
     ("E004", A_PORT, A_PORT + "¦" + A_PORT.replace('"1"', '"9"')),
     ("E005", SECOND, '¦<edge from-layer="1" from-port="2" to-layer="1" to-port="1"/>'),
     ("E006", LAST, LAST + '<edge from-layer="1" from-port="2" to-layer="¦0" to-port="0"/>'),
-    ("E007", A_PORT, A_PORT.replace("FP32", "¦I32")),
-    ("E008", A_PORT, "¦" + A_PORT.replace(">3<", ">4<")),
-    ("E008", A_PORT, "¦" + A_PORT.replace("<dim>3</dim>", "")),
     ("E009", LAST, LAST + '<edge from-layer="1" from-port="2" to-layer="¦9" to-port="0"/>'),
     ("E010 E004", LAST, '¦<edge from-layer="1" from-port="2" to-layer="2"/>'),
     ("E010 E004", LAST, '<edge from-layer="1" from-port="2" to-layer="¦-2" to-port="0"/>'),
@@ -111,7 +108,7 @@ def test_openvino_agrees(case, change, openvino_agrees) -> None:
 
 
 def test_every_code_has_an_example() -> None:
-    elsewhere = {"V003"}
+    elsewhere = {"E007", "E008", "V003"}  # found by inference
     tested_below = {"B001", "B010", "R007", "V001", "V002"}
     here = {code for code in CODES if code[0] in "EBVR"} - elsewhere
     assert here - tested_below == {code for case in CASES for code in case[0].split()} & here

@@ -263,7 +263,7 @@ def test_a_model_is_validated_without_its_weights() -> None:
 """
     checked = only("p.md", text)
     assert checked.kind == "model" and checked.parsed
-    assert [(e.diagnostic.code, e.diagnostic.line) for e in checked.errata] == [("P005", 9), ("E008", 10)]
+    assert [(e.diagnostic.code, e.diagnostic.line) for e in checked.errata] == [("P005", 9)]
 
 
 @pytest.mark.parametrize("text", ["", "Nothing here.\n", "Versioned name: Abs-1\n\n```python\nx = 1\n```\n"])

@@ -52,7 +52,8 @@ def run(op: Operator, *arrays: np.ndarray | None, **attributes: Any) -> list[np.
         types = NodeTypes(tuple(known), tuple(inferred), tuple(arrays), values)
         fast = op.specializer(types)
         if fast is not None:
-            for fast_result, result in zip(_listed(fast(*arrays)), results, strict=True):
+            call = fast.call if isinstance(fast, HandsOn) else fast
+            for fast_result, result in zip(_listed(call(*arrays)), results, strict=True):
                 assert fast_result.dtype == result.dtype
                 np.testing.assert_array_equal(_plain(fast_result), _plain(result))
     return [np.asarray(r) for r in results]

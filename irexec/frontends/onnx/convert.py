@@ -17,11 +17,11 @@ from irexec.frontends.onnx.kinds import element_type, partial_shape
 from irexec.frontends.onnx.op import Broken, Op, Refused
 from irexec.frontends.onnx.tensors import BadTensor, read_tensor
 from irexec.frontends.onnx.texts import not_text
-from irexec.graph.model import Array, Model, Node, Value
-from irexec.inference.infer import infer_node
+from irexec.graph.model import Model, Node, Value
+from irexec.inference import infer_node
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
-from irexec.types import DYNAMIC, ElementType, PartialShape, TensorType
+from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
 
 # Functions that call functions: no ONNX model nests them deeper than a handful.
 _MAX_DEPTH = 64
@@ -131,7 +131,7 @@ class Converter:
             return None
         attributes = {"shape": declared.shape, "element_type": declared.element_type}
         node = Node(contents.load("Parameter", 1), (), attributes, name=self.unique(info.name))
-        infer_node(node, self.findings)
+        node.set_outputs(infer_node(node, self.findings))
         node.outputs[0].names.add(info.name)
         self._define(info.name, node.outputs[0], scope)
         return node
@@ -159,7 +159,7 @@ class Converter:
             return None
         self._check_declared(info, value)
         node = Node(contents.load("Result", 1), [value], name=self.unique(f"{info.name}/result"))
-        infer_node(node, self.findings)
+        node.set_outputs(infer_node(node, self.findings))
         node.outputs[0].names = {info.name}
         return node
 
@@ -258,7 +258,7 @@ class Converter:
             raise Refused("F009", f"{operator} does not take {connected} inputs")
         node = Node(operator, inputs, values, name=self.unique(name))
         before = len(self.findings.report.errors)
-        infer_node(node, self.findings)
+        node.set_outputs(infer_node(node, self.findings))
         if len(self.findings.report.errors) > before or not node.outputs:
             raise Broken
         return node
@@ -268,7 +268,7 @@ class Converter:
         attributes = {"element_type": kind, "shape": array.shape}
         node = Node(contents.load("Const", 1), (), attributes, name=self.unique(name or "constant"))
         node.constant = array
-        infer_node(node, self.findings)
+        node.set_outputs(infer_node(node, self.findings))
         return node.outputs[0]
 
     def unique(self, name: str) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 import onnx
 
 from irexec.frontends.onnx.tensors import read_tensor
-from irexec.graph.model import Array, Node, Value
+from irexec.graph.model import Node, Value
 from irexec.ops.declare import contents
-from irexec.types import ElementType
+from irexec.types import Array, ElementType
 
 if TYPE_CHECKING:
     from irexec.frontends.onnx.convert import Converter

@@ -10,7 +10,6 @@ from irexec.diagnostics.findings import At
 from irexec.ir.checks.scope import Scope
 from irexec.ir.document import Edge, Layer, Port
 from irexec.ir.text import listed, whole
-from irexec.types import ElementType
 
 _SOURCES = ("Parameter", "Const", "Constant")
 _ROOTS = ("Result", "Assign")
@@ -22,7 +21,7 @@ class _End(NamedTuple):
 
 
 def check_edges(scope: Scope) -> None:
-    """Check the edges of a net; `scope.by_id` and `scope.extents` are filled."""
+    """Check the edges of a net; `scope.by_id` is filled."""
     producers: dict[int, Edge] = {}
     complete = True
     arcs: dict[int, list[tuple[int, Edge]]] = {}
@@ -35,7 +34,6 @@ def check_edges(scope: Scope) -> None:
                 _second_producer(edge, first, target, scope)
         if source is not None and target is not None:
             arcs.setdefault(source.layer.at, []).append((target.layer.at, edge))
-            _declarations(edge, source, target, scope)
     layers = {layer.at: layer for layer in scope.net.layers}
     for layer in scope.net.layers:
         for port in layer.inputs:
@@ -128,40 +126,6 @@ def _second_producer(edge: Edge, first: Edge, target: _End, scope: Scope) -> Non
         port=target.port.id,
         related=(("the first edge", At(first.at)),),
     )
-
-
-def _declarations(edge: Edge, source: _End, target: _End, scope: Scope) -> None:
-    """Compare what the two ends declare, as far as they do."""
-    given, taken = source.port, target.port
-    if given.precision != taken.precision and given.precision is not None and taken.precision is not None:
-        a, b = ElementType.from_port(given.precision), ElementType.from_port(taken.precision)
-        if a is not None and b is not None and a is not b and not (a.is_dynamic or b.is_dynamic):
-            scope.findings.add(
-                "E007",
-                f"{source.layer.ref} gives {a} and the port declares {b}",
-                at=At(taken.at, "precision"),
-                layer=target.layer.ref,
-                port=taken.id,
-                attribute="precision",
-                found=taken.precision,
-                allowed=given.precision,
-                related=(("the producer's port", At(given.at, "precision")), ("the edge", At(edge.at))),
-            )
-    a_dims, b_dims = scope.extents.get(given.at), scope.extents.get(taken.at)
-    # A port without dims may be a scalar, of dynamic rank, or just not have been written: it says nothing.
-    if not a_dims or not b_dims or a_dims == b_dims:
-        return
-    if len(a_dims) != len(b_dims) or any(x != y and -1 not in (x, y) for x, y in zip(a_dims, b_dims, strict=True)):
-        scope.findings.add(
-            "E008",
-            f"{source.layer.ref} gives [{listed(a_dims)}] and the port declares [{listed(b_dims)}]",
-            at=At(taken.at),
-            layer=target.layer.ref,
-            port=taken.id,
-            found=f"[{listed(b_dims)}]",
-            allowed=f"[{listed(a_dims)}]",
-            related=(("the producer's port", At(given.at)), ("the edge", At(edge.at))),
-        )
 
 
 def _cycles(layers: Iterable[int], arcs: dict[int, list[tuple[int, Edge]]]) -> list[set[int]]:

@@ -18,7 +18,7 @@ _EMPTY_NAME = re.compile(r"^,|(?<!\\),(?:,|$)")
 
 
 def check_layers(scope: Scope, version: int) -> None:
-    """Check every layer of a net by itself and its ports; fills `scope.by_id` and `scope.extents`."""
+    """Check every layer of a net by itself and its ports; fills `scope.by_id`."""
     names: dict[str, Layer] = {}
     tensor_names: dict[str, Port] = {}
     for layer in scope.net.layers:
@@ -90,7 +90,7 @@ def _port(port: Port, layer: Layer, scope: Scope, *, is_output: bool) -> None:
     element_type = None if port.precision is None else ElementType.from_port(port.precision)
     if element_type is None:
         _no_precision(port, layer, scope, is_output=is_output)
-    extents = scope.extents[port.at] = _extents(port, layer, scope)
+    extents = _extents(port, layer, scope)
     # Few bits in the largest extent, few extents: the product cannot overflow.
     if extents and len(extents) * max(extents).bit_length() > _SAFE_BITS and 0 not in extents:
         bits = element_type.bitwidth if element_type is not None and element_type.bitwidth else 8

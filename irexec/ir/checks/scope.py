@@ -16,8 +16,6 @@ class Scope:
         self.net = net
         self.findings = findings
         self.by_id: dict[int, Layer] = {}
-        # The extents of a port by the port's number, -1 for an open one; None where a dim is wrong.
-        self.extents: dict[int, tuple[int, ...] | None] = {}
         # Shapes that were read without a finding, by the texts of their dims: models repeat few shapes many times.
         self.clean_dims: dict[tuple[str, ...], tuple[int, ...]] = {}
         # Elements with an id that cannot be read or is not theirs alone: what follows from that is not reported.

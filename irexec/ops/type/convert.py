@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Annotated, TypeAlias
 
 from irexec.ops.compute.casting import cast, castable
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, TypeFrom, operator
+from irexec.ops.declare.operator import Check, Elements, HandsOn, NodeTypes, TypeFrom, operator
 from irexec.ops.rules.axes import into
 from irexec.types import ANY, STRING, Array, ElementType, PartialShape, TensorType
 
@@ -37,7 +37,7 @@ def _(check: Check, input: TensorType, *, destination_type: ElementType) -> Part
 
 
 @convert_1.specialize
-def _(types: NodeTypes) -> Callable[..., Array] | None:
+def _(types: NodeTypes) -> Callable[..., Array] | HandsOn | None:
     return _for_types(types)
 
 
@@ -55,25 +55,25 @@ def _(check: Check, data: TensorType, like: TensorType) -> PartialShape | Tensor
 
 
 @convert_like_1.specialize
-def _(types: NodeTypes) -> Callable[..., Array] | None:
+def _(types: NodeTypes) -> Callable[..., Array] | HandsOn | None:
     return _for_types(types)
 
 
-def _for_types(types: NodeTypes) -> Callable[..., Array] | None:
+def _for_types(types: NodeTypes) -> Callable[..., Array] | HandsOn | None:
     """The conversion from the first input's declared type to the output's, where arrays do not tell them or agree."""
     data, target = types.inputs[0], types.outputs[0].element_type
     if data is None or data.element_type.is_dynamic or target.is_dynamic:
         return None
     source = data.element_type
     if source is target:
-        return _unchanged
+        return HandsOn(_unchanged)
     if not (source.is_carried or target.is_carried):
         return None
     return lambda *inputs, out=None, **_: into(cast(inputs[0], source, target), out, inputs[0])
 
 
 def _unchanged(data: Array, *_: Array) -> Array:
-    """The array itself. Without `out`, since a kernel that takes it makes a result of its own."""
+    """The array itself."""
     return data
 
 

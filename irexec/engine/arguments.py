@@ -1,0 +1,90 @@
+"""The arrays that a caller gives, brought into the order of the inputs and into their element types, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from irexec.diagnostics import IRError
+from irexec.engine.errors import wrong_input
+from irexec.graph.model import Value
+from irexec.types import BOOLEAN, DYNAMIC, Array, ElementType
+
+
+def arrange(given: Any, ports: list[Value]) -> list[Array]:
+    """The caller's arrays in the order of the inputs, each of its port's type. Raises IRError."""
+    if given is None:
+        given = []
+    if isinstance(given, np.ndarray) or np.isscalar(given) or (isinstance(given, list) and _is_nested(given, ports)):
+        given = [given]
+    if isinstance(given, Mapping):
+        arrays: list[Any] = [None] * len(ports)
+        for key, array in given.items():
+            arrays[_position(key, ports)] = array
+        missing = [_label(p) for p, a in zip(ports, arrays, strict=True) if a is None]
+        if missing:
+            raise IRError(wrong_input(f"no array for {', '.join(missing)}"))
+    else:
+        arrays = list(given)
+        if len(arrays) != len(ports):
+            names = ", ".join(map(_label, ports))
+            raise IRError(wrong_input(f"{len(arrays)} arrays for {len(ports)} inputs ({names})"))
+    return [_fitting(array, port) for array, port in zip(arrays, ports, strict=True)]
+
+
+def _is_nested(given: list[Any], ports: list[Value]) -> bool:
+    """True for a plain list of numbers, which is one array for the one input."""
+    return len(ports) == 1 and bool(given) and all(isinstance(v, (int, float, bool, str)) for v in given)
+
+
+def _position(key: Any, ports: list[Value]) -> int:
+    if isinstance(key, Value):
+        for index, port in enumerate(ports):
+            if port is key:
+                return index
+    elif isinstance(key, int) and 0 <= key < len(ports):
+        return key
+    elif isinstance(key, str):
+        for index, port in enumerate(ports):
+            if key in port.names or key == port.node.friendly_name:
+                return index
+    raise IRError(wrong_input(f"no input {key!r}; there are {', '.join(map(_label, ports)) or 'none'}"))
+
+
+def _label(port: Value) -> str:
+    return repr(min(port.names) if port.names else port.node.friendly_name)
+
+
+def _fitting(given: Any, port: Value) -> Array:
+    """The array with the port's dtype and a shape it allows. A safe or same-kind cast is made, any other refused."""
+    kind: ElementType = port.element_type
+    layer = port.node.ref
+    try:
+        array: Array = np.asarray(given)
+    except ValueError as error:
+        raise IRError(wrong_input(f"input {_label(port)} is no array: {error}", layer=layer)) from error
+    if kind is not DYNAMIC and array.dtype != kind.dtype:
+        found = str(array.dtype)
+        if (array.dtype.kind in "UTO" and kind.name == "string") or _castable(array, kind):
+            array = array.astype(kind.dtype)
+        else:
+            message = f"input {_label(port)} is {kind}; the array is {found}"
+            raise IRError(wrong_input(message, layer=layer, found=found, allowed=str(kind)))
+    if not port.partial_shape.accepts(array.shape):
+        found, allowed = str(list(array.shape)), str(port.partial_shape)
+        message = f"input {_label(port)} has shape {allowed}; the array has {found}"
+        raise IRError(wrong_input(message, layer=layer, found=found, allowed=allowed))
+    return array
+
+
+def _castable(array: Array, kind: ElementType) -> bool:
+    if kind.dtype is None:
+        return False
+    if np.can_cast(array.dtype, kind.dtype, "same_kind"):
+        return kind is not BOOLEAN or array.dtype == np.bool_
+    # Python's own integers come as int64: they may stand for any type that holds them exactly.
+    if array.dtype.kind in "iu" and array.size <= 1 << 16 and kind is not BOOLEAN:
+        return bool((array.astype(kind.dtype).astype(array.dtype) == array).all())
+    return False

@@ -1,0 +1,66 @@
+"""Constraints that could not be checked before the arrays were there: the shape rule on the shapes that come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from irexec.diagnostics import IRError
+from irexec.engine.errors import broken_constraints, wrong_result
+from irexec.engine.step import Step
+from irexec.graph.model import Model
+from irexec.ops.declare.operator import Breach
+from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
+
+# So many different shapes are remembered as checked.
+_MAX_REMEMBERED = 256
+# Integer inputs up to this size describe shapes and axes: the rule is told their values.
+_MAX_TOLD = 32
+
+
+def checked(call: Callable[..., Any], step: Step, model: Model) -> Callable[..., Any]:
+    """The call of a step whose shapes were not known: the operator's rule is run on shapes when they first come.
+
+    The callable raises IRError with the findings that the same shapes would get if they were written in the model.
+    """
+    operator = step.operator
+    kinds = [type.element_type if type is not None else DYNAMIC for type in step.given]
+    attributes = {a.name: step.node.attributes.get(a.name, a.default) for a in operator.attributes}
+    known: set[Any] = set()
+
+    def run(*inputs: Any) -> Any:
+        key = tuple([None if array is None else (array.shape, _told(array)) for array in inputs])
+        if key in known:
+            return call(*inputs)
+        given = [_type_of(array, kind) for array, kind in zip(inputs, kinds, strict=True)]
+        breaches: list[Breach] = []
+        types = operator.infer(given, attributes, breaches)
+        if any(breach.refuses for breach in breaches):
+            raise IRError(broken_constraints(step.node, breaches, model))
+        result = call(*inputs)
+        _compare(result, types, step, model)
+        if len(known) >= _MAX_REMEMBERED:
+            known.clear()
+        known.add(key)
+        return result
+
+    return run
+
+
+def _told(array: Array) -> bytes | None:
+    return array.tobytes() if array.dtype.kind in "iu" and array.size <= _MAX_TOLD else None
+
+
+def _type_of(array: Array | None, kind: ElementType) -> TensorType | None:
+    if array is None:
+        return None
+    known = kind if kind is not DYNAMIC else ElementType.of(array.dtype)
+    return TensorType(known, PartialShape(array.shape), None if _told(array) is None else array)
+
+
+def _compare(result: Any, types: list[TensorType], step: Step, model: Model) -> None:
+    """Raise IRError when a result has a shape that the rule excludes."""
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    for index, (array, type) in enumerate(zip(results, types, strict=False)):
+        if array is not None and not type.shape.accepts(array.shape):
+            raise IRError(wrong_result(step.node, index, type, array, model))

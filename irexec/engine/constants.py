@@ -1,0 +1,152 @@
+"""Constants of a model and what follows from them alone: computed when a plan asks for it, once for all plans."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from irexec.diagnostics import IRError
+from irexec.engine.errors import failure
+from irexec.engine.step import Call
+from irexec.graph.model import Model, Node, Value
+from irexec.inference import Inference
+from irexec.inference.propagate import as_list
+from irexec.ops.declare.operator import HandsOn, NodeTypes
+from irexec.types import Array, TensorType
+
+# Operators whose step belongs to a request: it holds their state or runs their bodies.
+BOUND = frozenset({"ReadValue", "Assign", "If", "Loop", "TensorIterator"})
+# A constant that unfolds to much more than it came from is computed anew instead of being kept.
+_MAX_UNFOLDING = 1 << 26
+
+
+class Constants:
+    """The arrays that plans have asked for, by the value they are of. What led to them is forgotten with the plan."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Value, Array] = {}
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def folding(self, model: Model, inference: Inference) -> Iterator[Folding]:
+        """Compute constants for one plan; meanwhile plans of other threads wait for theirs."""
+        with self._lock:
+            yield Folding(model, inference, self._kept)
+
+
+class Folding:
+    """The constants of one plan in the making.
+
+    `lasting` are those that follow from the model's constants alone; others follow from what inference knows, such as
+    the shapes of inputs, and are this plan's own.
+    """
+
+    def __init__(self, model: Model, inference: Inference, kept: dict[Value, Array]) -> None:
+        self._model, self._inference, self._kept = model, inference, kept
+        self._known: dict[Value, Array] = {}
+        self._constant: set[Value] = set()
+        self._lasting: set[Value] = set()
+
+    def __contains__(self, value: Value) -> bool:
+        return value in self._constant
+
+    def add(self, node: Node) -> bool:
+        """Note that a node's results are constants, if they are: then nothing has to be run for them."""
+        if node.constant is not None:
+            self._lasting.update(node.outputs)
+        elif node.type not in BOUND and node.outputs and all(map(self._is_known, node.outputs)):
+            for value in node.outputs:
+                self._known[value] = self._inference[value].value  # type: ignore[assignment]
+        elif not self._can_fold(node):
+            return False
+        elif all(value is None or value in self._lasting for value in node.inputs):
+            self._lasting.update(node.outputs)
+        self._constant.update(node.outputs)
+        return True
+
+    def _is_known(self, value: Value) -> bool:
+        """Whether inference knows the value already, as it does of what shapes decide."""
+        type = self._inference[value]
+        return type.value is not None and type.value.dtype == type.element_type.dtype
+
+    def _can_fold(self, node: Node) -> bool:
+        """Whether a node's results follow from constants alone and are worth keeping."""
+        operator = node.operator
+        if operator is None or operator.type in BOUND or operator.tolerance.kind == "random":
+            return False
+        given = [value for value in node.inputs if value is not None]
+        if not given or any(value not in self._constant for value in given):
+            return False
+        types = self._inference.outputs(node)
+        if any(type.shape.is_dynamic for type in types):
+            return True
+        inputs = sum(map(_nbytes, (self._inference[value] for value in given)))
+        return sum(map(_nbytes, types)) <= max(_MAX_UNFOLDING, 8 * inputs)
+
+    def array(self, value: Value) -> Array:
+        """The value of a constant, or of a node that can be folded. Raises IRError when a kernel refuses it."""
+        array = self._kept.get(value)
+        if array is None:
+            if value not in self._known:
+                self._compute(value.node)
+            array = self._known[value]
+            if value in self._lasting:
+                self._kept[value] = array
+        return array
+
+    def _compute(self, wanted: Node) -> None:
+        """Evaluate a node after all that it follows from."""
+        stack = [wanted]
+        while stack:
+            node = stack[-1]
+            missing = [v.node for v in node.inputs if v is not None and v not in self._known and v not in self._kept]
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            if node.constant is not None:
+                self._known[node.outputs[0]] = node.constant
+            else:
+                arrays = [None if v is None else self._known.get(v, self._kept.get(v)) for v in node.inputs]
+                for value, result in zip(node.outputs, self._evaluated(node, arrays), strict=False):
+                    self._known[value] = np.asarray(result)
+
+    def _evaluated(self, node: Node, arrays: list[Array | None]) -> list[Any]:
+        call, _ = bound_call(node, self._inference, tuple(arrays))
+        try:
+            with np.errstate(all="ignore"):
+                return as_list(call(*arrays))
+        except Exception as error:
+            raise IRError(failure(node, error, arrays, self._model)) from error
+
+
+def bound_call(
+    node: Node,
+    inference: Inference,
+    constants: tuple[Array | None, ...],
+    used: tuple[bool, ...] | None = None,
+) -> tuple[Call, bool]:
+    """The kernel of a node with its attributes, specialised where that is faster; and whether it takes `out`."""
+    operator = node.operator
+    assert operator is not None
+    attributes = {a.name: node.attributes.get(a.name, a.default) for a in operator.attributes}
+    if operator.specializer is not None:
+        inputs, outputs = tuple(inference.inputs(node)), tuple(inference.outputs(node))
+        special = operator.specializer(NodeTypes(inputs, outputs, constants, attributes, used))
+        if isinstance(special, HandsOn):
+            return special.call, False
+        if special is not None:
+            return special, operator.signature.takes_out
+    call = partial(operator.kernel, **operator.bind(attributes)) if attributes else operator.kernel
+    return call, operator.signature.takes_out
+
+
+def _nbytes(type: TensorType) -> int:
+    """The bytes of a tensor with a static shape."""
+    return math.prod(type.shape.to_shape()) * (type.element_type.dtype.itemsize if type.element_type.dtype else 1)

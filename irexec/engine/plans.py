@@ -1,0 +1,74 @@
+"""The plans of one model: one for all shapes, and one for each of the last few shapes that came more than once."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+
+from irexec.diagnostics.findings import Findings
+from irexec.engine.constants import Constants
+from irexec.engine.plan import Plan, make_plan
+from irexec.graph.model import Model
+from irexec.inference import infer
+from irexec.types import PartialShape, TensorType
+
+Shapes = tuple[tuple[int, ...], ...]
+
+# Shapes of a dynamic model's inputs that have a plan of their own.
+MAX_PLANS = 8
+
+
+class Plans:
+    """Makes plans when they are asked for, from any thread. The model is only read."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._constants = Constants()
+        self._lock = threading.Lock()
+        self._is_dynamic = any(value.partial_shape.is_dynamic for value in model.inputs)
+        self._general = make_plan(model, constants=self._constants)
+        self._observed: Plan | None = None
+        self._special: OrderedDict[Shapes, Plan | None] = OrderedDict()
+
+    @property
+    def general(self) -> Plan:
+        """The plan for every shape that the model takes."""
+        return self._general
+
+    def of(self, shapes: Shapes, *, observed: bool = False) -> Plan:
+        """The plan for these input shapes.
+
+        Shapes that come to a dynamic model a second time get a plan of their own, in which every extent that follows
+        from them is known. `observed`: a plan that computes every output of every layer.
+        """
+        if observed:
+            with self._lock:
+                if self._observed is None:
+                    self._observed = make_plan(self.model, constants=self._constants, observed=True)
+                return self._observed
+        if not self._is_dynamic:
+            return self._general
+        with self._lock:
+            if shapes not in self._special:
+                self._special[shapes] = None
+                if len(self._special) > MAX_PLANS:
+                    self._special.popitem(last=False)
+                return self._general
+            plan = self._special[shapes]
+            if plan is None:
+                plan = self._special[shapes] = self._made_for(shapes)
+            self._special.move_to_end(shapes)
+            return plan
+
+    def __len__(self) -> int:
+        """How many shapes are remembered."""
+        return len(self._special)
+
+    def _made_for(self, shapes: Shapes) -> Plan:
+        given = [
+            TensorType(value.element_type, PartialShape(shape))
+            for value, shape in zip(self.model.inputs, shapes, strict=True)
+        ]
+        inference = infer(self.model, given, Findings(file=self.model.file))
+        # What inference finds may be in a branch that is not taken: running tells.
+        return make_plan(self.model, inference, self._constants) if inference.report.ok else self._general

@@ -1,0 +1,58 @@
+"""The results of one inference: arrays by position, by tensor name, or by port."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.graph.model import Value, port_of
+from irexec.types import Array
+
+Key = int | str | Value
+
+
+class Results(Mapping[Any, Array]):
+    """The outputs of one inference: by position, by tensor name, or by port."""
+
+    def __init__(self, ports: Sequence[Value], arrays: Sequence[Array]) -> None:
+        self._ports, self._arrays = ports, [_as_unicode(a) if a.dtype.kind == "T" else a for a in arrays]
+
+    def __getitem__(self, key: Key) -> Array:
+        if isinstance(key, Value):
+            return self._arrays[self._index(key)]
+        if isinstance(key, str):
+            return self._arrays[self._index(port_of(list(self._ports), key))]
+        return self._arrays[key]
+
+    def _index(self, port: Value) -> int:
+        for index, own in enumerate(self._ports):
+            if own is port or (own.node.inputs and own.node.inputs[0] is port):
+                return index
+        raise KeyError(f"{port!r} is no output of this model")
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self._ports)
+
+    def __len__(self) -> int:
+        return len(self._ports)
+
+    def to_dict(self) -> dict[Value, Array]:
+        return dict(zip(self._ports, self._arrays, strict=True))
+
+    def to_tuple(self) -> tuple[Array, ...]:
+        return tuple(self._arrays)
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(f"{p!r}: {a!r}" for p, a in zip(self._ports, self._arrays, strict=True)) + "}"
+
+
+def _as_unicode(array: Array) -> Array:
+    """Strings as OpenVINO's Python API returns them: fixed-width unicode, which every NumPy function takes.
+
+    That form cannot hold NULs at the end of a string; such an array comes as Python strings.
+    """
+    strings = array.ravel().tolist()
+    lossy = any(s.endswith("\0") for s in strings)
+    return np.array(strings, object if lossy else np.str_).reshape(array.shape)

@@ -1,0 +1,213 @@
+"""The runner: the slots and buffers of one run after another of a plan, every result verified."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any, Protocol
+
+import numpy as np
+
+from irexec.diagnostics import IRError
+from irexec.engine.bodies import body_step
+from irexec.engine.checking import checked
+from irexec.engine.constants import BOUND
+from irexec.engine.errors import failure, wrong_result
+from irexec.engine.plan import Plan
+from irexec.engine.state import Variables
+from irexec.engine.step import Step
+from irexec.graph.model import Model, Node, Value
+from irexec.types import Array, PartialShape, TensorType
+
+Expected = tuple[Any, Any]
+
+
+class Listener(Protocol):
+    """Told of every layer that runs, with its tensors. Arrays are shown, not given: they change after the call."""
+
+    def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
+        """The layer is about to run on these inputs."""
+
+    def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
+        """The layer ran, in this time."""
+
+
+class Runner:
+    """Runs one plan; made once, run often, by one thread at a time. Bodies have runners, which share the variables."""
+
+    def __init__(self, plan: Plan, variables: Variables, listeners: Sequence[Listener]) -> None:
+        self.plan, self.variables, self.listeners = plan, variables, listeners
+        self._calls: list[tuple[Any, ...]] | None = None
+
+    def _bind(self) -> list[tuple[Any, ...]]:
+        """One tuple per step, all that its execution needs."""
+        outs = self.plan.memory.allocate(self.plan.steps)
+        calls = []
+        for number, step in enumerate(self.plan.steps):
+            call = self._bound(number, step) if step.operator.type in BOUND else step.call
+            if number in outs:
+                call = _into(call, outs[number])
+            if not step.is_sure and step.operator.rule is not None:
+                call = checked(call, step, self.plan.model)
+            single = len(step.outputs) == 1 and not step.operator.outputs[0].variadic
+            pairs = zip(step.types, step.node.outputs, strict=True)
+            checks = tuple(_expected(type, value, self.plan.model) for type, value in pairs)
+            outputs: Any = step.outputs[0] if single else step.outputs
+            calls.append((call, step.inputs, single, outputs, checks[0] if single else checks, step.frees))
+        return calls
+
+    def _bound(self, number: int, step: Step) -> Callable[..., Any]:
+        if step.operator.type == "ReadValue":
+            return self.variables.reader(step.node)
+        if step.operator.type == "Assign":
+            return self.variables.writer(step.node)
+        runners = [Runner(plan, self.variables, self.listeners) for plan in self.plan.subplans[number]]
+        return body_step(step.node, [runner.iterate for runner in runners], self.plan.inference)
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        """The results for these inputs, which fit the Parameters; each the caller's own memory. Raises IRError."""
+        if self._calls is None:
+            self._calls = self._bind()
+        slots = self.plan.template.copy()
+        for slot, array in zip(self.plan.parameters, inputs, strict=True):
+            slots[slot] = array
+        if self.listeners:
+            self._run_watched(slots)
+        else:
+            self._run(slots)
+        held = [*inputs, *self.variables.values.values(), *self.variables.pending.values()]
+        return _owned([slots[slot] for slot in self.plan.results], self.plan.lent, held)
+
+    def iterate(self, inputs: Sequence[Array]) -> list[Array]:
+        """As `run`, for a body: what it assigns can be read in the next iteration."""
+        results = self.run(inputs)
+        self.variables.commit()
+        return results
+
+    def _run(self, slots: list[Any]) -> None:
+        assert self._calls is not None
+        number = 0
+        try:
+            for number, (call, ins, single, outs, checks, frees) in enumerate(self._calls):
+                result = call(*[slots[i] for i in ins])
+                if single:
+                    if result.__class__ is not np.ndarray:
+                        result = np.asarray(result)
+                    dtype, shape = checks
+                    if result.dtype is not dtype or result.shape != shape:
+                        self._verify(number, 0, result, dtype, shape)
+                    slots[outs] = result
+                else:
+                    self._store(number, result, slots, outs, checks)
+                for slot in frees:
+                    slots[slot] = None
+        except IRError:
+            raise
+        except Exception as error:
+            step = self.plan.steps[number]
+            raise IRError(failure(step.node, error, [slots[i] for i in step.inputs], self.plan.model)) from error
+
+    def _run_watched(self, slots: list[Any]) -> None:
+        """The same, one step at a time, telling the listeners."""
+        assert self._calls is not None
+        for number, (call, ins, single, outs, checks, frees) in enumerate(self._calls):
+            step = self.plan.steps[number]
+            inputs = [slots[i] for i in ins]
+            for listener in self.listeners:
+                listener.before(step.node, inputs)
+            begin = time.perf_counter()
+            try:
+                result = call(*inputs)
+            except IRError:
+                raise
+            except Exception as error:
+                raise IRError(failure(step.node, error, inputs, self.plan.model)) from error
+            seconds = time.perf_counter() - begin
+            if single:
+                outs, checks, result = (outs,), (checks,), (result,)
+            self._store(number, result, slots, outs, checks)
+            results = [slots[slot] for slot in outs]
+            for listener in self.listeners:
+                listener.after(step.node, inputs, results, seconds)
+            for slot in frees:
+                slots[slot] = None
+
+    def _store(
+        self, number: int, result: Any, slots: list[Any], outs: Sequence[int], checks: Sequence[Expected]
+    ) -> None:
+        """Put the results of a step with any number of outputs into their slots, verified. Raises IRError."""
+        results = result if isinstance(result, (tuple, list)) else () if result is None else (result,)
+        if len(results) < len(outs):
+            self._wrong(number, len(results), None)
+        for index, (slot, item, (dtype, shape)) in enumerate(zip(outs, results, checks, strict=False)):
+            array = item if item.__class__ is np.ndarray else np.asarray(item)
+            if array.dtype is not dtype or array.shape != shape:
+                self._verify(number, index, array, dtype, shape)
+            slots[slot] = array
+
+    def _verify(self, number: int, index: int, result: Array, dtype: Any, shape: Any) -> None:
+        """Raise IRError unless the result has its element type and a shape that the model allows."""
+        if not (dtype is None or result.dtype == dtype) or not (shape is None or _fits(result.shape, shape)):
+            self._wrong(number, index, result)
+
+    def _wrong(self, number: int, index: int, result: Array | None) -> None:
+        step, model = self.plan.steps[number], self.plan.model
+        raise IRError(wrong_result(step.node, index, step.types[index], result, model))
+
+
+def _into(call: Callable[..., Any], out: Array) -> Callable[..., Any]:
+    """The call with its buffer. What a kernel returns in place of the buffer is copied there.
+
+    The memory plan reuses the buffers of inputs after this step: a result that was one of them would be overwritten.
+    """
+
+    def run(*inputs: Any) -> Array:
+        result = call(*inputs, out=out)
+        if result is not out:
+            if result.shape != out.shape or result.dtype != out.dtype:
+                wrong: Array = result
+                return wrong
+            np.copyto(out, result)
+        return out
+
+    return run
+
+
+def _expected(type: TensorType, value: Value, model: Model) -> Expected:
+    """What a result must be: a dtype, or None for any; a shape whose open extents are (least, most), or None for any.
+
+    A static shape is then equal to that of a right result, which is all that the usual case compares.
+    """
+    known: PartialShape | None = type.shape if type.rank is not None else None
+    declared = value.declared.shape if value.declared is not None and model.keeps_declared else None
+    if declared is not None and declared.rank is not None:
+        known = declared if known is None else known.merge(declared) or known
+    if known is None:
+        return type.element_type.dtype, None
+    extents = tuple(d.value if d.is_static else (d.min, inf if d.max is None else d.max) for d in known)
+    return type.element_type.dtype, extents
+
+
+def _fits(shape: tuple[int, ...], expected: tuple[int | tuple[int, float], ...]) -> bool:
+    if len(shape) != len(expected):
+        return False
+    for extent, wanted in zip(shape, expected, strict=True):
+        if extent != wanted and (wanted.__class__ is int or not wanted[0] <= extent <= wanted[1]):  # type: ignore[index]
+            return False
+    return True
+
+
+def _owned(results: Sequence[Array], lent: Sequence[tuple[Any, ...] | None], held: Sequence[Any]) -> list[Array]:
+    """The results as the caller's own: contiguous, and copied where they may be memory that somebody else holds too.
+
+    `lent` is what the plan says of each result; `held` are arrays of others that only this run knows.
+    """
+    own: list[Array] = []
+    for array, constants in zip(results, lent, strict=True):
+        if constants is not None:
+            others = (*held, *constants, *own)
+            if array.base is not None or any(array is other for other in others):
+                array = array.copy(order="C")
+        own.append(array if array.flags.c_contiguous else array.copy(order="C"))
+    return own

@@ -1,0 +1,67 @@
+"""From what breaks an operator's constraint to a finding: its code, its place in the file, the constraint's number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.diagnostics.findings import At, Findings
+from irexec.graph.model import Node
+from irexec.ops.declare.operator import Breach, ConstraintError
+
+
+def report_breach(node: Node, breach: Breach, findings: Findings) -> None:
+    """A constraint that types or known extents break, at the port or attribute that it names."""
+    details: dict[str, Any] = {k: getattr(breach, k) for k in ("attribute", "hint", "found", "allowed")}
+    _report(node, breach.code, breach.message, breach.constraint, breach.port, findings, **details)
+
+
+def report_constraint(node: Node, error: ConstraintError, findings: Findings, *, found: str | None = None) -> None:
+    """A constraint that values break. `found`: what the operator was given, where the error does not say."""
+    details: dict[str, Any] = {"hint": error.hint, "found": found} | error.details
+    _report(node, "O005", error.message, error.constraint, error.port, findings, **details)
+
+
+def report_failure(node: Node, error: Exception, findings: Findings, *, found: str | None = None) -> None:
+    """A kernel that fails in a way that its operator does not foresee."""
+    message = f"{node.ref} failed: {type(error).__name__}: {error}"
+    _report(node, "O007", message, None, None, findings, found=found)
+
+
+def report_memory(node: Node, error: MemoryError, findings: Findings, *, found: str | None = None) -> None:
+    """A layer that needs more memory than there is, or than inference may take."""
+    message = f"{node.ref} needs more memory than there is: {error}"
+    _report(node, "O007", message, None, None, findings, found=found)
+
+
+def _report(
+    node: Node,
+    code: str,
+    message: str,
+    constraint: str | None,
+    port: str | None,
+    findings: Findings,
+    *,
+    attribute: str | None = None,
+    **details: Any,
+) -> None:
+    if constraint is not None and node.operator is not None:
+        constraint = f"{node.operator.versioned_name} {constraint}"
+    at = place_of(node, port, attribute)
+    where: dict[str, Any] = {"at": at, "layer": node.ref, "port": port, "attribute": attribute}
+    findings.add(code, message, constraint=constraint, **where, **details)
+
+
+def place_of(node: Node, port: str | None, attribute: str | None) -> At | None:
+    """The place of a port (by its name in the signature) or attribute of a node, or of its layer."""
+    layer = node.layer
+    if layer is None:
+        return None
+    if attribute is not None and attribute in layer.data:
+        return At(layer.data_at, attribute)
+    if port is not None and node.operator is not None:
+        signature = node.operator.signature
+        for index, written in enumerate(layer.inputs):
+            name = signature.input(index).name if index < len(node.inputs) else None
+            if port in (signature.port_name(index), name):
+                return At(written.at)
+    return At(layer.at)

@@ -1,0 +1,44 @@
+"""The result of inference: the types of a model's values for given inputs, beside the model and not in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from irexec.diagnostics import Report
+from irexec.graph.model import Node, Value
+from irexec.types import TensorType
+
+Types = Sequence[TensorType]
+
+
+class Inference:
+    """What is known of a model's values, those of bodies included, for given inputs; `report` says what is wrong.
+
+    Values that inference did not come to have the type that the model gives them.
+    """
+
+    def __init__(self, report: Report | None = None) -> None:
+        self.report = report if report is not None else Report()
+        self._outputs: dict[Node, Types] = {}
+
+    def outputs(self, node: Node) -> Types:
+        """The types of the node's outputs: at least one for each of its ports."""
+        found = self._outputs.get(node)
+        return [value.type for value in node.outputs] if found is None else found
+
+    def __getitem__(self, value: Value) -> TensorType:
+        found = self._outputs.get(value.node)
+        return value.type if found is None else found[value.index]
+
+    def inputs(self, node: Node) -> list[TensorType | None]:
+        """The types of what the node's inputs are connected to; None for those that are not connected."""
+        return [None if value is None else self[value] for value in node.inputs]
+
+    def note(self, node: Node, outputs: Types) -> None:
+        """Keep the types of a node's outputs: for inference itself, and for who knows more than it could."""
+        missing = len(node.outputs) - len(outputs)
+        self._outputs[node] = (*outputs, *[TensorType()] * missing) if missing > 0 else outputs
+
+    def take(self, other: Inference) -> None:
+        """Make the types of another inference, of a body for instance, part of this one."""
+        self._outputs.update(other._outputs)
