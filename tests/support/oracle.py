@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.declare.attributes import attribute_text
-from irexec.ops.declare.operator import Breach, NodeTypes, Operator
+from irexec.ops.declare.operator import Breach, HandsOn, NodeTypes, Operator
 from irexec.types import ElementType, PartialShape, TensorType
 
 
