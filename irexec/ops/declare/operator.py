@@ -188,7 +188,7 @@ class Operator:
         self.view = (view,) if isinstance(view, str) else view
         self.tolerance = tolerance
         self.values = values
-        self.specializer: Specializer | None = None
+        self.specializer: Callable[[NodeTypes], Special] | None = None
         self.drawers: dict[str, Callable[..., Any]] = {}
         self.opener: Callable[..., Open | None] | None = None
         self.__doc__ = kernel.__doc__
