@@ -159,7 +159,7 @@ def test_where_the_two_ends_of_an_edge_differ() -> None:
     assert (finding.code, finding.line, finding.column, finding.found, finding.allowed) == (
         "E007",
         8,
-        38,
+        36,
         "I32",
         "FP32",
     )
