@@ -10,7 +10,7 @@ from irexec.diagnostics.findings import At, Findings
 from irexec.ir.document import Layer
 from irexec.ir.text import INT64_MAX, cut
 from irexec.ops.declare import contents
-from irexec.ops.declare.attributes import Problem
+from irexec.ops.declare.attributes import AttributeFault
 from irexec.ops.declare.operator import REGISTRY, Operator
 from irexec.types import Dimension, ElementType, PartialShape
 
@@ -145,7 +145,7 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
     values, problems = operator.parse_attributes(given)
     for name, attribute in renamed.items():
         hint = f"did you mean {attribute.file_name!r}?"
-        problems.append(Problem("D001", name, f"the operator has no attribute {name!r}", hint))
+        problems.append(AttributeFault("D001", name, f"the operator has no attribute {name!r}", hint))
     where = layer.data_at if layer.data_at >= 0 else layer.at
     names = {a.file_name: a.name for a in operator.attributes}
     differing = {a.file_name: f"takes {_text(a.reader_default)}" for a in operator.attributes if a.differs}

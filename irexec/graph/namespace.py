@@ -13,7 +13,7 @@ from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Node, Value
 from irexec.ops.declare import contents
-from irexec.ops.declare.attributes import Problem
+from irexec.ops.declare.attributes import AttributeFault
 from irexec.ops.declare.operator import REGISTRY, Breach, ConstraintError, Operator
 from irexec.types import Array, ElementType, PartialShape, TensorType, shape_like
 
@@ -164,7 +164,7 @@ def _check_count(operator: Operator, arrays: list[Any]) -> None:
         raise IRError(Findings().add("P007", f"{operator} takes {names}; {len(arrays)} inputs were given"))
 
 
-def _raise(operator: Operator, problems: list[Problem], breaches: list[Breach]) -> None:
+def _raise(operator: Operator, problems: list[AttributeFault], breaches: list[Breach]) -> None:
     findings = Findings()
     for problem in problems:
         findings.add(problem.code, problem.message, attribute=problem.attribute, hint=problem.hint)

@@ -13,7 +13,7 @@ import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 from pydantic_core import PydanticCustomError
 
-from irexec.ops.declare.attributes import Attribute, Problem, Unreadable, base_type, reader_of
+from irexec.ops.declare.attributes import Attribute, AttributeFault, Unreadable, base_type, reader_of
 from irexec.types import FOREIGN, ElementType, PartialShape
 
 _JSON_SCHEMAS: dict[Any, dict[str, Any]] = {
@@ -70,13 +70,13 @@ def _validator(annotation: Any) -> Callable[[Any], Any]:
 
 def parse_attributes(
     model: type[BaseModel], attributes: tuple[Attribute, ...], given: dict[str, Any]
-) -> tuple[dict[str, Any], list[Problem]]:
-    """Validate `given` (file name → text or value): the values by Python name, and every problem found.
+) -> tuple[dict[str, Any], list[AttributeFault]]:
+    """Validate `given` (file name → text or value): the values by Python name, and every fault found.
 
     A text that OpenVINO would still read stands with the value OpenVINO reads; other bad attributes are left out, so
     that a required one may be missing from the result.
     """
-    problems: list[Problem] = []
+    faults: list[AttributeFault] = []
     given = dict(given)
     by_file_name = {a.file_name: a for a in attributes} | {a.name: a for a in attributes}
     for _ in range(3):
@@ -85,26 +85,26 @@ def parse_attributes(
             break
         except pydantic.ValidationError as error:
             for finding in error.errors(include_url=False):
-                _note(finding, given, by_file_name, problems)
+                _note(finding, given, by_file_name, faults)
     else:
         parsed = model.model_construct()
-    return {a.name: getattr(parsed, a.name) for a in attributes if hasattr(parsed, a.name)}, problems
+    return {a.name: getattr(parsed, a.name) for a in attributes if hasattr(parsed, a.name)}, faults
 
 
-def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], problems: list[Problem]) -> None:
-    """Turn one pydantic error into a Problem, and mend `given` so that the rest can be validated."""
+def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], faults: list[AttributeFault]) -> None:
+    """Turn one pydantic error into a AttributeFault, and mend `given` so that the rest can be validated."""
     name = str(finding["loc"][0])
     kind, given_value = finding["type"], given.get(name)
     attribute = declared.get(name)
     allowed = ", ".join(attribute.members) if attribute and attribute.members else None
     if kind == "extra_forbidden":
-        problems.append(Problem("D001", name, f"the operator has no attribute {name!r}", _nearest(name, declared)))
+        faults.append(AttributeFault("D001", name, f"the operator has no attribute {name!r}", _nearest(name, declared)))
         given.pop(name, None)
         return
     if kind == "missing":
         assumed = _assumed(attribute)
         message = f"the required attribute {name!r} is missing"
-        problems.append(Problem("D002", name, message, allowed=allowed, defined=assumed is not None))
+        faults.append(AttributeFault("D002", name, message, allowed=allowed, defined=assumed is not None))
         given[name] = _neutral(attribute) if assumed is None else assumed
         return
     if kind == "unreadable":
@@ -116,15 +116,15 @@ def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], p
         if context["code"] == "D004":  # What is no boolean counts as not written.
             lenient = _assumed(attribute)
         reason = f"{name}: {context['reason']}"
-        problems.append(Problem(context["code"], name, reason, hint, allowed, lenient is not None))
+        faults.append(AttributeFault(context["code"], name, reason, hint, allowed, lenient is not None))
         given[name] = lenient if lenient is not None else _neutral(attribute)
         return
     message = f"{name}: {finding['msg'][0].lower()}{finding['msg'][1:]}, not {_shown(given_value)}"
     negative = kind in ("greater_than", "greater_than_equal") and "-" in _shown(given_value)
     code = "D007" if negative else "D005"
     taken_as = attribute.taken_as if attribute else None
-    if not any(p.code == code and p.attribute == name for p in problems):
-        problems.append(Problem(code, name, message, allowed=allowed, defined=taken_as is not None))
+    if not any(p.code == code and p.attribute == name for p in faults):
+        faults.append(AttributeFault(code, name, message, allowed=allowed, defined=taken_as is not None))
     given[name] = _neutral(attribute) if taken_as is None else taken_as
 
 

@@ -57,7 +57,7 @@ class TakenAs(NamedTuple):
     value: Any
 
 
-class Problem(NamedTuple):
+class AttributeFault(NamedTuple):
     """Something wrong with one attribute. `attribute` is its name in the file.
 
     `defined`: what the operator computes all the same is plain, and the value for it stands among the attributes.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from irexec.ops.declare.attributes import Attribute, Problem, read_plainly
+from irexec.ops.declare.attributes import Attribute, AttributeFault, read_plainly
 from irexec.ops.declare.binding import Binding, binding_of, kernel_binding
 from irexec.ops.declare.checks import note, running
 from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, read_signature
@@ -290,7 +290,7 @@ class Operator:
 
         return attribute_model(f"{self.type}_{self.opset}", self.attributes, self.__doc__)
 
-    def parse_attributes(self, given: dict[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
+    def parse_attributes(self, given: dict[str, Any]) -> tuple[dict[str, Any], list[AttributeFault]]:
         """The attributes by Python name, and all that is wrong with them. `given`: file name → text or value."""
         values = read_plainly(self.attributes, given)
         if values is not None:

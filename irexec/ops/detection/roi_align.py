@@ -14,6 +14,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive, TakenAs, Within
+from irexec.ops.declare.groups import AttributesOf, group
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.detection.roi_pooling import usable
 from irexec.ops.rules.extents import Extents
@@ -26,6 +27,16 @@ Aligned = Literal["asymmetric", "half_pixel_for_nn", "half_pixel"]
 Scale = Annotated[float, Within(gt=0)]
 # 0 is as many as fit; torchvision writes -1 for that, and OpenVINO's kernels take it so.
 Samples = Annotated[int, Within(ge=0), TakenAs(0)]
+
+
+@group
+class Bins:
+    """Into how many bins a region is cut, and how many samples each has along a side (0: as many as it has pixels)."""
+
+    pooled_h: Positive
+    pooled_w: Positive
+    sampling_ratio: Samples
+    spatial_scale: Scale
 
 
 def sample(feature: Array, y: Array, x: Array) -> Array:
@@ -88,10 +99,7 @@ def roi_align_9(
     batch_indices: IND_T,
     /,
     *,
-    pooled_h: Positive,
-    pooled_w: Positive,
-    sampling_ratio: Samples,
-    spatial_scale: Scale,
+    bins: Bins,
     mode: Pooling,
     aligned_mode: Aligned = "asymmetric",
 ) -> T:
@@ -107,15 +115,20 @@ def roi_align_9(
     features, boxes = widen(feature_maps), widen(rois)
     kind = boxes.dtype.type
     before, after = {"asymmetric": (0, 0), "half_pixel_for_nn": (0, 0.5), "half_pixel": (0.5, 0.5)}[aligned_mode]
-    boxes = (boxes + kind(before)) * kind(spatial_scale) - kind(after)
+    boxes = (boxes + kind(before)) * kind(bins.spatial_scale) - kind(after)
     sizes = boxes[:, 2:] - boxes[:, :2]
     if aligned_mode == "asymmetric":
         sizes = np.maximum(sizes, 1)
-    result = np.zeros((len(boxes), features.shape[1], pooled_h, pooled_w), features.dtype)
+    result = np.zeros((len(boxes), features.shape[1], bins.pooled_h, bins.pooled_w), features.dtype)
     for index in usable(boxes, features):
         (x1, y1), (width, height) = boxes[index, :2], sizes[index]
         result[index] = average_or_max(
-            features[batch_indices[index]], (y1, x1), (height, width), (pooled_h, pooled_w), sampling_ratio, mode
+            features[batch_indices[index]],
+            (y1, x1),
+            (height, width),
+            (bins.pooled_h, bins.pooled_w),
+            bins.sampling_ratio,
+            mode,
         )
     return narrow(result, feature_maps.dtype)
 
@@ -132,8 +145,7 @@ def _shape(
     rois: TensorType,
     batch_indices: TensorType,
     numbers: int,
-    pooled_h: int,
-    pooled_w: int,
+    bins: Bins,
 ) -> PartialShape:
     extents = Extents(check)
     extents.match("C1", "feature_maps", feature_maps, "N", "C", "H", "W")
@@ -142,14 +154,7 @@ def _shape(
     last, known = extents["N"].max, batch_indices.ints or []
     fits = all(i >= 0 and (last is None or i < last) for i in known)
     check("C3", fits, f"batch_indices {known} are not all in [0, {last} - 1]", port="batch_indices")
-    return extents.shape("NUM_ROIS", "C", pooled_h, pooled_w)
-
-
-@roi_align_9.shapes
-def _(
-    check: Check, feature_maps: TensorType, rois: TensorType, batch_indices: TensorType, *, pooled_h: int, pooled_w: int
-) -> PartialShape:
-    return _shape(check, feature_maps, rois, batch_indices, 4, pooled_h, pooled_w)
+    return extents.shape("NUM_ROIS", "C", bins.pooled_h, bins.pooled_w)
 
 
 @operator("ROIAlign", "opset3", tolerance=rounded(64))
@@ -158,29 +163,18 @@ def roi_align_3(
     rois: T,
     batch_indices: IND_T,
     /,
-    *,
-    pooled_h: Positive,
-    pooled_w: Positive,
-    sampling_ratio: Samples,
-    spatial_scale: Scale,
-    mode: Pooling,
+    **rest: Annotated[Any, AttributesOf(roi_align_9, without="aligned_mode")],
 ) -> T:
     """As ROIAlign-9 in the mode asymmetric. C1 to C3 as there."""
-    result: Array = roi_align_9(
-        feature_maps,
-        rois,
-        batch_indices,
-        pooled_h=pooled_h,
-        pooled_w=pooled_w,
-        sampling_ratio=sampling_ratio,
-        spatial_scale=spatial_scale,
-        mode=mode,
-    )
-    return result
+    return np.asarray(roi_align_9(feature_maps, rois, batch_indices, **rest))
 
 
-assert roi_align_9.rule is not None
-roi_align_3.shapes(roi_align_9.rule)
+@roi_align_3.shapes
+@roi_align_9.shapes
+def _(
+    check: Check, feature_maps: TensorType, rois: TensorType, batch_indices: TensorType, *, bins: Bins
+) -> PartialShape:
+    return _shape(check, feature_maps, rois, batch_indices, 4, bins)
 
 
 @operator("ROIAlignRotated", "opset15", tolerance=rounded(256))
@@ -190,10 +184,7 @@ def roi_align_rotated_15(
     batch_indices: IND_T,
     /,
     *,
-    pooled_h: Positive,
-    pooled_w: Positive,
-    sampling_ratio: Samples,
-    spatial_scale: Scale,
+    bins: Bins,
     clockwise_mode: bool = False,
 ) -> T:
     """[rois, C, pooled_h, pooled_w], the mean of each bin; rois are (centre x, centre y, width, height, angle).
@@ -205,9 +196,9 @@ def roi_align_rotated_15(
     _require_batches(batch_indices, len(feature_maps))
     features, boxes = widen(feature_maps), widen(rois)
     kind = boxes.dtype.type
-    scaled = boxes[:, :4] * kind(spatial_scale)
+    scaled = boxes[:, :4] * kind(bins.spatial_scale)
     angles = -boxes[:, 4] if clockwise_mode else boxes[:, 4]
-    result = np.zeros((len(boxes), features.shape[1], pooled_h, pooled_w), features.dtype)
+    result = np.zeros((len(boxes), features.shape[1], bins.pooled_h, bins.pooled_w), features.dtype)
     # The feature map lies within a circle around its middle.
     middle, radius = np.array(features.shape[:1:-1]) / 2, float(np.hypot(*features.shape[2:])) + 4
     for index in usable(boxes, features):
@@ -215,8 +206,8 @@ def roi_align_rotated_15(
         cos, sin = np.cos(angle), np.sin(angle)
         dx, dy = middle - (cx, cy)
         at_y, at_x = float(dy * cos + dx * sin), float(dx * cos - dy * sin)
-        y, rows = bin_samples(-height / 2, height, pooled_h, sampling_ratio, at_y - radius, at_y + radius)
-        x, columns = bin_samples(-width / 2, width, pooled_w, sampling_ratio, at_x - radius, at_x + radius)
+        y, rows = bin_samples(-height / 2, height, bins.pooled_h, bins.sampling_ratio, at_y - radius, at_y + radius)
+        x, columns = bin_samples(-width / 2, width, bins.pooled_w, bins.sampling_ratio, at_x - radius, at_x + radius)
         y = y[:, :, None, None]
         turned_y = y * cos - x * sin + (cy - kind(0.5))
         turned_x = y * sin + x * cos + (cx - kind(0.5))
@@ -226,9 +217,9 @@ def roi_align_rotated_15(
 
 @roi_align_rotated_15.shapes
 def _(
-    check: Check, feature_maps: TensorType, rois: TensorType, batch_indices: TensorType, *, pooled_h: int, pooled_w: int
+    check: Check, feature_maps: TensorType, rois: TensorType, batch_indices: TensorType, *, bins: Bins
 ) -> PartialShape:
-    return _shape(check, feature_maps, rois, batch_indices, 5, pooled_h, pooled_w)
+    return _shape(check, feature_maps, rois, batch_indices, 5, bins)
 
 
 @roi_align_3.draw("batch_indices")

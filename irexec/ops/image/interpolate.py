@@ -13,6 +13,7 @@ import numpy as np
 from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.declare.attributes import NonNegativeInts
+from irexec.ops.declare.groups import AttributesOf, group
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
 from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, Taps, resample, taps_of
 from irexec.ops.rules.axes import integers
@@ -30,6 +31,14 @@ ShapeMode = Literal["sizes", "scales"]
 PILLOW = ("bilinear_pillow", "bicubic_pillow")
 
 
+@group
+class Padding:
+    """Zeros around the input, a number of them per dimension."""
+
+    pads_begin: NonNegativeInts = (0,)
+    pads_end: NonNegativeInts = (0,)
+
+
 @operator("Interpolate", "opset11", tolerance=rounded(16))
 def interpolate_11(
     image: T,
@@ -42,8 +51,7 @@ def interpolate_11(
     coordinate_transformation_mode: Coordinates = "half_pixel",
     nearest_mode: Rounding = "round_prefer_floor",
     antialias: bool = False,
-    pads_begin: NonNegativeInts = (0,),
-    pads_end: NonNegativeInts = (0,),
+    padding: Padding,
     cube_coeff: float = -0.75,
 ) -> T:
     """`image`, padded with zeros, resized along `axes` (all by default) to the sizes or by the scales given.
@@ -60,7 +68,7 @@ def interpolate_11(
     """
     chosen = list(range(image.ndim)) if axes is None else integers(axes)
     _require_axes(chosen, image.ndim, len(scales_or_sizes))
-    begin, end = _pads(pads_begin, image.ndim), _pads(pads_end, image.ndim)
+    begin, end = _pads(padding.pads_begin, image.ndim), _pads(padding.pads_end, image.ndim)
     padded = np.pad(image, list(zip(begin, end, strict=True))) if any(begin) or any(end) else image
     if shape_calculation_mode == "sizes":
         targets = {a: int(s) for a, s in zip(chosen, scales_or_sizes, strict=True)}
@@ -152,8 +160,7 @@ def _(
     *,
     mode: str,
     shape_calculation_mode: str,
-    pads_begin: tuple[int, ...],
-    pads_end: tuple[int, ...],
+    padding: Padding,
 ) -> PartialShape:
     has_rank(check, "C1", scales_or_sizes, 1, "scales_or_sizes")
     if not scales_or_sizes.element_type.is_dynamic:
@@ -168,8 +175,7 @@ def _(
         scales_or_sizes,
         axes,
         shape_calculation_mode,
-        pads_begin,
-        pads_end,
+        padding,
         mode in PILLOW,
         "scales_or_sizes",
     )
@@ -181,8 +187,7 @@ def _resized(
     given: TensorType,
     axes: TensorType | None,
     shape_calculation_mode: str,
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
+    padding: Padding,
     pillow: bool,
     port: str,
 ) -> PartialShape:
@@ -202,7 +207,7 @@ def _resized(
         counts = given.shape[0].compatible(len(chosen))
         if not check("C3", counts, f"{given.shape[0]} {shape_calculation_mode} for {len(chosen)} axes", port=port):
             return PartialShape.dynamic(rank)
-    pads = [b + e for b, e in zip(_pads(pads_begin, rank), _pads(pads_end, rank), strict=True)]
+    pads = [b + e for b, e in zip(_pads(padding.pads_begin, rank), _pads(padding.pads_end, rank), strict=True)]
     dims = [d + p for d, p in zip(image.shape, pads, strict=True)]
     sources = list(dims)
     values: Any = given.known if shape_calculation_mode == "sizes" else given.value
@@ -233,32 +238,14 @@ def interpolate_4(
     /,
     *,
     mode: Mode4,
-    shape_calculation_mode: ShapeMode,
-    coordinate_transformation_mode: Coordinates = "half_pixel",
-    nearest_mode: Rounding = "round_prefer_floor",
-    antialias: bool = False,
-    pads_begin: NonNegativeInts = (0,),
-    pads_end: NonNegativeInts = (0,),
-    cube_coeff: float = -0.75,
+    **rest: Annotated[Any, AttributesOf(interpolate_11)],
 ) -> T:
     """As Interpolate-11 without the pillow modes; sizes and scales are inputs of their own, one of which is read.
 
     C1 to C4 and C7 as Interpolate-11.
     """
-    result: Array = interpolate_11(
-        data,
-        sizes if shape_calculation_mode == "sizes" else scales,
-        axes,
-        mode=mode,
-        shape_calculation_mode=shape_calculation_mode,
-        coordinate_transformation_mode=coordinate_transformation_mode,
-        nearest_mode=nearest_mode,
-        antialias=antialias,
-        pads_begin=pads_begin,
-        pads_end=pads_end,
-        cube_coeff=cube_coeff,
-    )
-    return result
+    given = sizes if rest["shape_calculation_mode"] == "sizes" else scales
+    return np.asarray(interpolate_11(data, given, axes, mode=mode, **rest))
 
 
 @interpolate_4.shapes
@@ -270,14 +257,11 @@ def _(
     axes: TensorType | None,
     *,
     shape_calculation_mode: str,
-    pads_begin: tuple[int, ...],
-    pads_end: tuple[int, ...],
+    padding: Padding,
 ) -> PartialShape:
     given = sizes if shape_calculation_mode == "sizes" else scales
     has_rank(check, "C1", given, 1, shape_calculation_mode)
-    return _resized(
-        check, data, given, axes, shape_calculation_mode, pads_begin, pads_end, False, shape_calculation_mode
-    )
+    return _resized(check, data, given, axes, shape_calculation_mode, padding, False, shape_calculation_mode)
 
 
 @operator("Interpolate", "opset1", tolerance=rounded(16))
@@ -290,8 +274,7 @@ def interpolate_1(
     mode: Literal["nearest", "linear", "cubic", "area"],
     align_corners: bool = True,
     antialias: bool = False,
-    pads_begin: NonNegativeInts = (0,),
-    pads_end: NonNegativeInts = (0,),
+    padding: Padding,
 ) -> T:
     """`data` resized along the attribute `axes` to `target_spatial_shape`.
 
@@ -305,7 +288,7 @@ def interpolate_1(
     not negative. C5: pads are for the axes only. C7: an axis that is resized to more than nothing has elements.
     """
     _require_axes(list(axes), data.ndim, len(target_spatial_shape))
-    begin, end = _spatial_pads(pads_begin, axes, data.ndim), _spatial_pads(pads_end, axes, data.ndim)
+    begin, end = _spatial_pads(padding.pads_begin, axes, data.ndim), _spatial_pads(padding.pads_end, axes, data.ndim)
     chosen: Mode = mode if mode != "linear" else "linear_onnx" if data.ndim < 5 else "linear"
     coordinates: Coordinates = "align_corners" if align_corners else "asymmetric"
     plain = mode == "linear" and not any(begin) and not any(end) and not (data.ndim == 4 and set(axes) == {2, 3})
@@ -343,8 +326,7 @@ def _(
     target_spatial_shape: TensorType,
     *,
     axes: tuple[int, ...],
-    pads_begin: tuple[int, ...],
-    pads_end: tuple[int, ...],
+    padding: Padding,
 ) -> PartialShape:
     has_rank(check, "C1", target_spatial_shape, 1, "target_spatial_shape")
     chosen = np.asarray(axes, np.int64)
@@ -352,8 +334,9 @@ def _(
     begin: Sequence[int] = ()
     end: Sequence[int] = ()
     try:
-        begin = _spatial_pads(pads_begin, axes, len(data.shape))
-        end = _spatial_pads(pads_end, axes, len(data.shape))
+        begin = _spatial_pads(padding.pads_begin, axes, len(data.shape))
+        end = _spatial_pads(padding.pads_end, axes, len(data.shape))
     except ConstraintError as error:
         check(error.constraint, False, error.message, attribute="pads_begin")
-    return _resized(check, data, target_spatial_shape, axes_type, "sizes", begin, end, False, "target_spatial_shape")
+    resolved = Padding(pads_begin=tuple(begin), pads_end=tuple(end))
+    return _resized(check, data, target_spatial_shape, axes_type, "sizes", resolved, False, "target_spatial_shape")

@@ -12,8 +12,7 @@ import numpy as np
 
 from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, Elements, Open, operator, require, rounded
-from irexec.ops.movement.combining import scatter
-from irexec.ops.movement.scattering import (
+from irexec.ops.movement.scatter_arguments import (
     check_indices,
     check_updates,
     copied,
@@ -23,6 +22,7 @@ from irexec.ops.movement.scattering import (
     flat_rows,
     open_rows,
 )
+from irexec.ops.movement.scatter_engine import scatter
 from irexec.types import ANY, INDICES, STRING, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]

@@ -11,8 +11,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.operator import Check, Elements, Open, operator
-from irexec.ops.movement.combining import bits
-from irexec.ops.movement.scattering import (
+from irexec.ops.movement.scatter_arguments import (
     check_indices,
     check_updates,
     copied,
@@ -22,6 +21,7 @@ from irexec.ops.movement.scattering import (
     one_axis,
     open_rows,
 )
+from irexec.ops.movement.scatter_engine import bits
 from irexec.ops.rules.axes import filled, known_axis, one_element
 from irexec.types import ANY, INTEGERS, Array, PartialShape, TensorType
 

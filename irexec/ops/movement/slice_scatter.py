@@ -11,8 +11,8 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.operator import Check, Elements, operator
-from irexec.ops.movement.combining import bits
-from irexec.ops.movement.scattering import check_updates, copied, delivered, enforce
+from irexec.ops.movement.scatter_arguments import check_updates, copied, delivered, enforce
+from irexec.ops.movement.scatter_engine import bits
 from irexec.ops.rules.axes import filled, integers, known_axes, length_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.slicing import sliced

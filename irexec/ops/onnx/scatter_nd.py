@@ -13,8 +13,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, Open, operator, rounded
-from irexec.ops.movement.combining import scatter
-from irexec.ops.movement.scattering import (
+from irexec.ops.movement.scatter_arguments import (
     check_indices,
     check_updates,
     copied,
@@ -24,6 +23,7 @@ from irexec.ops.movement.scattering import (
     flat_rows,
     open_rows,
 )
+from irexec.ops.movement.scatter_engine import scatter
 from irexec.types import BF16, BOOLEAN, C64, C128, F16, F32, F64, I64, INTEGERS, STRING, Array, PartialShape, TensorType
 
 _T11 = INTEGERS | {BOOLEAN, C128, C64, F64, F32, F16, STRING}

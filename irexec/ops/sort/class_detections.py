@@ -12,12 +12,30 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow
 from irexec.ops.declare.attributes import Within
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check
 from irexec.ops.rules.extents import Extents
 from irexec.types import Array, Dimension, ElementType, PartialShape, TensorType
 
 SortType: TypeAlias = Literal["none", "score", "classid", "class"]
 IndexType: TypeAlias = Literal["i64", "i32"]
+
+
+@group
+class Listing:
+    """In what order and type the selected boxes are listed."""
+
+    sort_result: SortType = "none"
+    sort_result_type: SortType = "none"
+    sort_result_across_batch: bool = False
+    output_type: IndexType = "i64"
+
+    @property
+    def order(self) -> str:
+        """The order that either attribute asks for."""
+        return self.sort_result if self.sort_result_type == "none" else self.sort_result_type
+
+
 Most: TypeAlias = Annotated[int, Within(ge=-1)]  # how many boxes to keep, -1 for all
 
 
@@ -40,12 +58,13 @@ class Found(NamedTuple):
 
 
 def outputs(
-    images: list[Found], keep_top_k: int, order: str, across: bool, dtype: np.dtype[np.generic], output_type: str
+    images: list[Found], keep_top_k: int, listing: Listing, dtype: np.dtype[np.generic]
 ) -> tuple[Array, Array, Array]:
     """selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1], selected_num [images].
 
     Each image keeps its `keep_top_k` best (-1: all), by falling score, or by class when that is asked for.
     """
+    order, across = listing.order, listing.sort_result_across_batch
     kept = []
     for image in images:
         best = image.take(np.lexsort((image.indices, image.labels, -image.scores)))
@@ -60,7 +79,7 @@ def outputs(
         everything = everything.take(np.lexsort((everything.indices, everything.labels, number, -everything.scores)))
     elif across and order in ("class", "classid"):
         everything = everything.take(np.lexsort((everything.indices, -everything.scores, number, everything.labels)))
-    kind = ElementType.by_name[output_type].dtype
+    kind = ElementType.by_name[listing.output_type].dtype
     rows = np.column_stack([everything.labels, everything.scores, everything.boxes]).astype(everything.scores.dtype)
     return narrow(rows, dtype), everything.indices[:, None].astype(kind), np.array(counts, kind)
 
@@ -78,7 +97,7 @@ def shapes(
 
 
 def shared_shapes(
-    check: Check, boxes: TensorType, scores: TensorType, nms_top_k: int, keep_top_k: int, background_class: int
+    check: Check, boxes: TensorType, scores: TensorType, *, nms_top_k: int, keep_top_k: int, background_class: int
 ) -> tuple[PartialShape, PartialShape, PartialShape]:
     """C1: boxes. C2: scores. C3: background_class. For boxes that all classes share."""
     extents = Extents(check)
@@ -92,8 +111,3 @@ def check_background(check: Check, background_class: int) -> None:
     """C3: the background is a class, or -1 for none."""
     message = f"background_class is {background_class}"
     check("C3", background_class >= -1, message, attribute="background_class", allowed="-1 or a class")
-
-
-def chosen_order(sort_result: str, sort_result_type: str) -> str:
-    """The order that either attribute asks for."""
-    return sort_result if sort_result_type == "none" else sort_result_type

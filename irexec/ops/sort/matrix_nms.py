@@ -11,24 +11,21 @@ import numpy as np
 
 from irexec.ops.compute.boxes import descending
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, rounded
-from irexec.ops.sort.class_detections import Found, IndexType, Most, SortType, chosen_order, outputs, shared_shapes
-from irexec.types import FLOATS, Array, PartialShape, TensorType
+from irexec.ops.declare.operator import Elements, TypeFrom, operator, rounded
+from irexec.ops.sort.class_detections import Found, Listing, Most, outputs, shared_shapes
+from irexec.types import FLOATS, Array
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, TypeFrom("output_type")]
 
 
-@operator("MatrixNms", "opset8", tolerance=rounded(16))
+@operator("MatrixNms", "opset8", tolerance=rounded(16), shapes=shared_shapes)
 def matrix_nms_8(
     boxes: T,
     scores: T,
     /,
     *,
-    sort_result: SortType = "none",
-    sort_result_type: SortType = "none",
-    sort_result_across_batch: bool = False,
-    output_type: IndexType = "i64",
+    listing: Listing,
     score_threshold: float = 0.0,
     nms_top_k: Most = -1,
     keep_top_k: Most = -1,
@@ -63,8 +60,7 @@ def matrix_nms_8(
             labels = np.full(len(index), label)
             parts.append(Found(labels, batch * boxes.shape[1] + index, decayed[kept], corners[batch, index]))
         images.append(Found.join(parts, values.dtype))
-    order = chosen_order(sort_result, sort_result_type)
-    return outputs(images, keep_top_k, order, sort_result_across_batch, boxes.dtype, output_type)
+    return outputs(images, keep_top_k, listing, boxes.dtype)
 
 
 def _decay(boxes: Array, normalized: bool, gaussian: bool, sigma: float) -> Array:
@@ -91,10 +87,3 @@ def _overlaps(boxes: Array, extra: np.floating) -> Array:
     union = areas[:, None] + areas - common
     result: Array = np.divide(common, union, out=np.zeros_like(common), where=union != 0)
     return result
-
-
-@matrix_nms_8.shapes
-def _(
-    check: Check, boxes: TensorType, scores: TensorType, *, nms_top_k: int, keep_top_k: int, background_class: int
-) -> tuple[PartialShape, PartialShape, PartialShape]:
-    return shared_shapes(check, boxes, scores, nms_top_k, keep_top_k, background_class)

@@ -5,22 +5,21 @@ Source: operation pages MulticlassNonMaxSuppression-8 and -9 (the type in a file
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.attributes import Within
+from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sort.class_detections import (
     Found,
-    IndexType,
+    Listing,
     Most,
-    SortType,
     check_background,
-    chosen_order,
     outputs,
     shapes,
     shared_shapes,
@@ -58,10 +57,7 @@ def multiclass_nms_9(
     roisnum: T_ROISNUM | None = None,
     /,
     *,
-    sort_result: SortType = "none",
-    sort_result_type: SortType = "none",
-    sort_result_across_batch: bool = False,
-    output_type: IndexType = "i64",
+    listing: Listing,
     iou_threshold: float = 0.0,
     score_threshold: float = 0.0,
     nms_top_k: Most = -1,
@@ -95,8 +91,7 @@ def multiclass_nms_9(
             part = slice(end - count, end)
             found = _image(corners[:, part], values[:, part], *settings)
             images.append(found._replace(indices=(found.indices + (end - count)) * len(boxes) + found.labels))
-    order = chosen_order(sort_result, sort_result_type)
-    return outputs(images, keep_top_k, order, sort_result_across_batch, boxes.dtype, output_type)
+    return outputs(images, keep_top_k, listing, boxes.dtype)
 
 
 @multiclass_nms_9.shapes
@@ -111,7 +106,8 @@ def _(
     background_class: int,
 ) -> tuple[PartialShape, PartialShape, PartialShape]:
     if roisnum is None:
-        return shared_shapes(check, boxes, scores, nms_top_k, keep_top_k, background_class)
+        limits = {"nms_top_k": nms_top_k, "keep_top_k": keep_top_k, "background_class": background_class}
+        return shared_shapes(check, boxes, scores, **limits)
     extents = Extents(check)
     extents.match("C1", "boxes", boxes, "num_classes", "num_boxes", 4)
     extents.match("C2", "scores", scores, "num_classes", "num_boxes")
@@ -132,45 +128,10 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
     return np.diff(np.concatenate([[0], cuts, [total]])).astype(kind.element_type.dtype)
 
 
-@operator("MulticlassNms", "opset8")
+@operator("MulticlassNms", "opset8", shapes=shared_shapes)
 def multiclass_nms_8(
-    boxes: T,
-    scores: T,
-    /,
-    *,
-    sort_result: SortType = "none",
-    sort_result_type: SortType = "none",
-    sort_result_across_batch: bool = False,
-    output_type: IndexType = "i64",
-    iou_threshold: float = 0.0,
-    score_threshold: float = 0.0,
-    nms_top_k: Most = -1,
-    keep_top_k: Most = -1,
-    background_class: int = -1,
-    normalized: bool = True,
-    nms_eta: Eta = 1.0,
+    boxes: T, scores: T, /, **rest: Annotated[Any, AttributesOf(multiclass_nms_9)]
 ) -> tuple[T, T_IND, T_IND]:
     """As MulticlassNms-9 with boxes that all classes share. C1 to C3 as there."""
-    result: tuple[Array, Array, Array] = multiclass_nms_9(
-        boxes,
-        scores,
-        sort_result=sort_result,
-        sort_result_type=sort_result_type,
-        sort_result_across_batch=sort_result_across_batch,
-        output_type=output_type,
-        iou_threshold=iou_threshold,
-        score_threshold=score_threshold,
-        nms_top_k=nms_top_k,
-        keep_top_k=keep_top_k,
-        background_class=background_class,
-        normalized=normalized,
-        nms_eta=nms_eta,
-    )
+    result: tuple[Array, Array, Array] = multiclass_nms_9(boxes, scores, **rest)
     return result
-
-
-@multiclass_nms_8.shapes
-def _(
-    check: Check, boxes: TensorType, scores: TensorType, *, nms_top_k: int, keep_top_k: int, background_class: int
-) -> tuple[PartialShape, PartialShape, PartialShape]:
-    return shared_shapes(check, boxes, scores, nms_top_k, keep_top_k, background_class)

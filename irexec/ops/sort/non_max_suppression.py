@@ -13,6 +13,7 @@ import numpy as np
 
 from irexec.ops.compute.boxes import overlaps, suppress
 from irexec.ops.compute.precision import widen
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
 from irexec.ops.rules.axes import one_element
 from irexec.ops.rules.extents import Extents
@@ -41,6 +42,14 @@ def _corners(boxes: Array, encoding: str) -> Array:
     return np.concatenate([np.minimum(first, second), np.maximum(first, second)], axis=-1)
 
 
+@group
+class Selection:
+    """How boxes are written, and whether all that are selected are sorted by score."""
+
+    box_encoding: Encoding = "corner"
+    sort_result_descending: bool = True
+
+
 def select(
     boxes: Array,
     scores: Array,
@@ -48,13 +57,12 @@ def select(
     iou_threshold: float,
     score_threshold: float,
     sigma: float,
-    encoding: str,
-    sort: bool,
+    how: Selection,
     *,
     soft_cut: bool,
 ) -> tuple[Array, Array]:
     """Indices [n, 3] of the boxes selected, as (batch, class, box), and their scores [n]. `soft_cut`: as in opset 5."""
-    corners, scores = _corners(widen(boxes), encoding), widen(scores)
+    corners, scores = _corners(widen(boxes), how.box_encoding), widen(scores)
     indices: list[Array] = [np.empty((0, 3), np.int64)]
     values: list[Array] = [np.empty(0, scores.dtype)]
     for batch, label in np.ndindex(scores.shape[:2]) if max_boxes > 0 else ():
@@ -70,7 +78,7 @@ def select(
         indices.append(triplets)
         values.append(kept_scores)
     chosen, found = np.concatenate(indices), np.concatenate(values)
-    if sort:
+    if how.sort_result_descending:
         order = np.lexsort((chosen[:, 2], chosen[:, 1], chosen[:, 0], -found))
         chosen, found = chosen[order], found[order]
     return chosen, found
@@ -135,8 +143,7 @@ def non_max_suppression_9(
     soft_nms_sigma: T_THRESHOLDS | None = None,
     /,
     *,
-    box_encoding: Encoding = "corner",
-    sort_result_descending: bool = True,
+    how: Selection,
     output_type: IndexType = "i64",
 ) -> tuple[T_IND, T_THRESHOLDS, T_IND]:
     """selected_indices and selected_scores [n, 3] as (batch, class, box | score), and n [1].
@@ -148,15 +155,14 @@ def non_max_suppression_9(
     """
     return _select_5(
         (boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold, soft_nms_sigma),
-        box_encoding,
-        sort_result_descending,
+        how,
         output_type,
         soft_cut=False,
     )
 
 
 def _select_5(
-    inputs: tuple[Array | None, ...], encoding: str, sort: bool, output_type: str, *, soft_cut: bool
+    inputs: tuple[Array | None, ...], how: Selection, output_type: str, *, soft_cut: bool
 ) -> tuple[Array, Array, Array]:
     boxes, scores, max_boxes, iou_threshold, score_threshold, sigma = inputs
     assert boxes is not None and scores is not None
@@ -167,8 +173,7 @@ def _select_5(
         _scalar(iou_threshold),
         _scalar(score_threshold),
         _scalar(sigma),
-        encoding,
-        sort,
+        how,
         soft_cut=soft_cut,
     )
     given = next((t for t in (iou_threshold, score_threshold, sigma) if t is not None), None)
@@ -198,7 +203,7 @@ def _shapes_5(
     return shape, TensorType(given, shape), PartialShape([1])
 
 
-@operator("NonMaxSuppression", "opset5")
+@operator("NonMaxSuppression", "opset5", shapes=_shapes_5)
 def non_max_suppression_5(
     boxes: T,
     scores: T,
@@ -208,8 +213,7 @@ def non_max_suppression_5(
     soft_nms_sigma: T_THRESHOLDS | None = None,
     /,
     *,
-    box_encoding: Encoding = "corner",
-    sort_result_descending: bool = True,
+    how: Selection,
     output_type: IndexType = "i64",
 ) -> tuple[T_IND, T_THRESHOLDS, T_IND]:
     """As NonMaxSuppression-9, but soft suppression drops boxes whose overlap is above iou_threshold.
@@ -218,14 +222,10 @@ def non_max_suppression_5(
     """
     return _select_5(
         (boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold, soft_nms_sigma),
-        box_encoding,
-        sort_result_descending,
+        how,
         output_type,
         soft_cut=True,
     )
-
-
-non_max_suppression_5.shapes(_shapes_5)
 
 
 def _fill(indices: Array, rows: int, kind: ElementType) -> Array:
@@ -245,8 +245,7 @@ def non_max_suppression_4(
     score_threshold: T_THRESHOLDS | None = None,
     /,
     *,
-    box_encoding: Encoding = "corner",
-    sort_result_descending: bool = True,
+    how: Selection,
     output_type: IndexType = "i64",
 ) -> T_IND:
     """selected_indices [min(num_boxes, max_output_boxes_per_class) * num_batches * num_classes, 3], filled with -1.
@@ -256,7 +255,7 @@ def non_max_suppression_4(
     """
     limit = max(int(_scalar(max_output_boxes_per_class)), 0)
     thresholds = _scalar(iou_threshold), _scalar(score_threshold)
-    indices, _ = select(boxes, scores, limit, *thresholds, 0.0, box_encoding, sort_result_descending, soft_cut=False)
+    indices, _ = select(boxes, scores, limit, *thresholds, 0.0, how, soft_cut=False)
     batches, classes, count = scores.shape
     return _fill(indices, min(count, limit) * batches * classes, ElementType.by_name[output_type])
 
@@ -277,8 +276,7 @@ def non_max_suppression_3(
     score_threshold: T_THRESHOLDS | None = None,
     /,
     *,
-    box_encoding: Encoding = "corner",
-    sort_result_descending: bool = True,
+    how: Selection,
     output_type: IndexType = "i64",
 ) -> T_IND:
     """selected_indices [min(num_boxes, max_output_boxes_per_class * num_classes), 3], cut or filled with -1.
@@ -287,7 +285,7 @@ def non_max_suppression_3(
     """
     limit = max(int(_scalar(max_output_boxes_per_class)), 0)
     thresholds = _scalar(iou_threshold), _scalar(score_threshold)
-    indices, _ = select(boxes, scores, limit, *thresholds, 0.0, box_encoding, sort_result_descending, soft_cut=False)
+    indices, _ = select(boxes, scores, limit, *thresholds, 0.0, how, soft_cut=False)
     return _fill(indices, min(scores.shape[2], limit * scores.shape[1]), ElementType.by_name[output_type])
 
 
@@ -303,7 +301,7 @@ def _shapes_3(check: Check, *inputs: TensorType | None) -> PartialShape:
     return PartialShape([Dimension(min(boxes.min, most.min), min(highs) if highs else None), 3])
 
 
-@operator("NonMaxSuppression", "opset1")
+@operator("NonMaxSuppression", "opset1", shapes=_shapes_3)
 def non_max_suppression_1(
     boxes: T,
     scores: T,
@@ -312,23 +310,11 @@ def non_max_suppression_1(
     score_threshold: T_THRESHOLDS | None = None,
     /,
     *,
-    box_encoding: Encoding = "corner",
-    sort_result_descending: bool = True,
+    how: Selection,
 ) -> Annotated[Array, Elements("I64", {ElementType.by_name["i64"]})]:
     """As NonMaxSuppression-3 with i64 indices.
 
     C1 to C3 as NonMaxSuppression-4.
     """
-    result: Array = non_max_suppression_3(
-        boxes,
-        scores,
-        max_output_boxes_per_class,
-        iou_threshold,
-        score_threshold,
-        box_encoding=box_encoding,
-        sort_result_descending=sort_result_descending,
-    )
-    return result
-
-
-non_max_suppression_1.shapes(_shapes_3)
+    inputs = (boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold)
+    return np.asarray(non_max_suppression_3(*inputs, how=how))

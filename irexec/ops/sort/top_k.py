@@ -6,11 +6,12 @@ one with the lower index comes first, sort "none" sorts by value, NaN is greater
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import is_float, widen
+from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
 from irexec.ops.rules.axes import axis_of, filled, first_known, integer
 from irexec.ops.rules.shapes import axis_in, has_rank
@@ -54,25 +55,17 @@ def top_k_11(
 
 
 @operator("TopK", "opset3")
-def top_k_3(
-    data: T, k: T_K, /, *, axis: int, mode: Mode, sort: Sort, index_element_type: IndexType = "i32"
-) -> tuple[T, Indices]:
+def top_k_3(data: T, k: T_K, /, **rest: Annotated[Any, AttributesOf(top_k_11, without="stable")]) -> tuple[T, Indices]:
     """As TopK-11. Constraints likewise."""
-    found: tuple[Array, Array] = top_k_11(
-        data, k, axis=axis, mode=mode, sort=sort, index_element_type=index_element_type
-    )
-    return found
+    values, indices = top_k_11(data, k, **rest)
+    return values, indices
 
 
 @operator("TopK", "opset1")
-def top_k_1(
-    data: T, k: T_K, /, *, axis: int, mode: Mode, sort: Sort, index_element_type: IndexType = "i32"
-) -> tuple[T, Indices]:
+def top_k_1(data: T, k: T_K, /, **rest: Annotated[Any, AttributesOf(top_k_3)]) -> tuple[T, Indices]:
     """As TopK-11. Constraints likewise."""
-    found: tuple[Array, Array] = top_k_11(
-        data, k, axis=axis, mode=mode, sort=sort, index_element_type=index_element_type
-    )
-    return found
+    values, indices = top_k_11(data, k, **rest)
+    return values, indices
 
 
 def _best(rows: Array, k: int, largest: bool, *, by_index: bool) -> Array:

@@ -13,10 +13,10 @@ from pydantic import Field
 from irexec.ops.declare.attribute_model import parse_attributes
 from irexec.ops.declare.attributes import (
     Alias,
+    AttributeFault,
     NonNegative,
     NonNegativeInts,
     PositiveInts,
-    Problem,
     ReaderDefault,
     attribute_text,
     read_plainly,
@@ -54,7 +54,7 @@ def _kernel(
 OP = Operator("Sample", "opset1", _kernel)
 
 
-def read(**given: Any) -> tuple[dict[str, Any], list[Problem]]:
+def read(**given: Any) -> tuple[dict[str, Any], list[AttributeFault]]:
     return OP.parse_attributes({"count": "1"} | {k.replace("odd_name", "odd-name"): v for k, v in given.items()})
 
 

@@ -1,4 +1,4 @@
-"""What the scatter family shares around its engine: checked indices, updates shapes, copies of data, open results."""
+"""The arguments of the scatter family: indices and updates checked, data copied, inputs drawn, what stays open."""
 
 from __future__ import annotations
 
