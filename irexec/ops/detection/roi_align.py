@@ -122,14 +122,9 @@ def roi_align_9(
     result = np.zeros((len(boxes), features.shape[1], bins.pooled_h, bins.pooled_w), features.dtype)
     for index in usable(boxes, features):
         (x1, y1), (width, height) = boxes[index, :2], sizes[index]
-        result[index] = average_or_max(
-            features[batch_indices[index]],
-            (y1, x1),
-            (height, width),
-            (bins.pooled_h, bins.pooled_w),
-            bins.sampling_ratio,
-            mode,
-        )
+        pooled = (bins.pooled_h, bins.pooled_w)
+        feature = features[batch_indices[index]]
+        result[index] = average_or_max(feature, (y1, x1), (height, width), pooled, bins.sampling_ratio, mode)
     return narrow(result, feature_maps.dtype)
 
 
