@@ -20,6 +20,13 @@ def infer(op: Operator, inputs: list[TensorType | None], **attributes: Any) -> t
     return op.infer(inputs, values, breaches), breaches
 
 
+def dims(op: Operator, *inputs: TensorType | None, **attributes: Any) -> str:
+    """The shape that the rule gives, where nothing is wrong."""
+    (out,), breaches = infer(op, list(inputs), **attributes)
+    assert not breaches, breaches
+    return str(out.shape)
+
+
 def tensor(element_type: ElementType, shape: str, value: Any = None) -> TensorType:
     """A tensor type from a shape's text and, for a known constant, its values."""
     array = None if value is None else np.asarray(value, element_type.dtype)
