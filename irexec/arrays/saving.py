@@ -45,7 +45,11 @@ def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> No
 
 def save_json(path: str | os.PathLike[str], value: Any) -> None:
     """Write a JSON text."""
-    text = json.dumps(value, indent=2, allow_nan=False) + "\n"
+    save_text(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def save_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text as UTF-8."""
 
     def write(stream: IO[bytes]) -> None:
         stream.write(text.encode())

@@ -16,6 +16,7 @@ COMMANDS = {
     "run": "run a model or a snippet; print inputs, outputs and what was checked",
     "validate": "report everything that is wrong with models and snippets",
     "show": "tell what a model is made of, without running it",
+    "report": "write an HTML file that shows a model in a browser",
     "doctest": "run the examples inside documentation pages and compare the values they state",
     "ops": "show the operator set",
     "explain": "explain a diagnostic code",

@@ -19,7 +19,7 @@ def show(survey: Survey, page: Printout) -> None:
         page.heading(title)
         page.table(map(_port_row, ports), ("name", None, None, "dim"))
     page.heading("size")
-    page.table(_size_rows(survey), ("name",))
+    page.table(size_rows(survey), ("name",))
     page.heading("operators")
     page.table(_operator_rows(survey), ("name",))
     if survey.states:
@@ -35,7 +35,8 @@ def _port_row(port: Port) -> tuple[str, ...]:
     return port.name, port.element_type, port.shape, f"also {', '.join(others)}" if others else ""
 
 
-def _size_rows(survey: Survey) -> list[tuple[str, str]]:
+def size_rows(survey: Survey) -> list[tuple[str, str]]:
+    """How large a model is, in words: what, and how much."""
     totals = survey.totals
     bodies = sum(layer.parent is not None for layer in survey.layers)
     layers = f"{totals.layers}, {totals.constants} of them constants"

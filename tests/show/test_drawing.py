@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.graphs import HOSTILE, stacked
 
 import irexec
 from irexec import opset15
@@ -20,22 +21,6 @@ from irexec.survey.survey import survey
 
 SVG = "{http://www.w3.org/2000/svg}"
 SAMPLES = Path(__file__).parents[2] / "samples"
-HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "&amp;&#x41;]]>", "</style><b>", "a\u202eb"]
-
-
-def stacked(count: int, names: str = "net/layer.{}/") -> irexec.Model:
-    """`count` times the same seven layers with a residual."""
-    x = opset15.parameter([1, 8], np.float32, name="x")
-    value = x
-    for number in range(count):
-        own = names.format(number)
-        a = opset15.matmul(value, np.ones((8, 8), np.float32), name=own + "in")
-        b = opset15.relu(opset15.add(a, np.ones(8, np.float32), name=own + "bias"), name=own + "relu")
-        c = opset15.matmul(b, np.ones((8, 8), np.float32), name=own + "out")
-        value = opset15.add(
-            value, opset15.softmax(opset15.tanh(c, name=own + "tanh"), axis=1, name=own + "max"), name=own + "sum"
-        )
-    return irexec.Model([value], [x], "stack")
 
 
 def titles(graph: Graph) -> list[str]:

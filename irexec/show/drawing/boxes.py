@@ -77,9 +77,14 @@ def place(graph: Graph, title: str = "") -> Placed:
 
 def _size(item: Item) -> tuple[float, float]:
     if item.enters is not None or item.leaves is not None:
-        return text_width(shortened(item.title, 24), SMALL) + 18.0, STUB_HEIGHT
+        return _even(text_width(shortened(item.title, 24), SMALL) + 18.0), STUB_HEIGHT
     wide = max(text_width(item.title, TITLE), text_width(shortened(item.subtitle), SMALL))
-    return max(_NARROWEST, round(wide + _PADDING + (14.0 if item.insides else 0.0), 1)), HEIGHT
+    return max(_NARROWEST, _even(wide + _PADDING + (14.0 if item.insides else 0.0))), HEIGHT
+
+
+def _even(number: float) -> float:
+    """Whole coordinates, also of the edges of what is centred, make a small file."""
+    return 2.0 * round(number / 2)
 
 
 def _wires(
@@ -122,4 +127,4 @@ def _ports(graph: Graph, found: Layout, boxes: Sequence[Box]) -> tuple[dict[int,
 def _side_by_side(box: Box, ends: list[tuple[float, int]]) -> Iterator[tuple[int, float]]:
     distance = min(PORTS, (box.width - 12.0) / len(ends))
     for position, (_, number) in enumerate(sorted(ends)):
-        yield number, round(box.x + (position - (len(ends) - 1) / 2) * distance, 1)
+        yield number, float(round(box.x + (position - (len(ends) - 1) / 2) * distance))

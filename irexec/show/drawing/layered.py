@@ -74,7 +74,7 @@ def layered(
     _order(net)
     x = _place(net)
     left = min((x[v] - net.width[v] / 2 for v in range(len(x))), default=0.0)
-    x = [round(value - left, 1) for value in x]
+    x = [float(round(value - left)) for value in x]
     heights = [max((sizes[v][1] for v in members if v < len(sizes)), default=0.0) for members in net.rows]
     top, y = [], 0.0
     for number, height in enumerate(heights):
@@ -214,4 +214,4 @@ def spread(wanted: Sequence[float], weights: Sequence[float], widths: Sequence[f
 def _gap(net: _Net, x: Sequence[float], number: int) -> float:
     """The space below a row: more where lines go far to the side, so that they stay apart."""
     widest = max((abs(x[v] - x[u]) for v in net.rows[number] for u in net.below[v]), default=0.0)
-    return round(GAP_Y + min(60.0, max(0.0, widest - 150.0) * 0.06), 1)
+    return float(round(GAP_Y + min(60.0, max(0.0, widest - 150.0) * 0.06)))

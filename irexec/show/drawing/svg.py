@@ -6,7 +6,7 @@ from html import escape
 from importlib.resources import files
 
 from irexec.ops.declare import contents
-from irexec.show.drawing.boxes import HEIGHT, Box, Placed, PlacedWire, place
+from irexec.show.drawing.boxes import Box, Placed, PlacedWire, Stretch, place
 from irexec.show.drawing.measure import shortened
 from irexec.show.drawing.scene import Scene, scene
 from irexec.survey.facts import Layer, Survey
@@ -66,11 +66,7 @@ class Drawing:
 
     def _wire(self, wire: PlacedWire, graph: Placed) -> str:
         layer, output = wire.value
-        path = "".join(
-            f"M{_n(s.x)} {_n(s.start)}V{_n(s.bottom)}C{_n(s.x)} {_n((s.bottom + s.top) / 2)} "
-            f"{_n(s.to_x)} {_n((s.bottom + s.top) / 2)} {_n(s.to_x)} {_n(s.top)}"
-            for s in wire.stretches
-        )
+        path = "".join(map(_stretch, wire.stretches))
         text = f'<path class="wire" data-v="{layer}:{output}" d="{path}"/>\n' if path else ""
         for target, x in wire.far:
             y = graph.boxes[target].y
@@ -95,28 +91,29 @@ class Drawing:
             name, kinds = f"b{self._blocks}", ["box", "block"]
         if item.insides:
             kinds.append("opens")
-        inside = self._inside(box) if self._insides and item.insides else ""
-        return (
-            f'<g id="{name}" class="{" ".join(kinds)}" transform="translate({_n(box.x)} {_n(box.y)})">'
-            f'<g class="closed">{self._closed(box, layer)}</g>{inside}</g>\n'
-        )
+        closed = self._closed(box, layer)
+        if self._insides and item.insides:
+            closed = f'<g class="closed">{closed}</g>{self._inside(box)}'
+        kind = " ".join(kinds)
+        return f'<g id="{name}" class="{kind}" transform="translate({_n(box.x)} {_n(box.y)})">{closed}</g>\n'
 
     def _closed(self, box: Box, layer: Layer | None) -> str:
-        half, radius = box.width / 2, 20 if layer is not None and layer.type in ("Parameter", "Result") else 6
+        half, wide, radius = (
+            _n(-box.width / 2),
+            _n(box.width),
+            20 if layer and layer.type in ("Parameter", "Result") else 6,
+        )
         parts = []
         if box.item.insides:
-            parts.append(f'<rect class="behind" x="{_n(-half + 4)}" y="4" width="{_n(box.width)}" height="40" rx="6"/>')
-        parts.append(
-            f'<rect class="body" x="{_n(-half)}" width="{_n(box.width)}" height="{_n(HEIGHT)}" rx="{radius}"/>'
-        )
+            parts.append(f'<rect class="behind" x="{_n(4 - box.width / 2)}" y="4" width="{wide}" height="40" rx="6"/>')
+        parts.append(f'<rect class="body" x="{half}" width="{wide}" height="40" rx="{radius}"/>')
         subtitle = shortened(box.item.subtitle)
-        y = 17 if subtitle else 25
         mark = "▸ " if box.item.insides else ""
-        parts.append(f'<text class="type" y="{y}">{mark}{escape(box.item.title)}</text>')
+        parts.append(f'<text class="type" y="{17 if subtitle else 25}">{mark}{escape(box.item.title)}</text>')
         if subtitle:
             parts.append(f'<text class="name" y="31">{escape(subtitle)}</text>')
         if layer is not None and layer.findings:
-            parts.append(f'<text class="flag" x="{_n(half - 4)}" y="-3">{self._flag(layer)}</text>')
+            parts.append(f'<text class="flag" x="{_n(box.width / 2)}" y="-3">{self._flag(layer)}</text>')
         if layer is not None and layer.outputs and layer.type != "Result":
             parts.append(f'<text class="shape" x="6" y="52">{escape(_types(layer))}</text>')
         return "".join(parts)
@@ -140,10 +137,25 @@ class Drawing:
         """The graphs of a block side by side, in a frame: hidden until the block is opened."""
         x, parts = FRAME, []
         for graph in box.insides:
-            title = f'<text class="branch" y="-8">{escape(graph.title)}</text>' if len(box.insides) > 1 else ""
-            parts.append(f'<g transform="translate({_n(x)} {_n(HEADER + FRAME)})">{title}{self._graph(graph)}</g>')
+            title = f'<text class="title" y="-8">{escape(graph.title)}</text>' if len(box.insides) > 1 else ""
+            parts.append(
+                f'<g class="branch" transform="translate({_n(x)} {_n(HEADER + FRAME)})">{title}{self._graph(graph)}</g>'
+            )
             x += graph.width + 2 * FRAME
-        return f'<g class="inside">{"".join(parts)}</g>'
+        name = escape(shortened(" ".join(filter(None, (box.item.title, box.item.subtitle))), 60))
+        return (
+            '<g class="inside"><rect class="frame" rx="10"/>'
+            f'<text class="title" x="{_n(FRAME)}" y="20">▾ {name}</text>{"".join(parts)}</g>'
+        )
+
+
+def _stretch(s: Stretch) -> str:
+    """Straight through the row, then in a curve to where the next one begins."""
+    begin = f"M{_n(s.x)} {_n(s.start)}V{_n(s.bottom)}"
+    if s.x == s.to_x:
+        return f"{begin}V{_n(s.top)}"
+    middle = _n((s.bottom + s.top) / 2)
+    return f"{begin}C{_n(s.x)} {middle} {_n(s.to_x)} {middle} {_n(s.to_x)} {_n(s.top)}"
 
 
 def _kind(layer: Layer) -> str:

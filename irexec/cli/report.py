@@ -1,0 +1,81 @@
+"""`irexec report`: one HTML file that shows a model, and what was observed of it, in any browser."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from irexec.cli.inputs import check_readable, exit_code, load_extensions
+from irexec.diagnostics import Place, Report
+from irexec.diagnostics.findings import Findings
+from irexec.diagnostics.render import write
+
+if TYPE_CHECKING:
+    from irexec.survey.observed import Observed
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
+    parser.add_argument("-o", "--output", metavar="OUT.html", help="the file to write (default: MODEL.html, here)")
+    parser.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside MODEL, with the same name)")
+    parser.add_argument("--extension", action="append", default=[], metavar="PY", help="a file that declares operators")
+    seen = parser.add_argument_group("what was observed, to be laid over the graph")
+    for option, source in (("trace", "run --trace"), ("compare", "compare"), ("diff", "diff")):
+        seen.add_argument(
+            f"--{option}",
+            action="append",
+            default=[],
+            metavar="FILE.json",
+            help=f"what `irexec {source} --json` printed",
+        )
+
+
+def run(args: argparse.Namespace) -> int:
+    from irexec.cli.main import COMMANDS
+    from irexec.show.report.page import report_page
+    from irexec.survey.read import read_survey
+
+    report = Report([*check_readable(args.file), *load_extensions(args.extension)])
+    observed = _observed([*args.trace, *args.compare, *args.diff], report)
+    survey, found = read_survey(args.file, args.weights) if report.ok else (None, Report())
+    report.extend(found)
+    if survey is None:
+        write(report, sys.stderr)
+        return exit_code(report) or 2
+    output = Path(args.output or f"{Path(args.file).stem}.html")
+    text = report_page(survey, observed, cut="cut" in COMMANDS)
+    return _save(output, text)
+
+
+def _observed(paths: list[str], report: Report) -> list[Observed]:
+    from irexec.survey.observed import read_observed
+
+    observed: list[Observed] = []
+    for path in paths:
+        missing = check_readable(path)
+        report.extend(missing)
+        if len(missing):
+            continue
+        try:
+            observed.append(read_observed(Path(path).read_bytes()))
+        except ValueError as error:
+            findings = Findings()
+            findings.add("U004", f"the file cannot be used: {error}", place=Place(file=path))
+            report.extend(findings.report)
+    return observed
+
+
+def _save(output: Path, text: str) -> int:
+    from irexec.arrays.saving import save_text
+
+    try:
+        save_text(output, text)
+    except OSError as error:
+        findings = Findings()
+        findings.add("U007", f"the file cannot be written: {error.strerror or error}", place=Place(file=str(output)))
+        write(findings.report, sys.stderr)
+        return exit_code(findings.report)
+    print(f"{output} ({len(text.encode()) / 1e6:.2g} MB)")
+    return 0

@@ -1,0 +1,259 @@
+"""The report in a real browser: it opens, finds, opens blocks, lays over, obeys the keys, and complains of nothing."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.browser import Browser, executable
+from support.graphs import HOSTILE, stacked
+from support.nets import iterating
+
+from irexec.show.report.page import report_page
+from irexec.survey.observed import read_observed
+from irexec.survey.read import read_survey
+from irexec.survey.survey import survey
+
+PROGRAM = executable()
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed: apt-get install chromium")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    assert PROGRAM is not None
+    found = Browser(PROGRAM, tmp_path_factory.mktemp("profile"))
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve blocks in a row, after a run in which one layer made NaN."""
+    folder = tmp_path_factory.mktemp("report")
+    odd = '[{"element_type": "f32", "shape": [1, 8], "min": -1, "max": 1, "nan": %d}]'
+    rows = ", ".join(
+        f'{{"name": "net/layer.{n}/relu", "type": "ReLU", "seconds": {n + 1}e-3, "outputs": {odd % (3 * (n == 4))}}}'
+        for n in range(12)
+    )
+    path = folder / "report.html"
+    path.write_text(
+        report_page(survey(stacked(12)), [read_observed(f'{{"kind": "model", "trace": [{rows}]}}')]), "utf-8"
+    )
+    return path
+
+
+def colours(png: bytes) -> int:
+    """How many different rows of pixels a picture has: 1 for a blank one."""
+    data, position = b"", 8
+    while position < len(png):
+        length, kind = struct.unpack(">I4s", png[position : position + 8])
+        if kind == b"IHDR":
+            width = struct.unpack(">I", png[position + 8 : position + 12])[0]
+            channels = {2: 3, 6: 4}[png[position + 17]]
+        if kind == b"IDAT":
+            data += png[position + 8 : position + 8 + length]
+        position += 12 + length
+    lines, size = zlib.decompress(data), width * channels + 1
+    return len({lines[n : n + size] for n in range(0, len(lines), size)})
+
+
+def words(browser: Browser, selector: str) -> str:
+    return str(browser.run(f"document.querySelector({selector!r}).textContent"))
+
+
+def test_it_opens_without_a_complaint_and_is_not_blank(browser: Browser, report: Path) -> None:
+    for scheme in ("light", "dark"):
+        browser.prefer(scheme)
+        browser.open(report)
+        assert browser.errors == []
+        assert colours(browser.picture()) > 50
+    browser.prefer("light")
+    assert words(browser, "#panel h2") == "stack"
+
+
+def test_search_finds_a_layer_and_opens_the_block_that_holds_it(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    assert browser.run("document.querySelectorAll('.open').length") == 0
+    browser.press("/")
+    for key in "r.7/relu":
+        browser.press(key)
+    assert words(browser, "#panel h2") == "1 layer"
+    browser.press("Enter")
+    assert words(browser, "#panel h2") == "net/layer.7/relu"
+    assert words(browser, ".open .title") == "▾ block 8 of 12 net/layer.7"
+    box = "document.querySelector('.selected').getBoundingClientRect()"
+    canvas = "document.querySelector('#canvas').getBoundingClientRect()"
+    assert browser.run(f"{box}.top > {canvas}.top && {box}.bottom < {canvas}.bottom && {box}.left > {canvas}.left")
+    assert browser.errors == []
+
+
+def test_a_block_opens_by_a_click_and_closes_again(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    drawn = browser.run("document.querySelector('#view').innerHTML")
+    place = "document.querySelectorAll('.opens')[1].getBoundingClientRect().top"
+    before = browser.run(place)
+    browser.click("#b1 .closed .type")
+    assert browser.run("document.querySelector('#b1').getAttribute('aria-expanded')") == "true"
+    assert browser.run(place) > before + 300
+    assert browser.run("document.querySelector('#b1 .inside').getBoundingClientRect().height") > 300
+    browser.run("setOpen(document.querySelector('#b1'), false); arrangeAll(); mark(null)")
+    assert browser.run("document.querySelectorAll('path.wire').length > 10")
+    again = browser.run("document.querySelector('#view').innerHTML")
+    clean = '(text) => text.replace(/ (tabindex|transform|aria-expanded|class|width|height|data-x)="[^"]*"/g, \'\')'
+    assert browser.run(f"({clean})({again!r})") == browser.run(f"({clean})({drawn!r})")
+
+
+OVERLAPS = """(() => {
+  let wrong = 0;
+  for (const g of document.querySelectorAll(".graph")) {
+    const shape = shapeOf(g), rows = new Map();
+    for (const box of shape.boxes) {
+      const place = box.element.getBoundingClientRect();
+      if (!place.width) continue;
+      if (!rows.has(box.row)) rows.set(box.row, []);
+      const half = (box.open ? box.open[0] : box.w) / 2;
+      rows.get(box.row).push([box.dx - half, box.dx + half]);
+    }
+    for (const row of rows.values()) {
+      row.sort((a, b) => a[0] - b[0]);
+      for (let n = 1; n < row.length; n++) if (row[n][0] < row[n - 1][1]) wrong++;
+    }
+    for (const wire of g.querySelectorAll(":scope > .wire:not(.far)"))
+      for (const part of wire.getAttribute("d").split("M").slice(1)) {
+        const numbers = part.match(/-?[\\d.e]+/g).map(Number);
+        if (numbers[numbers.length - 1] <= numbers[1]) wrong++;
+      }
+  }
+  return wrong;
+})()"""
+
+
+def test_nothing_overlaps_and_lines_go_down_when_all_is_open(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    assert browser.run(OVERLAPS) == 0
+    browser.click("#all")
+    assert browser.run("document.querySelectorAll('.open').length") == 12
+    assert browser.run(OVERLAPS) == 0
+    joined = """[...document.querySelectorAll('#b3 .branch > .graph > .stub.enters')].every((stub) => {
+      const wire = view.querySelector(`.graph > path.wire[data-v="${stub.dataset.v}"]`), end = wire.getTotalLength();
+      const point = wire.getPointAtLength(end).matrixTransform(wire.getScreenCTM());
+      const place = stub.getBoundingClientRect();
+      return Math.abs(point.x - place.x - place.width / 2) < 1;
+    })"""
+    assert browser.run(joined) is True
+    browser.click("#all")
+    assert browser.run("document.querySelectorAll('.open').length") == 0
+
+
+def test_an_overlay_switches(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    assert browser.run("[...document.querySelector('#overlay').options].map((o) => o.value)") == [
+        "", "work", "memory", "time", "magnitude", "nan",
+    ]  # fmt: skip
+    browser.run("openAll(true)")
+    for key, box in (("time", ".value"), ("nan", ".value")):
+        browser.run(f"choice.value = '{key}'; choice.dispatchEvent(new Event('change'))")
+        assert browser.run(f"document.querySelectorAll('{box}').length") >= 1
+    assert words(browser, "#l30 .value, .hot .value").startswith("✖ born here: 3 NaN")
+    assert not browser.run("document.querySelector('#legend').hidden")
+    browser.run("choice.value = ''; choice.dispatchEvent(new Event('change'))")
+    assert browser.run("document.querySelectorAll('.value, .heat').length") == 0
+
+
+def test_the_keys_follow_the_connections(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    browser.run("document.querySelector('#canvas').focus()")
+    seen = []
+    for key in ("ArrowDown", "ArrowDown", "Enter", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp"):
+        browser.press(key)
+        seen.append(browser.run("document.querySelector('.selected').textContent.split(' ')[0].slice(0, 12)"))
+    assert browser.run("document.activeElement === document.querySelector('.selected')")
+    assert browser.run("document.querySelector('#b1').classList.contains('open')")
+    assert seen[0].startswith("Parameter")
+    assert [word for word in seen if word.startswith("MatMul")]
+    browser.press("Escape")
+    assert words(browser, "#panel h2") == "stack"
+    browser.press("?")
+    assert not browser.run("document.querySelector('#keys').hidden")
+
+
+def test_colours_follow_the_system_and_the_switch(browser: Browser, report: Path) -> None:
+    browser.prefer("light")
+    browser.open(report)
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = browser.run(paper)
+    browser.prefer("dark")
+    dark = browser.run(paper)
+    assert light != dark
+    browser.press("t")
+    assert browser.run(paper) == light
+    browser.press("t")
+    assert browser.run(paper) == dark
+    browser.prefer("light")
+    assert browser.run(paper) == dark
+
+
+def test_everything_has_a_name_for_those_who_do_not_see_it(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    unnamed = """[...document.querySelectorAll('button, input, select, [role=button]')].filter((e) =>
+        !(e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length)).length"""
+    assert browser.run(unnamed) == 0
+    browser.run("choose(1)")
+    assert browser.run("document.querySelector('#said').textContent")
+    assert browser.run("document.documentElement.lang") == "en"
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_do_nothing(name: str, browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "hostile.html"
+    path.write_text(report_page(survey(stacked(8, name))), "utf-8")
+    browser.open(path)
+    browser.run("openAll(true)")
+    index = browser.run("data.layers.findIndex((layer) => layer.n.endsWith('relu'))")
+    browser.run(f"choose({index})")
+    assert words(browser, "#panel h2") == name + "relu"
+    assert browser.run("document.querySelectorAll('#panel script, #panel img, #panel b, svg script').length") == 0
+    assert browser.errors == []
+
+
+def test_a_body_opens_in_its_layer(browser: Browser, tmp_path: Path) -> None:
+    model = tmp_path / "loop.xml"
+    model.write_text(iterating().text, "utf-8")
+    found, _ = read_survey(model)
+    assert found is not None
+    path = tmp_path / "loop.html"
+    path.write_text(report_page(found), "utf-8")
+    browser.open(path)
+    inner = next(layer.index for layer in found.layers if layer.name == "inner")
+    browser.run(f"choose({inner})")
+    assert browser.run(f"document.querySelector('#l{inner}').getBoundingClientRect().width") > 20
+    assert "in the body of" in words(browser, "#panel")
+    assert browser.run(OVERLAPS) == 0
+    assert browser.errors == []
+
+
+def test_findings_are_shown_at_their_layer(browser: Browser, tmp_path: Path) -> None:
+    sample = Path(__file__).parents[2] / "samples" / "classifier"
+    (tmp_path / "m.xml").write_text((sample / "model.xml").read_text("utf-8").replace('axis="1"', 'axes="1"'), "utf-8")
+    (tmp_path / "m.bin").write_bytes((sample / "model.bin").read_bytes())
+    found, _ = read_survey(tmp_path / "m.xml")
+    assert found is not None
+    (tmp_path / "m.html").write_text(report_page(found, cut=True), "utf-8")
+    browser.open(tmp_path / "m.html")
+    assert "✖ error" in words(browser, ".found .flag")
+    browser.run("bring(document.querySelector('.found'))")
+    browser.click(".found .type")
+    panel = words(browser, "#panel")
+    assert "✖ error D001" in panel and "did you mean 'axis'?" in panel
+    assert "irexec cut" in panel and "--around probabilities --distance 1" in panel
+
+
+def test_print_shows_the_whole_graph(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    assert browser.run("graph.getAttribute('viewBox').split(' ').length") == 4
+    browser.run("dispatchEvent(new Event('afterprint'))")
+    assert browser.run("graph.getAttribute('viewBox')") is None
