@@ -11,9 +11,9 @@ from irexec.survey.survey import survey
 
 
 def read_survey(path: PathLike, weights: PathLike | None = None) -> tuple[Survey | None, Report]:
-    """The facts about a model in a file, and its findings; None where the file holds no model."""
+    """The facts about a model in a file, and what `validate` finds in it; None where the file holds no model."""
     if is_onnx(path):
-        model, report = load(path)
+        model, report = load(path, mode="strict")
         return (None, report) if model is None else (survey(model, report), report)
     source = Source.from_path(path)
     if is_snippet(source):
@@ -21,5 +21,5 @@ def read_survey(path: PathLike, weights: PathLike | None = None) -> tuple[Survey
         hint = "irexec run shows snippets"
         findings.add("U003", "the file holds loose layers and no model", place=Place(file=source.file), hint=hint)
         return None, findings.report
-    model, report = load(path, weights, source=source)
+    model, report = load(path, weights, mode="strict", source=source)
     return (None, report) if model is None else (survey(model, report, source), report)
