@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.elementwise import broadcast_pair
-from irexec.ops.declare.operator import Elements, operator
+from irexec.ops.declare.operator import Elements, Operator, operator
 from irexec.ops.rules.shapes import Broadcasting, broadcast, same_as
 from irexec.types import BOOLEAN, INTEGERS, Array
 
@@ -18,22 +18,18 @@ T: TypeAlias = Annotated[Array, Elements("T", INTEGERS | {BOOLEAN})]
 T_INT: TypeAlias = Annotated[Array, Elements("T", INTEGERS)]
 
 
-@operator("BitwiseAnd", "opset13", shapes=broadcast, inplace=("a", "b"))
-def bitwise_and_13(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-    """The bits that a and b both have; booleans: a and b."""
-    return broadcast_pair(np.bitwise_and, a, b, how, out)
+def _bits(type: str, function: Any, doc: str) -> Operator:
+    def kernel(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
+        return broadcast_pair(function, a, b, how, out)
+
+    return operator(type, "opset13", shapes=broadcast, inplace=("a", "b"), doc=doc)(kernel)
 
 
-@operator("BitwiseOr", "opset13", shapes=broadcast, inplace=("a", "b"))
-def bitwise_or_13(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-    """The bits that a or b has; booleans: a or b."""
-    return broadcast_pair(np.bitwise_or, a, b, how, out)
-
-
-@operator("BitwiseXor", "opset13", shapes=broadcast, inplace=("a", "b"))
-def bitwise_xor_13(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-    """The bits that only one of a and b has; booleans: either, not both."""
-    return broadcast_pair(np.bitwise_xor, a, b, how, out)
+bitwise_and_13 = _bits("BitwiseAnd", np.bitwise_and, "The bits that a and b both have; booleans: a and b.")
+bitwise_or_13 = _bits("BitwiseOr", np.bitwise_or, "The bits that a or b has; booleans: a or b.")
+bitwise_xor_13 = _bits(
+    "BitwiseXor", np.bitwise_xor, "The bits that only one of a and b has; booleans: either, not both."
+)
 
 
 @operator("BitwiseNot", "opset13", shapes=same_as(), inplace="data")

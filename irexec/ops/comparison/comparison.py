@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.elementwise import broadcast_pair
-from irexec.ops.declare.operator import Elements, operator
+from irexec.ops.declare.operator import Elements, Operator, operator
 from irexec.ops.rules.shapes import Broadcasting, broadcast
 from irexec.types import ANY, BOOLEAN, Array
 
@@ -25,37 +25,16 @@ def _compare(function: Any, a: Array, b: Array, how: Broadcasting, out: Array | 
     return broadcast_pair(function, a, b, how, out).astype(np.bool_, copy=False)
 
 
-@operator("Equal", "opset1", shapes=broadcast)
-def equal_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
-    """a == b."""
-    return _compare(np.equal, a, b, how, out)
+def _comparison(type: str, function: Any, doc: str) -> Operator:
+    def kernel(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
+        return _compare(function, a, b, how, out)
+
+    return operator(type, "opset1", shapes=broadcast, doc=doc)(kernel)
 
 
-@operator("NotEqual", "opset1", shapes=broadcast)
-def not_equal_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
-    """a != b."""
-    return _compare(np.not_equal, a, b, how, out)
-
-
-@operator("Greater", "opset1", shapes=broadcast)
-def greater_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
-    """a > b."""
-    return _compare(np.greater, a, b, how, out)
-
-
-@operator("GreaterEqual", "opset1", shapes=broadcast)
-def greater_equal_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
-    """a >= b."""
-    return _compare(np.greater_equal, a, b, how, out)
-
-
-@operator("Less", "opset1", shapes=broadcast)
-def less_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
-    """a < b."""
-    return _compare(np.less, a, b, how, out)
-
-
-@operator("LessEqual", "opset1", shapes=broadcast)
-def less_equal_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
-    """a <= b."""
-    return _compare(np.less_equal, a, b, how, out)
+equal_1 = _comparison("Equal", np.equal, "a == b.")
+not_equal_1 = _comparison("NotEqual", np.not_equal, "a != b.")
+greater_1 = _comparison("Greater", np.greater, "a > b.")
+greater_equal_1 = _comparison("GreaterEqual", np.greater_equal, "a >= b.")
+less_1 = _comparison("Less", np.less, "a < b.")
+less_equal_1 = _comparison("LessEqual", np.less_equal, "a <= b.")

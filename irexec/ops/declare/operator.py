@@ -409,6 +409,7 @@ def operator(
     view: str | tuple[str, ...] = (),
     tolerance: Tolerance = exact,
     values: Literal["kernel", "elementwise"] | None = None,
+    doc: str | None = None,
 ) -> Callable[[Callable[..., Any]], Operator]:
     """Make an operator of a kernel and register it under (type, opset).
 
@@ -417,10 +418,14 @@ def operator(
     `tolerance`: what a comparison may differ by. `values`: how known shape values pass through inference: "kernel" runs
     the kernel on object arrays of int and Dimension (data movement), "elementwise" likewise for arithmetic.
 
+    `doc`: the description, where one function makes the kernels of a family.
+
     Raises TypeError, saying what is wrong, when the signature makes no operator.
     """
 
     def declare(kernel: Callable[..., Any]) -> Operator:
+        if doc is not None:
+            kernel.__doc__, kernel.__name__, kernel.__qualname__ = doc, type, type
         made = Operator(
             type, opset, kernel, shapes=shapes, inplace=inplace, view=view, tolerance=tolerance, values=values
         )

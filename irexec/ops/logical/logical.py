@@ -5,40 +5,31 @@ Source: operation pages LogicalAnd-1, LogicalNot-1, LogicalOr-1, LogicalXor-1.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.elementwise import broadcast_pair
-from irexec.ops.declare.operator import Elements, operator
+from irexec.ops.declare.operator import Elements, Operator, operator
 from irexec.ops.rules.shapes import Broadcasting, broadcast, same_as
 from irexec.types import BOOLEAN, Array
 
 T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]
 
 
-@operator("LogicalAnd", "opset1", shapes=broadcast, inplace=("a", "b"))
-def logical_and_1(a: T_BOOL, b: T_BOOL, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
-    """a and b."""
-    return broadcast_pair(np.logical_and, a, b, how, out)
+def _logic(type: str, function: Any, doc: str, opset: str = "opset1") -> Operator:
+    def kernel(a: T_BOOL, b: T_BOOL, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
+        return broadcast_pair(function, a, b, how, out)
+
+    return operator(type, opset, shapes=broadcast, inplace=("a", "b"), doc=doc)(kernel)
 
 
-@operator("LogicalOr", "opset1", shapes=broadcast, inplace=("a", "b"))
-def logical_or_1(a: T_BOOL, b: T_BOOL, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
-    """a or b."""
-    return broadcast_pair(np.logical_or, a, b, how, out)
-
-
-@operator("LogicalXor", "opset2", shapes=broadcast, inplace=("a", "b"))
-def logical_xor_2(a: T_BOOL, b: T_BOOL, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
-    """Either a or b, not both. (The page calls it LogicalXor-1.)"""
-    return broadcast_pair(np.logical_xor, a, b, how, out)
-
-
-@operator("Xor", "opset1", shapes=broadcast, inplace=("a", "b"))
-def xor_1(a: T_BOOL, b: T_BOOL, /, *, how: Broadcasting, out: Array | None = None) -> T_BOOL:
-    """LogicalXor under the name it has in opset1."""
-    return broadcast_pair(np.logical_xor, a, b, how, out)
+logical_and_1 = _logic("LogicalAnd", np.logical_and, "a and b.")
+logical_or_1 = _logic("LogicalOr", np.logical_or, "a or b.")
+logical_xor_2 = _logic(
+    "LogicalXor", np.logical_xor, "Either a or b, not both. (The page calls it LogicalXor-1.)", opset="opset2"
+)
+xor_1 = _logic("Xor", np.logical_xor, "LogicalXor under the name it has in opset1.")
 
 
 @operator("LogicalNot", "opset1", shapes=same_as(), inplace="data")
