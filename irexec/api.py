@@ -109,7 +109,7 @@ def _read(
     findings = Findings(source.locate, file=source.file, mode=mode)
     document = read(source, findings)
     if document is None:
-        return None, findings.report.sorted()
+        return None, findings.finished()
     path = None if isinstance(model, bytes) else os.fspath(model)
     try:
         found = Weights.find(path, weights)
@@ -119,7 +119,7 @@ def _read(
     built = build(document, findings, found)
     set_types(built, infer(built, findings=findings))
     findings.excuse(idle_layers(built))
-    return built, findings.report.sorted()
+    return built, findings.finished()
 
 
 def compile_model(model: Model | PathLike | bytes, device_name: str | None = None, config: Any = None) -> CompiledModel:

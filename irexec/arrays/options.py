@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,8 +10,10 @@ import numpy as np
 
 from irexec.arrays.given import FIRST_GROUP
 from irexec.arrays.listed import Listed, read_values
+from irexec.arrays.loading import BadArrayFile, load
 from irexec.diagnostics import Place
 from irexec.diagnostics.findings import Findings
+from irexec.diagnostics.nearest import did_you_mean, nearest, suggestion
 from irexec.types import FOREIGN, Array, ElementType, PartialShape
 
 _FORMS = "write NAME=FILE.npy, NAME=@FILE.npz:KEY or NAME=[1, 2, 3]"
@@ -46,8 +47,7 @@ def read_precisions(options: Iterable[str], findings: Findings) -> dict[str, Ele
         kind = ElementType.from_attribute(text) or ElementType.from_port(text)
         if kind is None or kind.is_dynamic or (separator and not name):
             names = sorted(n for n, t in ElementType.by_name.items() if t.dtype is not None and t not in FOREIGN)
-            near = difflib.get_close_matches(text.lower(), names, n=1)
-            hint = f"did you mean {near[0]}?" if near else None
+            hint = did_you_mean(text, names, 1)
             message = f"--precision {option}: {text!r} is no element type"
             findings.add("U004", message, hint=hint, allowed=", ".join(names))
         else:
@@ -79,17 +79,16 @@ def check_names(
         if name in known or name == FIRST_GROUP:
             continue
         findings.add(
-            "U005", f"{option} {name}: no input has this name", hint=nearest(name, known), allowed=", ".join(shown)
+            "U005", f"{option} {name}: no input has this name", hint=likely_names(name, known), allowed=", ".join(shown)
         )
 
 
-def nearest(name: str, names: Iterable[str], count: int = 3) -> str | None:
-    """A hint with the names that `name` may have meant."""
+def likely_names(name: str, names: Iterable[str], count: int = 3) -> str | None:
+    """A hint with the names that `name` may have meant: those that look like it, then those that contain it."""
     candidates = list(dict.fromkeys(names))
-    folded = {n.lower(): n for n in reversed(candidates)}
-    near = [folded[n] for n in difflib.get_close_matches(name.lower(), folded, n=count, cutoff=0.6)]
+    near = nearest(name, candidates, count)
     near += [n for n in candidates if name and name.lower() in n.lower() and n not in near][: count - len(near)]
-    return f"did you mean {' or '.join(near)}?" if near else None
+    return suggestion(near)
 
 
 def _is_value(text: str) -> bool:
@@ -127,7 +126,7 @@ def _array_of(name: str, path: str, key: str | None, findings: Findings) -> Arra
     if chosen in names:
         return loaded[chosen]
     message = f"{path} holds no array {key!r}" if key is not None else f"{path} holds {len(names)} arrays"
-    hint = nearest(key, names) if key is not None else f"say which: {name}=@{path}:KEY"
+    hint = likely_names(key, names) if key is not None else f"say which: {name}=@{path}:KEY"
     findings.add("U005", f"--input {name}: {message}", hint=hint, allowed=", ".join(names[:20]))
     return None
 
@@ -140,18 +139,10 @@ def _whole_archive(path: str, findings: Findings) -> dict[str, Array]:
 def _load(name: str, path: str, findings: Findings) -> Array | dict[str, Array] | None:
     """The array of a .npy file, mapped, or the arrays of a .npz; nothing in either is executed."""
     try:
-        with open(path, "rb") as stream:
-            magic = stream.read(6)
-        if magic == np.lib.format.MAGIC_PREFIX:
-            array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-            return np.asarray(array) if array.size else np.zeros(array.shape, array.dtype)
-        if magic[:2] == b"PK":
-            with np.load(path, allow_pickle=False) as archive:
-                return {key: archive[key] for key in archive.files}
-        findings.add("U004", f"--input {name}: the file is neither .npy nor .npz", place=Place(file=path), hint=_FORMS)
+        return load(path)
+    except BadArrayFile as error:
+        findings.add("U004", f"--input {name}: the file holds no arrays: {error}", place=Place(file=path), hint=_FORMS)
     except OSError as error:
         message = f"--input {name}: cannot read the file: {error.strerror or error}"
         findings.add("U001", message, place=Place(file=path), hint=_FORMS if not _is_value(path) else None)
-    except Exception as error:  # NumPy and zipfile document no end of what a broken file makes them raise
-        findings.add("U004", f"--input {name}: the file holds no arrays: {error}", place=Place(file=path))
     return None

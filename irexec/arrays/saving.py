@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from irexec.ir.staging import staged
+from irexec.ir.files import staged
 from irexec.types import Array
 
 # What a file name may hold, on every system.
@@ -63,12 +63,26 @@ def safe_name(name: str) -> str:
 
 
 def archive_names(names: list[str]) -> list[str]:
-    """The names as keys of an archive: as they are, unless one repeats or would leave the folder it is unpacked to."""
+    """The names as keys of an archive, all different: as they are, where that is safe, the first of those that repeat.
+
+    Any other becomes `output_` and its position, with underscores behind it while a name of the archive is the same.
+    """
+    taken = {name for name in names if _is_safe_key(name)}
+    kept: set[str] = set()
     found: list[str] = []
     for index, name in enumerate(names):
-        parts = name.replace("\\", "/").split("/")
-        harmless = name and ".." not in parts and not name.startswith(("/", "\\")) and ":" not in parts[0][:2]
-        if not harmless or name in found or not name.isprintable() or len(name) > 1000:
+        if name in kept or name not in taken:
             name = f"output_{index}"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+        kept.add(name)
         found.append(name)
     return found
+
+
+def _is_safe_key(name: str) -> bool:
+    """True for a name that can be a file's inside the folder that the archive is unpacked to."""
+    parts = name.replace("\\", "/").split("/")
+    leaves = ".." in parts or name.startswith(("/", "\\")) or ":" in parts[0][:2]
+    return bool(name) and not leaves and name.isprintable() and len(name) <= 1000

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
 from pathlib import Path
 
 from irexec.diagnostics.codes import CODES
+from irexec.diagnostics.nearest import nearest
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _FOLDERS = (_PACKAGE / "_codes", _PACKAGE.parent / "docs" / "codes")
@@ -37,7 +37,7 @@ def page(code: str) -> str:
 
 def _explain(code: str) -> int:
     if code not in CODES:
-        near = difflib.get_close_matches(code, CODES, cutoff=0.5)
+        near = nearest(code, CODES, cutoff=0.5)
         advice = f"did you mean {', '.join(near)}?" if near else "`irexec explain` lists all codes"
         print(f"irexec explain: unknown code {code!r}: {advice}", file=sys.stderr)
         return 2

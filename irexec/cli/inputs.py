@@ -7,6 +7,8 @@ from pathlib import Path
 
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.findings import Findings
+from irexec.diagnostics.nearest import did_you_mean
+from irexec.ir.files import open_regular
 
 
 def refuse(code: str, message: str, *, place: Place | None = None, hint: str | None = None) -> Report:
@@ -19,11 +21,12 @@ def refuse(code: str, message: str, *, place: Place | None = None, hint: str | N
 def check_readable(path: str) -> Report:
     """An empty report, or U001 when there is no file to read at `path`."""
     try:
-        with open(path, "rb"):
+        with open_regular(path):
             return Report()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return refuse("U001", f"cannot read the file: {reason}", place=Place(file=path), hint=_similar(path))
+    except OSError as error:
+        return refuse(
+            "U001", f"cannot read the file: {error.strerror or error}", place=Place(file=path), hint=_similar(path)
+        )
 
 
 def load_extensions(paths: Sequence[str]) -> Report:
@@ -44,12 +47,10 @@ def exit_code(report: Report) -> int:
 
 def _similar(path: str) -> str | None:
     """The name beside `path` that it may have meant."""
-    import difflib
-
     wanted = Path(path)
     try:
         names = [entry.name for entry in wanted.parent.iterdir() if entry.is_file()]
     except (OSError, ValueError):
         return None
-    near = difflib.get_close_matches(wanted.name, names, n=1)
-    return f"did you mean {wanted.parent / near[0]}?" if near and near[0] != wanted.name else None
+    beside = [name for name in names if name != wanted.name]
+    return did_you_mean(wanted.name, beside, 1, form=lambda name: str(wanted.parent / name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -104,11 +105,24 @@ class Diagnostic:
         return result
 
 
+MAX_PER_CODE = 1000
+"""How many findings of one code and severity a finished report of one file holds; the others are counted."""
+
+
 @dataclass(slots=True)
 class Report:
-    """All findings of one run over one or more files."""
+    """All findings of one run over one or more files.
+
+    `left_out` counts, by severity and code, the findings that `capped` did not keep.
+    """
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    left_out: Counter[tuple[Severity, str]] = field(default_factory=Counter)
+    _errors: _Errors = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.diagnostics = list(self.diagnostics)
+        self._errors = _Errors()
 
     @property
     def ok(self) -> bool:
@@ -117,7 +131,8 @@ class Report:
 
     @property
     def errors(self) -> list[Diagnostic]:
-        return [d for d in self.diagnostics if d.severity is Severity.ERROR]
+        """The findings that refuse the file: not to be changed, and it grows with the report."""
+        return self._errors.among(self.diagnostics)
 
     def __iter__(self) -> Iterator[Diagnostic]:
         return iter(self.diagnostics)
@@ -129,20 +144,62 @@ class Report:
         self.diagnostics.append(diagnostic)
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Add findings, or all that another report holds."""
         self.diagnostics.extend(diagnostics)
+        if isinstance(diagnostics, Report):
+            self.left_out.update(diagnostics.left_out)
+
+    def replace(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Hold these findings in place of the ones so far."""
+        self.diagnostics[:] = diagnostics
+        self._errors = _Errors()
 
     def sorted(self) -> Report:
         """The same findings in file order: by file as first met, then line, then column."""
         files = {file: rank for rank, file in reversed(list(enumerate(d.file for d in self.diagnostics)))}
         key = lambda d: (files[d.file], d.line or 0, d.column or 0)  # noqa: E731
-        return Report(sorted(self.diagnostics, key=key))
+        return Report(sorted(self.diagnostics, key=key), self.left_out.copy())
+
+    def capped(self, most: int = MAX_PER_CODE) -> Report:
+        """The same findings, but of each code and severity the first `most`; `left_out` says how many more there are.
+
+        A file of a hundred thousand layers can have the same fault in each of them.
+        """
+        counts: Counter[tuple[Severity, str]] = Counter()
+        kept = []
+        for diagnostic in self.diagnostics:
+            kind = diagnostic.severity, diagnostic.code
+            counts[kind] += 1
+            if counts[kind] <= most:
+                kept.append(diagnostic)
+        return Report(kept, self.left_out + Counter({kind: n - most for kind, n in counts.items() if n > most}))
 
     def to_json(self) -> str:
         """The report as a JSON text, in ASCII so that any stream can carry it: `{"ok": ..., "diagnostics": [...]}`."""
         import json
 
-        findings = [d.to_dict() for d in self.diagnostics]
-        return json.dumps({"ok": self.ok, "diagnostics": findings}, indent=2)
+        result: dict[str, Any] = {"ok": self.ok, "diagnostics": [d.to_dict() for d in self.diagnostics]}
+        if self.left_out:
+            result["left_out"] = {code: count for (_, code), count in sorted(self.left_out.items())}
+        return json.dumps(result, indent=2)
+
+
+class _Errors:
+    """The errors of a growing list of findings, each of which is looked at once."""
+
+    def __init__(self) -> None:
+        self._found: list[Diagnostic] = []
+        self._seen = 0
+        self._last: Diagnostic | None = None
+
+    def among(self, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+        """The errors; those of findings that were taken back are forgotten."""
+        if self._seen and (len(diagnostics) < self._seen or diagnostics[self._seen - 1] is not self._last):
+            self._found, self._seen = [], 0
+        if self._seen < len(diagnostics):
+            self._found += [d for d in diagnostics[self._seen :] if d.severity is Severity.ERROR]
+            self._seen, self._last = len(diagnostics), diagnostics[-1]
+        return self._found
 
 
 class IRError(Exception):
@@ -152,3 +209,7 @@ class IRError(Exception):
         self.report = Report([report]) if isinstance(report, Diagnostic) else report
         shown = self.report.errors or self.report.diagnostics
         super().__init__("\n".join(str(d) for d in shown[:20]) or "unusable input")
+
+    def __reduce__(self) -> tuple[type[IRError], tuple[Report]]:
+        # An exception is pickled (between processes) and copied by its arguments, which here are the report.
+        return type(self), (self.report,)

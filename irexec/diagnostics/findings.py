@@ -62,16 +62,19 @@ class Findings:
         """True when an error was found about the layer."""
         return layer in self._blamed
 
+    def finished(self) -> Report:
+        """The findings in file order, of each code no more than a report should hold."""
+        return self.report.sorted().capped()
+
     def trial(self) -> Findings:
         """Findings of the same file that stand apart, until `take` makes them one's own or they are forgotten."""
         return Findings(self._locate, file=self.file, mode=self.mode)
 
     def take(self, trial: Findings) -> None:
         """Add the findings of a trial, those left out that were made at the same place before."""
-        known = frozenset(self._places)
-        for finding in trial.report:
-            if finding.place.line is None or (finding.code, finding.place) not in known:
-                self.keep(finding)
+        known = self._places
+        for finding in [f for f in trial.report if f.place.line is None or (f.code, f.place) not in known]:
+            self.keep(finding)
 
     def excuse(self, idle: Collection[LayerRef]) -> None:
         """In "openvino" mode, make warnings of the errors about layers that nothing depends on: they never run.
@@ -80,10 +83,12 @@ class Findings:
         """
         if self.mode != "openvino" or not idle:
             return
-        for index, finding in enumerate(self.report.diagnostics):
-            if finding.severity is Severity.ERROR and finding.layer in idle and finding.code != "L002":
-                self.report.diagnostics[index] = replace(finding, severity=Severity.WARNING)
-                self.error_count -= 1
+
+        def is_excused(finding: Diagnostic) -> bool:
+            return finding.severity is Severity.ERROR and finding.layer in idle and finding.code != "L002"
+
+        self.report.replace([replace(f, severity=Severity.WARNING) if is_excused(f) else f for f in self.report])
+        self.error_count = len(self.report.errors)
 
     def keep(self, finding: Diagnostic) -> None:
         """Add a finished finding."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 from irexec.diagnostics import Severity
@@ -13,6 +12,7 @@ from irexec.ops.declare import contents
 from irexec.ops.declare.attributes import AttributeFault
 from irexec.ops.declare.operator import REGISTRY, Operator
 from irexec.types import Dimension, ElementType, PartialShape
+from irexec.types.shape import product_within
 
 # Hints for OpenVINO's own plugins, that any layer may carry.
 _PLUGIN_HINTS = frozenset({"PrimitivesPriority", "alt_width"})
@@ -201,10 +201,11 @@ def _check_shape(name: str, shape: PartialShape, kinds: list[ElementType], layer
     if 0 in shape.dims:
         findings.add("S005", f"the extent {shape.dims.index(Dimension(0))} of {name} is 0", found=cut(text), **details)
         return
-    count = prod(max(1, extent.min) for extent in shape.dims)
-    nbytes = max([count, *(kind.nbytes(count) for kind in kinds)])
-    if nbytes > INT64_MAX and not findings.said("P011", layer.ref):
-        findings.add("S007", f"a tensor of {name} would take {nbytes} bytes", found=cut(text), **details)
+    widest = max([8, *(kind.bitwidth for kind in kinds)])
+    count = product_within((max(1, extent.min) for extent in shape.dims), INT64_MAX * 8 // widest)
+    if count is None and not findings.said("P011", layer.ref):
+        message = f"a tensor of {name} would take more bytes than 64 bits can count"
+        findings.add("S007", message, found=cut(text), **details)
 
 
 def _text(value: Any) -> str:

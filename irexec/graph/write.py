@@ -14,7 +14,7 @@ from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node, Value
 from irexec.graph.write_info import write_item_info, write_model_info
-from irexec.ir.staging import staged
+from irexec.ir.files import staged
 from irexec.ir.text import cut, name_list, shown, write_name_list
 from irexec.ir.weights.writer import Blobs
 from irexec.ir.xml.markup import Markup, illegal_character

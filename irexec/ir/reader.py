@@ -12,8 +12,10 @@ from lxml import etree
 
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At, Findings
+from irexec.diagnostics.nearest import did_you_mean, nearest
 from irexec.ir.checks import check_document
 from irexec.ir.document import BackEdge, Document, Edge, Element, Layer, Net, Port, PortMap
+from irexec.ir.text import shown
 from irexec.ir.xml.source import Source
 
 T = TypeVar("T")
@@ -286,7 +288,7 @@ class _Reader:
 
     def _unknown_element(self, element: etree._Element, parent: object, known: Iterable[str]) -> None:
         tag, at = str(element.tag), At(self._skip(element))
-        close = _nearest(tag, known)
+        close = nearest(tag, known, 1, 0.75)
         # One letter's case is enough for OpenVINO to pass over a whole section in silence.
         severity = Severity.ERROR if close and close[0] == tag.lower() else None
         hint = f"did you mean <{close[0]}>?" if close else None
@@ -297,16 +299,9 @@ class _Reader:
     ) -> None:
         for name in attributes:
             if name not in ignored:
-                close = _nearest(name, known)
-                hint = f"did you mean {close[0]!r}?" if close else None
-                message = f"unknown attribute {name!r} of <{tag}>"
+                message = f"unknown attribute {shown(name)} of <{tag}>"
+                hint = did_you_mean(name, known, 1, 0.75, form=repr)
                 self._findings.add("N005", message, at=At(at, name), attribute=name, hint=hint)
-
-
-def _nearest(name: str, known: Iterable[str]) -> list[str]:
-    from difflib import get_close_matches
-
-    return get_close_matches(name.lower(), known, n=1, cutoff=0.75)
 
 
 def _attributes(element: etree._Element) -> dict[str, str]:

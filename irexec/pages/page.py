@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from irexec.ir.files import open_regular
 from irexec.ir.xml.encoding import EncodingProblem, decode
 from irexec.pages.assignments import Assignment, Group, groups_in, prose_assignments
 from irexec.pages.blocks import Range, explicit_blocks, is_example, loose_layers
@@ -68,7 +69,7 @@ def read_page(path: str | os.PathLike[str], data: bytes | None = None) -> Page:
     """Read a page from its file, or from `data`. Raises OSError; a page that is no text has a `problem`."""
     file = os.fspath(path)
     if data is None:
-        with Path(path).open("rb") as stream:
+        with open_regular(path) as stream:
             data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         return Page(file, problem=f"it is larger than {MAX_BYTES // 1_000_000} MB")

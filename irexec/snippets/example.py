@@ -17,6 +17,7 @@ from irexec.graph.build import build_net, check_arity, declared_type
 from irexec.graph.model import Model, Node, Value
 from irexec.inference import infer_node
 from irexec.inference.breaches import place_of, report_breach
+from irexec.ir.files import open_regular
 from irexec.ir.weights.file import Weights
 from irexec.ops.declare import contents
 from irexec.ops.declare.checks import Checks, noted, running
@@ -342,6 +343,6 @@ def evaluated_report(snippet: Snippet) -> Report:
 
 def examples_of(path: str, given: Given | None = None, **options: Any) -> tuple[Snippet, Sequence[Example]]:
     """Read and evaluate the file at `path`."""
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         snippet = read_examples(stream.read(), file=path, **options)
     return snippet, evaluate(snippet, given)

@@ -14,7 +14,7 @@ from irexec.ir.checks.check import check_net
 from irexec.ir.checks.layers import check_layers
 from irexec.ir.checks.scope import Scope
 from irexec.ir.document import Document, Layer, Net, Port
-from irexec.ir.reader import read, read_layers
+from irexec.ir.reader import no_collection, read, read_layers
 from irexec.ir.xml.encoding import EncodingProblem, decode
 from irexec.ir.xml.positions import Span
 from irexec.ir.xml.source import Source
@@ -77,6 +77,7 @@ class Snippet:
     repairs: tuple[Repair, ...] = field(default=(), repr=False)
 
 
+@no_collection()
 def read_snippet(
     data: str | bytes,
     *,

@@ -381,6 +381,19 @@ def element_count(shape: Iterable[int]) -> int:
     return math.prod(shape)
 
 
+def product_within(extents: Iterable[int], most: int) -> int | None:
+    """The product of positive extents, None when it is more than `most`.
+
+    A shape of a file may have any number of extents; their exact product could take minutes and megabytes.
+    """
+    product = 1
+    for extent in extents:
+        product *= extent
+        if product > most:
+            return None
+    return product
+
+
 def shape_like(value: Any) -> PartialShape:
     """A PartialShape from a PartialShape, a text, or a sequence of extents (None and -1 mean any)."""
     if isinstance(value, PartialShape):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from irexec.arrays.options import nearest
+from irexec.arrays.options import likely_names
 from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Model, Node
 
@@ -44,6 +44,6 @@ def reduce(model: Model, name: str, findings: Findings) -> Model | None:
         hint = f"use --until {outer.friendly_name}; --trace and --dump show the layers of bodies"
     else:
         names = [n.friendly_name for n in model.nodes if n.friendly_name]
-        message, hint = f"--until {name}: no layer has this name", nearest(name, names) or f"such as {names[-1]}"
+        message, hint = f"--until {name}: no layer has this name", likely_names(name, names) or f"such as {names[-1]}"
     findings.add("U005", message, hint=hint)
     return None

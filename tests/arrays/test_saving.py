@@ -66,3 +66,11 @@ def test_names_in_an_archive() -> None:
         "output_6",
         "output_7",
     ]
+
+
+def test_a_generated_name_is_never_another_results() -> None:
+    names = ["output_1", "../z", "output_1", "output_2", "output_3_", "", "output_6", "output_3"]
+    found = archive_names(names)
+    assert len(set(found)) == len(names)
+    assert [found[0], found[3], found[4], found[6], found[7]] == [names[0], *names[3:5], *names[6:]]
+    assert archive_names(["output_1", "../z"]) == ["output_1", "output_1_"]

@@ -18,6 +18,8 @@ def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
     """One line per finding; `color` is of no use here."""
     for diagnostic in report:
         yield f"::{_COMMANDS[diagnostic.severity]} {_properties(diagnostic)}::{_message(diagnostic)}\n"
+    for (severity, code), count in sorted(report.left_out.items()):
+        yield f"::{_COMMANDS[severity]} title=irexec {code}::{count:,} more of {code}\n"
 
 
 def _properties(diagnostic: Diagnostic) -> str:

@@ -27,11 +27,13 @@ def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
 def _log(report: Report) -> dict[str, Any]:
     codes = sorted({diagnostic.code for diagnostic in report})
     rank = {code: index for index, code in enumerate(codes)}
-    run = {
+    run: dict[str, Any] = {
         "tool": {"driver": {"name": "irexec", "rules": [_rule(code) for code in codes]}},
         "columnKind": "unicodeCodePoints",
         "results": [_result(diagnostic, rank[diagnostic.code]) for diagnostic in report],
     }
+    if report.left_out:
+        run["properties"] = {"leftOut": {code: count for (_, code), count in sorted(report.left_out.items())}}
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 

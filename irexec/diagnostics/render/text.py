@@ -124,6 +124,8 @@ def _cost(char: str) -> int:
 def _summary(report: Report) -> Iterator[_Line]:
     """`2 errors, 1 warning`, and where to read more."""
     counts = Counter(diagnostic.severity for diagnostic in report)
+    for (severity, _), count in report.left_out.items():
+        counts[severity] += count
     if not counts:
         yield [_Piece("no findings", "strong")]
         return
@@ -133,6 +135,8 @@ def _summary(report: Report) -> Iterator[_Line]:
             line += [_Piece(", ")] if line else []
             line.append(_Piece(f"{count} {severity}{'' if count == 1 else 's'}", severity))
     yield line
+    for (_, code), count in sorted(report.left_out.items()):
+        yield [_Piece(f"not shown: {count:,} more of {code}")]
     yield [_Piece(f"more: irexec explain {' '.join(sorted({diagnostic.code for diagnostic in report}))}")]
 
 

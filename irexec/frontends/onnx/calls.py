@@ -11,6 +11,7 @@ from typing import Any
 import onnx
 from onnx import defs
 
+from irexec.diagnostics.nearest import did_you_mean
 from irexec.frontends.onnx import operators
 from irexec.frontends.onnx.kinds import constraint_type, onnx_name, type_proto
 from irexec.frontends.onnx.op import TRANSLATORS, Refused, Translator
@@ -130,10 +131,7 @@ _HINT = "a function of that name in the model would be taken"
 
 
 def _near(node: onnx.NodeProto) -> str | None:
-    import difflib
-
-    close = difflib.get_close_matches(node.op_type, {type for type, _ in TRANSLATORS}, 1, 0.75)
-    return f"did you mean {close[0]}?" if close and close[0] != node.op_type else None
+    return did_you_mean(node.op_type, {type for type, _ in TRANSLATORS} - {node.op_type}, 1, 0.75)
 
 
 def _nearest(opset: int, versions: Sequence[int]) -> int:

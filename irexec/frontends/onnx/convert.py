@@ -19,6 +19,7 @@ from irexec.frontends.onnx.tensors import BadTensor, read_tensor
 from irexec.frontends.onnx.texts import not_text
 from irexec.graph.model import Model, Node, Value
 from irexec.inference import infer_node
+from irexec.ir.files import open_regular
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
 from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
@@ -31,7 +32,8 @@ def convert_file(path: str | os.PathLike[str], findings: Findings) -> Model | No
     """The model of an ONNX file; None, or a model that cannot be run, where `findings` gets an error."""
     place = Place(file=os.fspath(path))
     try:
-        data = Path(path).read_bytes()
+        with open_regular(path) as stream:
+            data = stream.read()
     except (OSError, ValueError) as error:
         findings.add("U001", f"cannot read the file: {getattr(error, 'strerror', None) or error}", place=place)
         return None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from math import prod
 
 from irexec.diagnostics.findings import At
 from irexec.ir.checks.scope import Scope
 from irexec.ir.document import Layer, Port
 from irexec.ir.text import INT64_MAX, cut, dim, listed, name_list, shown
 from irexec.types import ElementType
+from irexec.types.shape import product_within
 
 _FIRST_OUTPUT_NAMES = 11
 _SAFE_BITS = 56
@@ -94,11 +94,11 @@ def _port(port: Port, layer: Layer, scope: Scope, *, is_output: bool) -> None:
     # Few bits in the largest extent, few extents: the product cannot overflow.
     if extents and len(extents) * max(extents).bit_length() > _SAFE_BITS and 0 not in extents:
         bits = element_type.bitwidth if element_type is not None and element_type.bitwidth else 8
-        nbytes = prod(extent for extent in extents if extent > 0) * bits // 8
+        count = product_within((extent for extent in extents if extent > 0), INT64_MAX * 8 // bits)
         # The same extents go on along edges and through layers: they are reported where they come first.
-        if nbytes > INT64_MAX and extents not in scope.too_large:
+        if count is None and extents not in scope.too_large:
             scope.too_large.add(extents)
-            message = f"the port's tensor would take {nbytes} bytes"
+            message = "the port's tensor would take more bytes than 64 bits can count"
             found = f"[{listed(extents)}]"
             scope.findings.add("P011", message, at=At(port.at), layer=layer.ref, port=port.id, found=found)
 

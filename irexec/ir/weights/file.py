@@ -14,14 +14,18 @@ import numpy.typing as npt
 from irexec.diagnostics.diagnostic import LayerRef, Place
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.document import Layer
+from irexec.ir.files import open_regular
 from irexec.ir.text import INT64_MAX, Reading, cut, int64_list, listed, shown, whole
 from irexec.ir.weights.packing import to_array, unpack
 from irexec.ir.weights.strings import read_strings
 from irexec.types import BOOLEAN, DYNAMIC, STRING, ElementType
+from irexec.types.shape import product_within
 
 _MAX_RANK = 64
 # Looking for NaN reads what would otherwise stay on disk until it is needed; masks and limits are small.
 _MAX_SEARCHED = 1 << 20
+# Constants of no more bytes are copied: a mapped file that somebody truncates ends the process when it is read.
+_MAX_COPIED = 1 << 12
 # Fewer bytes are not worth the call that lets them go.
 _MIN_LET_GO = 1 << 16
 
@@ -65,7 +69,7 @@ class Weights:
 
     @classmethod
     def _map(cls, path: Path) -> Weights:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             # An empty file cannot be mapped.
             empty = os.fstat(stream.fileno()).st_size == 0
             mapping = None if empty else mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
@@ -147,24 +151,28 @@ class Weights:
     ) -> npt.NDArray[Any] | None:
         """The array at a range of the weights; None, with findings, when the range does not hold it.
 
-        The array is read-only, and a view of the file where its elements have whole bytes and lie aligned. Every size
-        is checked before memory is taken, which is then at most eight times what the range holds.
+        The array is read-only. A large one is a view of the file where its elements have whole bytes and lie aligned:
+        the file must not be truncated or written in place while the model lives (replacing it is safe). Every size is
+        checked before memory is taken, which is then at most eight times what the range holds.
         """
 
         def add(code: str, message: str, **details: Any) -> None:
             place = None if at is None else At(at.element, details.get("attribute", at.attribute))
             findings.add(code, message, at=place, layer=layer, **details)
 
-        count = prod(shape)
-        needed = size if element_type is STRING else element_type.nbytes(count)
-        extents = prod(extent for extent in shape if extent)
-        if len(shape) > _MAX_RANK or max(extents, element_type.nbytes(extents)) > INT64_MAX:
+        assert element_type.dtype is not None
+        # NumPy counts the bytes of an array without elements as well, leaving its empty axes out.
+        itemsize = max(element_type.dtype.itemsize, 1)
+        extents = product_within((extent for extent in shape if extent), INT64_MAX // itemsize)
+        if len(shape) > _MAX_RANK or extents is None:
             add(
                 "C013",
                 f"shape [{listed(shape)}] is more than 64 bits or {_MAX_RANK} dimensions can hold",
                 attribute="shape",
             )
             return None
+        count = 0 if 0 in shape else extents
+        needed = size if element_type is STRING else element_type.nbytes(count)
         if size < needed:
             wanted = f"at least {needed} for {element_type}[{listed(shape)}]"
             add("C003", f"the constant needs {needed} bytes and has {size}", attribute="size", allowed=wanted)
@@ -213,7 +221,7 @@ class Weights:
             array = (raw != 0).reshape(shape)
         else:
             assert element_type.dtype is not None
-            if offset % element_type.dtype.itemsize:
+            if offset % element_type.dtype.itemsize or raw.size <= _MAX_COPIED:
                 raw = raw.copy()
                 self._let_go(offset, raw.size)
             array = raw.view(element_type.dtype).reshape(shape)

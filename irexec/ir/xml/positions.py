@@ -7,12 +7,13 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# A start tag is matched possessively: whatever the text is, every character is looked at once.
+# A start tag is matched possessively, and what has no end goes on to the end of the text: whatever the text is, every
+# character is looked at once.
 _TOKEN = re.compile(
-    r"""<(?:!--(?P<comment>.*?)-->
-          |!\[CDATA\[(?P<cdata>.*?)\]\]>
-          |\?.*?\?>
-          |/(?P<close>[^>]*+)>
+    r"""<(?:!--(?P<comment>.*?)(?:-->|\Z)
+          |!\[CDATA\[(?P<cdata>.*?)(?:\]\]>|\Z)
+          |\?.*?(?:\?>|\Z)
+          |/(?P<close>[^>]*+)(?:>|\Z)
           |(?P<open>[^\s/>!?<][^\s/><]*+)(?P<attributes>(?:[^>"'<]++|"[^"<]*+"|'[^'<]*+')*+)>)""",
     re.DOTALL | re.VERBOSE,
 )
@@ -48,7 +49,7 @@ class Positions:
         self._lines: list[int] | None = None
         self._tags: list[Span] = []
         self._scan = self._start_tags()
-        self._latest: tuple[int, dict[str, Span]] | None = None
+        self._values: dict[int, dict[str, Span]] = {}
 
     def line_column(self, offset: int) -> tuple[int, int]:
         """Line and column, from 1, of a character."""
@@ -74,12 +75,12 @@ class Positions:
 
     def attribute(self, element: int, name: str) -> Span | None:
         """The value (between its quotes) of an element's attribute, the first when it is written twice."""
-        if self._latest is None or self._latest[0] != element:
-            values: dict[str, Span] = {}
+        values = self._values.get(element)
+        if values is None:
+            values = self._values[element] = {}
             for key, value in self.attributes(element):
                 values.setdefault(key, value)
-            self._latest = element, values
-        return self._latest[1].get(name)
+        return values.get(name)
 
     def attributes(self, element: int) -> Iterator[tuple[str, Span]]:
         """Every attribute of an element as written: its name and the place of its value."""

@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
 from typing import NamedTuple
 
 from lxml import etree
 
 from irexec.diagnostics.diagnostic import Place
 from irexec.diagnostics.findings import At, Findings
+from irexec.ir.files import open_regular
 from irexec.ir.xml.encoding import EncodingProblem, decode
 from irexec.ir.xml.positions import Comment, Positions, Span
 
@@ -79,7 +79,7 @@ class Source:
         """Read a file. One that cannot be opened gives a Source without root, with the reason as its problem."""
         limits, name = limits or Limits(), os.fspath(path)
         try:
-            with Path(path).open("rb") as stream:
+            with open_regular(path) as stream:
                 data = stream.read(limits.size + 1)
         except OSError as error:
             return cls._refused(

@@ -13,6 +13,7 @@ import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 from pydantic_core import PydanticCustomError
 
+from irexec.diagnostics.nearest import did_you_mean
 from irexec.ops.declare.attributes import Attribute, AttributeFault, Unreadable, base_type, reader_of
 from irexec.types import FOREIGN, ElementType, PartialShape
 
@@ -98,7 +99,8 @@ def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], f
     attribute = declared.get(name)
     allowed = ", ".join(attribute.members) if attribute and attribute.members else None
     if kind == "extra_forbidden":
-        faults.append(AttributeFault("D001", name, f"the operator has no attribute {name!r}", _nearest(name, declared)))
+        hint = did_you_mean(name, declared, 1, form=repr)
+        faults.append(AttributeFault("D001", name, f"the operator has no attribute {name!r}", hint))
         given.pop(name, None)
         return
     if kind == "missing":
@@ -111,7 +113,7 @@ def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], f
         context = finding["ctx"]
         hint = None
         if context["code"] == "D005" and attribute:
-            hint = _nearest(str(given_value), dict.fromkeys(attribute.members))
+            hint = did_you_mean(str(given_value), attribute.members, 1, form=repr)
         lenient = context["lenient"]
         if context["code"] == "D004":  # What is no boolean counts as not written.
             lenient = _assumed(attribute)
@@ -161,14 +163,6 @@ def _least(annotation: Any) -> int:
     """The least integer that a declared range holds; 0 without a range."""
     marks = [item for mark in getattr(annotation, "__metadata__", ()) for item in getattr(mark, "metadata", [mark])]
     return max((mark.ge for mark in marks if getattr(mark, "ge", None) is not None), default=0)
-
-
-def _nearest(name: str, known: dict[str, Any]) -> str | None:
-    import difflib
-
-    folded = {k.lower(): k for k in known}
-    close = difflib.get_close_matches(name.lower(), folded, 1, 0.6)
-    return f"did you mean {folded[close[0]]!r}?" if close else None
 
 
 def _shown(value: Any) -> str:

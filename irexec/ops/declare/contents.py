@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 
+from irexec.diagnostics.nearest import nearest
 from irexec.ops.declare.operator import REGISTRY, Operator
 
 NEWEST = 17
@@ -251,11 +252,8 @@ def canonical_type(text: str) -> str | None:
 
 def nearest_types(text: str, count: int = 3) -> list[str]:
     """Known types that look like the text, best first."""
-    import difflib
-
-    folded = dict(_FOLDED) | {t.lower(): t for t, _ in REGISTRY}
-    close = difflib.get_close_matches(text.lower(), folded, count, 0.6)
-    return list(dict.fromkeys(folded[c] for c in close))
+    by_folded = _FOLDED | {type.lower(): type for type, _ in REGISTRY}
+    return list(dict.fromkeys(by_folded[folded] for folded in nearest(text, by_folded, count)))
 
 
 def introduced(type: str, opset: int) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+from irexec.diagnostics.nearest import nearest
 
 _BODIES = ("body", "then_body", "else_body")
 _PORT_MAPS = ("port_map", "then_port_map", "else_port_map")
@@ -42,5 +42,4 @@ def spelled_like(name: str, candidates: frozenset[str]) -> str | None:
     """The candidate that `name` is a slip of: another letter case, or one or two letters wrong."""
     if name in candidates:
         return name
-    near = difflib.get_close_matches(name.lower(), sorted(candidates), n=1, cutoff=0.75)
-    return near[0] if near else None
+    return next(iter(nearest(name, sorted(candidates), 1, 0.75)), None)

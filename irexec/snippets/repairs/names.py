@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection
 from pathlib import PurePath
+
+from irexec.diagnostics.nearest import nearest
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _VERSIONED = re.compile(r"(?:\d+[_-])?(?P<name>[A-Za-z].*?)(?P<version>[_-]\d+)?")
@@ -25,7 +26,7 @@ def known_type(written: str, known: Collection[str]) -> str | None:
     shorter = [name for name in candidates if _abbreviates(_words(written), _words(name))]
     if len(shorter) == 1:
         return shorter[0]
-    near = difflib.get_close_matches(written, [name for name in candidates if _marks(name) == _marks(written)], 1, 0.85)
+    near = nearest(written, [name for name in candidates if _marks(name) == _marks(written)], 1, 0.85)
     return near[0] if near and len(written) > 4 else None
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from irexec.diagnostics.nearest import alike
 from irexec.ir.xml.positions import Span
 from irexec.snippets.repairs.grammar import CHILDREN, NAMES, is_free, spelled_like
 from irexec.snippets.repairs.parts import Comment, Node, Repair, Text
@@ -197,7 +197,7 @@ class _Builder:
         if name not in NAMES:
             return True
         beside = name in CHILDREN.get(above.name, frozenset()) and above is not self.root
-        return beside or difflib.SequenceMatcher(None, name, top.name).ratio() > 0.7
+        return beside or alike(name, top.name, 0.7)
 
     def _close_silently(self, offset: int) -> None:
         """Close the open element although its end tag is not there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 
 import numpy as np
 import pytest
@@ -114,15 +115,24 @@ def test_strings() -> None:
 
 
 def test_a_file_is_mapped_and_not_copied(tmp_path) -> None:
-    (tmp_path / "m.bin").write_bytes(DATA)
+    data = DATA * 512
+    (tmp_path / "m.bin").write_bytes(data)
     weights = Weights.find(tmp_path / "m.xml")
-    assert (weights.size, weights.file) == (64, str(tmp_path / "m.bin"))
-    value, _ = constant(weights, F32, (2,), 8, 8)
-    assert value.tolist() == np.frombuffer(DATA, "<f4", 2, 8).tolist()
+    assert (weights.size, weights.file) == (len(data), str(tmp_path / "m.bin"))
+    value, _ = constant(weights, F32, (4096,), 8, 4 * 4096)
+    assert value.tolist() == np.frombuffer(data, "<f4", 4096, 8).tolist()
     base = value
     while isinstance(base, np.ndarray):
         base = base.base
     assert isinstance(base.obj, mmap.mmap)
+
+
+def test_small_constants_outlive_a_truncated_file(tmp_path) -> None:
+    (tmp_path / "m.bin").write_bytes(DATA * 512)
+    weights = Weights.find(tmp_path / "m.xml")
+    value, _ = constant(weights, F32, (2,), 8, 8)
+    os.truncate(tmp_path / "m.bin", 0)
+    assert value.tolist() == np.frombuffer(DATA, "<f4", 2, 8).tolist()
 
 
 def test_where_weights_come_from(tmp_path) -> None:

@@ -1,0 +1,54 @@
+"""Any value that a caller or a file gives, as a plain NumPy array, or a sentence that says why it is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from irexec.types import Array
+
+# Kinds of dtypes that no element type stands for.
+_FOREIGN = {"M": "dates", "m": "time spans", "V": "records or raw bytes"}
+
+
+def as_plain_array(given: Any) -> Array:
+    """`given` as an array in this machine's byte order: a view where it is one already, else a copy.
+
+    Objects must all be texts. Raises ValueError for what is no tensor: rows of different lengths, masked values, dates,
+    records, objects, floating-point numbers of more than 64 bits.
+    """
+    array = given if given.__class__ is np.ndarray else _as_array(given)
+    dtype = array.dtype
+    if not dtype.isnative:
+        array = array.astype(dtype.newbyteorder("="))
+    # The dtypes of ml_dtypes are of kind "V" too, but have a type of their own.
+    if dtype.kind in _FOREIGN and dtype.type in (np.void, np.datetime64, np.timedelta64):
+        raise ValueError(f"an array of {dtype} holds {_FOREIGN[dtype.kind]}, which no element type stands for")
+    if dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16):
+        raise ValueError(f"an array of {dtype} holds more bits than any element type; give it as float64")
+    if dtype.kind == "S":
+        raise ValueError("an array of bytes is no text; decode it, or give its numbers as uint8")
+    if dtype.kind == "O":
+        return _texts(array)
+    return array
+
+
+def _as_array(given: Any) -> Array:
+    if isinstance(given, np.ma.MaskedArray):
+        if np.ma.getmaskarray(given).any():
+            raise ValueError("a masked array hides some of its values; fill them, for instance by .filled(0)")
+        return np.asarray(given.data)
+    try:
+        return np.asarray(given)
+    except (ValueError, TypeError, OverflowError) as error:
+        if "inhomogeneous" in str(error):
+            raise ValueError("the rows differ in length, so this is no tensor") from None
+        raise ValueError(str(error)) from None
+
+
+def _texts(array: Array) -> Array:
+    for item in array.flat:
+        if not isinstance(item, str):
+            raise ValueError(f"an array of objects holds a value of {type(item).__name__}; only texts may be objects")
+    return array.astype(np.dtypes.StringDType())

@@ -1,0 +1,104 @@
+"""Arrays from .npy and .npz files: mapped or read, never executed, never larger than the file may make them."""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+
+from irexec.arrays.accept import as_plain_array
+from irexec.ir.files import open_regular
+from irexec.types import Array
+
+MAX_EXPANDED = 1 << 30
+"""How many bytes the compressed arrays of one .npz may take together; others are bounded by the file."""
+
+
+# Version 3 differs from 2 only in that names of a record's fields need not be Latin-1, and records are not read.
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+    (3, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+class BadArrayFile(ValueError):
+    """A file that holds no arrays which can be read; the message says why."""
+
+
+def load(path: str | os.PathLike[str]) -> Array | dict[str, Array]:
+    """The array of a .npy file, mapped and read-only, or the arrays of a .npz by name.
+
+    What an array takes is checked by its header and the file's size before any memory is taken. Raises OSError, also
+    for what is no regular file, and BadArrayFile.
+    """
+    with open_regular(path) as stream:
+        magic = stream.read(6)
+        stream.seek(0)
+        try:
+            if magic == np.lib.format.MAGIC_PREFIX:
+                return as_plain_array(_mapped(stream, path))
+            if magic[:2] == b"PK":
+                return dict(_members(stream))
+        except (OSError, BadArrayFile):
+            raise
+        except MemoryError:
+            raise BadArrayFile("there is not enough memory for its arrays") from None
+        except Exception as error:  # NumPy and zipfile document no end of what a broken file makes them raise
+            raise BadArrayFile(str(error) or type(error).__name__) from error
+    raise BadArrayFile("it is neither .npy nor .npz")
+
+
+def _mapped(stream: IO[bytes], path: str | os.PathLike[str]) -> Array:
+    shape, dtype, fortran = _header(stream)
+    start = stream.tell()
+    needed, there = _size(shape, dtype), os.fstat(stream.fileno()).st_size - start
+    if needed > there:
+        raise BadArrayFile(f"its header speaks of {needed} bytes of values, and {there} follow")
+    if not needed:
+        return np.zeros(shape, dtype)
+    return np.memmap(stream, dtype, "r", start, shape, "F" if fortran else "C").view(np.ndarray)
+
+
+def _members(stream: IO[bytes]) -> Iterator[tuple[str, Array]]:
+    with zipfile.ZipFile(stream) as archive:
+        entries = [entry for entry in archive.infolist() if entry.filename.endswith(".npy")]
+        packed = sum(entry.file_size for entry in entries if entry.compress_type != zipfile.ZIP_STORED)
+        if packed > MAX_EXPANDED:
+            raise BadArrayFile(f"its arrays would expand to {packed} bytes; more than {MAX_EXPANDED} are not unpacked")
+        for entry in entries:
+            name = entry.filename.removesuffix(".npy")
+            with archive.open(entry) as member:
+                yield name, _member(name, member, entry.file_size)
+
+
+def _member(name: str, stream: IO[bytes], size: int) -> Array:
+    shape, dtype, fortran = _header(stream)
+    needed = _size(shape, dtype)
+    if needed > size:
+        raise BadArrayFile(f"the header of {name!r} speaks of {needed} bytes of values; the archive holds {size}")
+    data = stream.read(needed)
+    if len(data) < needed:
+        raise BadArrayFile(f"the values of {name!r} end after {len(data)} of {needed} bytes")
+    array = np.frombuffer(data, dtype) if needed else np.zeros(math.prod(shape), dtype)
+    return as_plain_array(array.reshape(shape, order="F" if fortran else "C"))
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
+    version = np.lib.format.read_magic(stream)
+    if version not in _HEADERS:
+        raise BadArrayFile(f"it is written in version {version[0]}.{version[1]} of the format, which is not known")
+    shape, fortran, dtype = _HEADERS[version](stream)
+    if dtype.hasobject:
+        raise BadArrayFile("it holds Python objects, which are not read from a file")
+    return shape, dtype, fortran
+
+
+def _size(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    if len(shape) > 64 or any(extent < 0 or extent >= 1 << 63 for extent in shape):
+        raise BadArrayFile(f"no array has the shape {str(shape)[:100]}")
+    return math.prod(shape) * dtype.itemsize

@@ -1,0 +1,94 @@
+"""Files that a user names: read only when they are regular, and written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO
+
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open a file for reading. Raises OSError, also for what is no regular file: a pipe would never end.
+
+    A path that no system call takes (with a NUL, or a character that the file system cannot write) is an OSError too.
+    """
+    with _path_errors(path):
+        # Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        _refuse_special(os.fstat(handle).st_mode, path)
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+@contextmanager
+def staged(*paths: str | os.PathLike[str]) -> Iterator[list[IO[bytes]]]:
+    """Streams for these files, which take their places, in this order, at the end of the block.
+
+    A link stays, and the file that it points to is replaced. Raises OSError, also where something other than a regular
+    file has the name. When the block raises, nothing of what it wrote stays behind and the old files are untouched.
+    """
+    targets = [_target(path) for path in paths]
+    names: list[str] = []
+    try:
+        with ExitStack() as stack:
+            streams: list[IO[bytes]] = []
+            for target in targets:
+                handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
+                names.append(name)
+                streams.append(stack.enter_context(os.fdopen(handle, "wb")))
+            yield streams
+        for name, target in zip(names, targets, strict=True):
+            os.chmod(name, _mode_of(target))
+            os.replace(name, target)
+    finally:
+        for name in names:
+            Path(name).unlink(missing_ok=True)
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    """The file that is written for `path`, behind all links."""
+    with _path_errors(path):
+        target = Path(os.path.realpath(path))
+        if target.exists():
+            _refuse_special(target.stat().st_mode, path)
+    return target
+
+
+def _refuse_special(mode: int, path: str | os.PathLike[str]) -> None:
+    if not stat.S_ISREG(mode):
+        what = _KINDS.get(stat.S_IFMT(mode), "something special")
+        raise OSError(errno.EINVAL, f"it is {what}, not a regular file", os.fspath(path))
+
+
+@contextmanager
+def _path_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Python refuses some paths with a ValueError before the system can refuse them with an OSError."""
+    try:
+        yield
+    except ValueError as error:
+        raise OSError(errno.EINVAL, f"there can be no file of this name ({error})", ascii(os.fspath(path))) from None
+
+
+def _mode_of(target: Path) -> int:
+    """The permissions of the file that is replaced, or those that a new file gets."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

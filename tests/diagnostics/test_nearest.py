@@ -1,0 +1,28 @@
+"""Did you mean: which names a wrong one looks like, and that a long text is never compared."""
+
+from __future__ import annotations
+
+from irexec.diagnostics.nearest import LONGEST, alike, did_you_mean, nearest
+
+
+def test_letter_case_makes_no_difference() -> None:
+    assert nearest("softmax", ["SoftMax", "Sort"], 1) == ["SoftMax"]
+    assert nearest("AXES", ["axis", "mode"], 1) == ["axis"]
+
+
+def test_the_best_comes_first_and_unlike_names_do_not_come() -> None:
+    assert nearest("dims", ["dim", "dims", "rt_info"]) == ["dims", "dim"]
+    assert nearest("zzz", ["dim", "dims"]) == []
+
+
+def test_a_hint_in_the_callers_form() -> None:
+    assert did_you_mean("axes", ["axis"], form=repr) == "did you mean 'axis'?"
+    assert did_you_mean("prot", ["port", "ports"]) == "did you mean port or ports?"
+    assert did_you_mean("zzz", ["axis"]) is None
+
+
+def test_a_long_text_is_no_slip() -> None:
+    name = "x" * (LONGEST + 1)
+    assert nearest(name, [name, name + "y"]) == []
+    assert not alike(name, name + "y", 0.5)
+    assert alike("layer", "lager", 0.7)
