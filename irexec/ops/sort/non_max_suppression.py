@@ -7,13 +7,13 @@ overlap equals iou_threshold stays; an iou_threshold of 0 keeps only boxes that 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.boxes import overlaps, suppress
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.groups import group
+from irexec.ops.declare.groups import AttributesOf, group
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
 from irexec.ops.rules.axes import one_element
 from irexec.ops.rules.extents import Extents
@@ -44,10 +44,15 @@ def _corners(boxes: Array, encoding: str) -> Array:
 
 @group
 class Selection:
-    """How boxes are written, and whether all that are selected are sorted by score."""
+    """How boxes are written, whether all that are selected are sorted by score, and the type of their indices."""
 
     box_encoding: Encoding = "corner"
     sort_result_descending: bool = True
+    output_type: IndexType = "i64"
+
+    @property
+    def index_type(self) -> ElementType:
+        return ElementType.by_name[self.output_type]
 
 
 def select(
@@ -144,7 +149,6 @@ def non_max_suppression_9(
     /,
     *,
     how: Selection,
-    output_type: IndexType = "i64",
 ) -> tuple[T_IND, T_THRESHOLDS, T_IND]:
     """selected_indices and selected_scores [n, 3] as (batch, class, box | score), and n [1].
 
@@ -156,14 +160,11 @@ def non_max_suppression_9(
     return _select_5(
         (boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold, soft_nms_sigma),
         how,
-        output_type,
         soft_cut=False,
     )
 
 
-def _select_5(
-    inputs: tuple[Array | None, ...], how: Selection, output_type: str, *, soft_cut: bool
-) -> tuple[Array, Array, Array]:
+def _select_5(inputs: tuple[Array | None, ...], how: Selection, *, soft_cut: bool) -> tuple[Array, Array, Array]:
     boxes, scores, max_boxes, iou_threshold, score_threshold, sigma = inputs
     assert boxes is not None and scores is not None
     indices, values = select(
@@ -177,7 +178,7 @@ def _select_5(
         soft_cut=soft_cut,
     )
     given = next((t for t in (iou_threshold, score_threshold, sigma) if t is not None), None)
-    kind = ElementType.by_name[output_type].dtype
+    kind = how.index_type.dtype
     selected_scores = np.empty(indices.shape, np.float32 if given is None else given.dtype)
     selected_scores[:, :2] = indices[:, :2]
     selected_scores[:, 2] = values
@@ -214,7 +215,6 @@ def non_max_suppression_5(
     /,
     *,
     how: Selection,
-    output_type: IndexType = "i64",
 ) -> tuple[T_IND, T_THRESHOLDS, T_IND]:
     """As NonMaxSuppression-9, but soft suppression drops boxes whose overlap is above iou_threshold.
 
@@ -223,7 +223,6 @@ def non_max_suppression_5(
     return _select_5(
         (boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold, soft_nms_sigma),
         how,
-        output_type,
         soft_cut=True,
     )
 
@@ -246,7 +245,6 @@ def non_max_suppression_4(
     /,
     *,
     how: Selection,
-    output_type: IndexType = "i64",
 ) -> T_IND:
     """selected_indices [min(num_boxes, max_output_boxes_per_class) * num_batches * num_classes, 3], filled with -1.
 
@@ -257,7 +255,7 @@ def non_max_suppression_4(
     thresholds = _scalar(iou_threshold), _scalar(score_threshold)
     indices, _ = select(boxes, scores, limit, *thresholds, 0.0, how, soft_cut=False)
     batches, classes, count = scores.shape
-    return _fill(indices, min(count, limit) * batches * classes, ElementType.by_name[output_type])
+    return _fill(indices, min(count, limit) * batches * classes, how.index_type)
 
 
 @non_max_suppression_4.shapes
@@ -277,7 +275,6 @@ def non_max_suppression_3(
     /,
     *,
     how: Selection,
-    output_type: IndexType = "i64",
 ) -> T_IND:
     """selected_indices [min(num_boxes, max_output_boxes_per_class * num_classes), 3], cut or filled with -1.
 
@@ -286,7 +283,7 @@ def non_max_suppression_3(
     limit = max(int(_scalar(max_output_boxes_per_class)), 0)
     thresholds = _scalar(iou_threshold), _scalar(score_threshold)
     indices, _ = select(boxes, scores, limit, *thresholds, 0.0, how, soft_cut=False)
-    return _fill(indices, min(scores.shape[2], limit * scores.shape[1]), ElementType.by_name[output_type])
+    return _fill(indices, min(scores.shape[2], limit * scores.shape[1]), how.index_type)
 
 
 @non_max_suppression_3.shapes
@@ -309,12 +306,11 @@ def non_max_suppression_1(
     iou_threshold: T_THRESHOLDS | None = None,
     score_threshold: T_THRESHOLDS | None = None,
     /,
-    *,
-    how: Selection,
+    **how: Annotated[Any, AttributesOf(non_max_suppression_3, without="output_type")],
 ) -> Annotated[Array, Elements("I64", {ElementType.by_name["i64"]})]:
     """As NonMaxSuppression-3 with i64 indices.
 
     C1 to C3 as NonMaxSuppression-4.
     """
     inputs = (boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold)
-    return np.asarray(non_max_suppression_3(*inputs, how=how))
+    return np.asarray(non_max_suppression_3(*inputs, **how))
