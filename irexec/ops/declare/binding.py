@@ -7,10 +7,10 @@ by its name, several as a group (see groups.py), or all others as `**rest`. What
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from inspect import Parameter
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple
 
 from irexec.ops.declare.attributes import Attribute
 from irexec.ops.declare.groups import attributes_in, is_group
@@ -37,10 +37,9 @@ class Binding(NamedTuple):
         return bound
 
 
-def kernel_binding(kernel: Callable[..., Any]) -> Binding:
+def kernel_binding(groups: tuple[tuple[str, type, tuple[str, ...]], ...]) -> Binding:
     """How a kernel takes its attributes: all of them, so that a name it does not know fails as in any call."""
-    groups = ((p.name, kind, _names(kind)) for p, kind in _keywords(kernel) if is_group(kind))
-    return Binding((), tuple(groups), rest=True)
+    return Binding((), groups, rest=True)
 
 
 def binding_of(
@@ -71,7 +70,7 @@ def binding_of(
 
 def _check_positional(function: Callable[..., Any], ports: int | None, where: str) -> bool:
     """Raise TypeError unless the function can be given so many arguments by position; True if it takes `**rest`."""
-    parameters = inspect.signature(function).parameters.values()
+    parameters = _parameters(function)
     places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     any_number = any(p.kind is p.VAR_POSITIONAL for p in parameters)
     least = sum(p.default is p.empty for p in places)
@@ -84,13 +83,20 @@ def _check_positional(function: Callable[..., Any], ports: int | None, where: st
 
 
 @lru_cache(None)
-def _keywords(function: Callable[..., Any]) -> tuple[tuple[Parameter, Any], ...]:
-    """The keyword-only parameters but `out`, with their annotations."""
-    found = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY and p.name != "out"]
-    if not found:
-        return ()
-    hints = get_type_hints(function, include_extras=True)
-    return tuple((p, hints.get(p.name)) for p in found)
+def _parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
+    return tuple(inspect.signature(function).parameters.values())
+
+
+def _keywords(function: Callable[..., Any]) -> Iterator[tuple[Parameter, Any]]:
+    """The keyword-only parameters but `out`, each with its group class where it is annotated with one.
+
+    Annotations that are texts are only looked up, not evaluated: a group is a class of the function's module.
+    """
+    names = getattr(function, "__globals__", {})
+    for parameter in _parameters(function):
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name != "out":
+            kind = parameter.annotation
+            yield parameter, names.get(kind) if isinstance(kind, str) else kind
 
 
 @lru_cache(None)

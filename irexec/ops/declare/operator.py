@@ -198,7 +198,7 @@ class Operator:
         for name in (*self.inplace, *self.view):
             if name not in names:
                 raise TypeError(f"{self}: {name!r} is no input")
-        self._kernel_binding = kernel_binding(kernel)
+        self._kernel_binding = kernel_binding(self.signature.groups)
         if shapes is not None:
             self.shapes(shapes)
 

@@ -66,6 +66,8 @@ class Signature(NamedTuple):
     outputs: tuple[Output, ...]
     attributes: tuple[Attribute, ...]
     takes_out: bool
+    groups: tuple[tuple[str, type, tuple[str, ...]], ...] = ()
+    """The parameters that stand for groups: name, class, the attributes' names."""
 
     @property
     def min_inputs(self) -> int:
@@ -97,6 +99,7 @@ def read_signature(kernel: Callable[..., Any]) -> Signature:
         raise TypeError(f"{where}: an annotation cannot be read: {error}") from error
     inputs: list[Input] = []
     attributes: list[Attribute] = []
+    groups: list[tuple[str, type, tuple[str, ...]]] = []
     takes_out = False
     for parameter in inspect.signature(kernel).parameters.values():
         if parameter.name not in hints:
@@ -114,7 +117,10 @@ def read_signature(kernel: Callable[..., Any]) -> Signature:
             if parameter.name == "out":
                 takes_out = True
                 continue
-            attributes += _declared(where, parameter, hint)
+            declared = _declared(where, parameter, hint)
+            attributes += declared
+            if is_group(hint):
+                groups.append((parameter.name, hint, tuple(a.name for a in declared)))
         elif parameter.kind is parameter.VAR_KEYWORD:
             attributes = _completed(where, hint, attributes)
         else:
@@ -122,7 +128,7 @@ def read_signature(kernel: Callable[..., Any]) -> Signature:
     if "return" not in hints:
         raise TypeError(f"{where}: the outputs need a return annotation")
     _check_names(where, attributes)
-    return Signature(tuple(inputs), _outputs(where, hints["return"]), tuple(attributes), takes_out)
+    return Signature(tuple(inputs), _outputs(where, hints["return"]), tuple(attributes), takes_out, tuple(groups))
 
 
 def _declared(where: str, parameter: inspect.Parameter, hint: Any) -> list[Attribute]:
