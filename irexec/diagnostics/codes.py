@@ -173,7 +173,7 @@ _TABLE = [
     Code("F005", E, "the values of an ONNX graph do not connect"),
     Code("F006", E, "an ONNX tensor cannot be read", "refuses the file"),
     Code("F007", E, "external data outside of the model's folder", "refuses the file"),
-    Code("F008", E, "an ONNX value that is no plain tensor"),
+    Code("F008", E, "an ONNX value that is no tensor, nor a sequence of tensors"),
     Code("F009", E, "a use of an ONNX operator that is not translated"),
     Code("F010", W, "an opset of ONNX that is newer than the installed package"),
     Code("F011", W, "a declared ONNX type contradicts what the graph makes"),

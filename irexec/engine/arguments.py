@@ -10,7 +10,8 @@ import numpy as np
 from irexec.diagnostics import IRError
 from irexec.engine.errors import wrong_input
 from irexec.graph.model import Value
-from irexec.types import BOOLEAN, DYNAMIC, Array, ElementType
+from irexec.types import BOOLEAN, CONTAINERS, DYNAMIC, OPTIONALS, Array, ElementType
+from irexec.types.containers import to_container
 
 
 def arrange(given: Any, ports: list[Value]) -> list[Array]:
@@ -23,9 +24,9 @@ def arrange(given: Any, ports: list[Value]) -> list[Array]:
         arrays: list[Any] = [None] * len(ports)
         for key, array in given.items():
             arrays[_position(key, ports)] = array
-        missing = [_label(p) for p, a in zip(ports, arrays, strict=True) if a is None]
-        if missing:
-            raise IRError(wrong_input(f"no array for {', '.join(missing)}"))
+        needed = [p for p, a in zip(ports, arrays, strict=True) if a is None and p.element_type not in OPTIONALS]
+        if needed:
+            raise IRError(wrong_input(f"no array for {', '.join(map(_label, needed))}"))
     else:
         arrays = list(given)
         if len(arrays) != len(ports):
@@ -62,8 +63,8 @@ def _fitting(given: Any, port: Value) -> Array:
     kind: ElementType = port.element_type
     layer = port.node.ref
     try:
-        array: Array = np.asarray(given)
-    except ValueError as error:
+        array: Array = to_container(given, kind) if kind in CONTAINERS else np.asarray(given)
+    except (ValueError, TypeError) as error:
         raise IRError(wrong_input(f"input {_label(port)} is no array: {error}", layer=layer)) from error
     if kind is not DYNAMIC and array.dtype != kind.dtype:
         found = str(array.dtype)

@@ -85,7 +85,7 @@ class InferRequest:
         finally:
             self._busy.release()
 
-    def get_output_tensor(self, index: int = 0) -> Array:
+    def get_output_tensor(self, index: int = 0) -> Any:
         """An output of the last inference. Raises RuntimeError when there was none."""
         if self.results is None:
             raise RuntimeError("nothing was inferred yet")

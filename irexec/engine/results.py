@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from irexec.graph.model import Value, port_of
-from irexec.types import Array
+from irexec.types import CONTAINERS, Array, ElementType
+from irexec.types.containers import from_container
 
 Key = int | str | Value
 
@@ -17,9 +18,10 @@ class Results(Mapping[Any, Array]):
     """The outputs of one inference: by position, by tensor name, or by port."""
 
     def __init__(self, ports: Sequence[Value], arrays: Sequence[Array]) -> None:
-        self._ports, self._arrays = ports, [_as_unicode(a) if a.dtype.kind == "T" else a for a in arrays]
+        self._ports = ports
+        self._arrays = [_delivered(array, port.element_type) for array, port in zip(arrays, ports, strict=True)]
 
-    def __getitem__(self, key: Key) -> Array:
+    def __getitem__(self, key: Key) -> Any:
         if isinstance(key, Value):
             return self._arrays[self._index(key)]
         if isinstance(key, str):
@@ -46,6 +48,13 @@ class Results(Mapping[Any, Array]):
 
     def __repr__(self) -> str:
         return "{" + ", ".join(f"{p!r}: {a!r}" for p, a in zip(self._ports, self._arrays, strict=True)) + "}"
+
+
+def _delivered(array: Array, kind: ElementType) -> Any:
+    """A result in the caller's form."""
+    if kind in CONTAINERS:
+        return from_container(array, kind)
+    return _as_unicode(array) if array.dtype.kind == "T" else array
 
 
 def _as_unicode(array: Array) -> Array:

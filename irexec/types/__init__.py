@@ -1,5 +1,6 @@
 """The vocabulary of tensors: element types, dimensions, partial shapes, tensor types."""
 
+from irexec.types.containers import CONTAINERS, OPTIONALS, SEQUENCES, member_of, optional_of, sequence_of
 from irexec.types.element import (
     ANY,
     BF16,
@@ -66,6 +67,7 @@ __all__ = [
     "BOOLEAN",
     "C64",
     "C128",
+    "CONTAINERS",
     "DYNAMIC",
     "F4E2M1",
     "F8E4M3",
@@ -91,6 +93,8 @@ __all__ = [
     "MAX_LENGTH",
     "NF4",
     "NUMERIC",
+    "OPTIONALS",
+    "SEQUENCES",
     "SIGNED",
     "STRING",
     "U1",
@@ -112,6 +116,9 @@ __all__ = [
     "UnknownRank",
     "element_count",
     "is_unknown",
+    "member_of",
+    "optional_of",
     "parse_dimension",
+    "sequence_of",
     "shape_like",
 ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,15 +10,11 @@ import onnx
 from onnx import defs
 
 from irexec.diagnostics.nearest import did_you_mean
-from irexec.frontends.onnx import operators
+from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.kinds import constraint_type, onnx_name, type_proto
-from irexec.frontends.onnx.op import TRANSLATORS, Refused, Translator
+from irexec.frontends.onnx.registry import MICROSOFT, Translator, translators
+from irexec.frontends.onnx.scope import domain_of
 from irexec.types import DYNAMIC, ElementType, TensorType
-
-
-def _load_translators() -> None:
-    for family in pkgutil.iter_modules(operators.__path__):
-        importlib.import_module(f"{operators.__name__}.{family.name}")
 
 
 @dataclass(slots=True)
@@ -103,35 +97,44 @@ def call_of(
     functions: Mapping[tuple[str, str, str], onnx.FunctionProto],
 ) -> Call:
     """What a node calls. `references`: the attributes that the nodes of a function body refer to. Raises Refused."""
-    if not TRANSLATORS:
-        _load_translators()
     attributes = _attributes(node, references)
-    domain = "" if node.domain == "ai.onnx" else node.domain
+    domain = domain_of(node.domain)
     function = functions.get((node.domain, node.op_type, node.overload))
     if function is not None:
         return Call(node, attributes, opsets.get(domain, 0), 0, function=function)
-    shown = f"{domain or 'ai.onnx'} {node.op_type}"
-    if domain not in opsets:
+    if domain not in opsets and domain not in _IMPLIED:
         raise Refused("F012", f"the model imports no opset of the domain {domain or 'ai.onnx'!r}")
-    opset = opsets[domain]
-    if domain:
-        raise Refused("F003", f"no translation of {shown} (opset {opset})", hint=_HINT)
+    opset = opsets.get(domain, 1)
+    shown = f"{domain or 'ai.onnx'} {node.op_type}"
+    if domain == "ai.onnx.ml":
+        raise Refused("F003", f"{shown} is an operator of classical machine learning, which is not run", hint=_ML_HINT)
+    if domain == MICROSOFT:
+        translator = translators().get((domain, node.op_type, 1))
+        if translator is None:
+            raise Refused("F003", f"no translation of {shown}", hint=_near(node, domain) or _HINT)
+        return Call(node, attributes, opset, 1, translator=translator)
     try:
         schema: Any = defs.get_schema(node.op_type, opset, domain)
     except (defs.SchemaError, OverflowError, TypeError):
-        raise Refused("F003", f"opset {opset} of ONNX has no operator {node.op_type!r}", hint=_near(node)) from None
-    translator = TRANSLATORS.get((node.op_type, schema.since_version))
+        if domain:
+            raise Refused("F003", f"no translation of {shown} (opset {opset})", hint=_HINT) from None
+        raise Refused("F003", f"opset {opset} of ONNX has no operator {node.op_type!r}", hint=_near(node, "")) from None
+    translator = translators().get((domain, node.op_type, schema.since_version))
     defined = translator is not None or schema.has_function or schema.has_context_dependent_function
-    if schema.deprecated or not defined:
+    if not defined or (schema.deprecated and translator is None):
         raise Refused("F003", f"no translation of {shown}-{schema.since_version} (opset {opset})", hint=_HINT)
     return Call(node, attributes, opset, schema.since_version, schema, translator)
 
 
+# Operators of these domains stand in models that do not import them: ONNX Runtime takes them so.
+_IMPLIED = {MICROSOFT}
 _HINT = "a function of that name in the model would be taken"
+_ML_HINT = "run that part with ONNX Runtime, or convert it into tensor operators (Hummingbird does)"
 
 
-def _near(node: onnx.NodeProto) -> str | None:
-    return did_you_mean(node.op_type, {type for type, _ in TRANSLATORS} - {node.op_type}, 1, 0.75)
+def _near(node: onnx.NodeProto, domain: str) -> str | None:
+    known = {type for own, type, _ in translators() if own == domain}
+    return did_you_mean(node.op_type, known - {node.op_type}, 1, 0.75)
 
 
 def _nearest(opset: int, versions: Sequence[int]) -> int:

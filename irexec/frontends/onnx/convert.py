@@ -1,53 +1,38 @@
-"""From an ONNX file to a Model: initializers become constants, nodes what their translators make of them."""
+"""From an ONNX model to a Model: initializers become constants, nodes what their translators make of them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import onnx
-from google.protobuf.message import DecodeError
 
-from irexec.diagnostics import LayerRef, Place
+from irexec.diagnostics import LayerRef
 from irexec.diagnostics.findings import Findings
+from irexec.frontends.onnx.builder import Broken, Builder, Refused
 from irexec.frontends.onnx.calls import Call, call_of
-from irexec.frontends.onnx.kinds import element_type, partial_shape
-from irexec.frontends.onnx.op import Broken, Op, Refused
-from irexec.frontends.onnx.tensors import BadTensor, read_tensor
-from irexec.frontends.onnx.texts import not_text
+from irexec.frontends.onnx.file import read_proto
+from irexec.frontends.onnx.kinds import NotReadable, declared_type, has_type
+from irexec.frontends.onnx.op import Inner, Op
+from irexec.frontends.onnx.scope import BodyScope, Scope, domain_of, opsets_of
+from irexec.frontends.onnx.tensors import BadTensor, dense, read_tensor
 from irexec.graph.model import Model, Node, Value
-from irexec.inference import infer_node
-from irexec.ir.files import open_regular
 from irexec.ops.declare import contents
-from irexec.ops.declare.operator import Operator
-from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
+from irexec.types import DYNAMIC, I64, Dimension, ElementType, PartialShape, TensorType
 
 # Functions that call functions: no ONNX model nests them deeper than a handful.
 _MAX_DEPTH = 64
+# Nodes of function bodies, at every call: beyond these a model is one whose functions multiply.
+_MAX_CALLED = 100_000
 
 
 def convert_file(path: str | os.PathLike[str], findings: Findings) -> Model | None:
     """The model of an ONNX file; None, or a model that cannot be run, where `findings` gets an error."""
-    place = Place(file=os.fspath(path))
-    try:
-        with open_regular(path) as stream:
-            data = stream.read()
-    except (OSError, ValueError) as error:
-        findings.add("U001", f"cannot read the file: {getattr(error, 'strerror', None) or error}", place=place)
-        return None
-    proto = onnx.ModelProto()
-    try:
-        proto.ParseFromString(data)
-    except DecodeError:
-        findings.add("F002", "the file is no protocol buffer of an ONNX model", place=place)
-        return None
-    if not proto.HasField("graph"):
-        findings.add("F002", "the file holds no ONNX graph", place=place)
-        return None
-    if (field := not_text(proto)) is not None:
-        findings.add("F002", f"a {field} in the file is not UTF-8", place=place)
+    proto = read_proto(path, findings)
+    if proto is None:
         return None
     model = convert(proto, findings, Path(path).parent)
     model.file = os.fspath(path)
@@ -59,31 +44,20 @@ def convert(proto: onnx.ModelProto, findings: Findings, folder: Path | None = No
 
     `folder`: where external data may lie.
     """
-    return Converter(proto, findings, folder).model()
-
-
-class Scope:
-    """The names that one graph or function body can see. None: a value that could not be made."""
-
-    def __init__(self, opsets: dict[str, int], depth: int = 0) -> None:
-        self.values: dict[str, Value | None] = {}
-        self.opsets, self.depth = opsets, depth
-        self.references: dict[str, onnx.AttributeProto] = {}
+    return Converter(proto, Builder(findings, folder)).model()
 
 
 class Converter:
     """Converts one model; findings say what cannot be."""
 
-    def __init__(self, proto: onnx.ModelProto, findings: Findings, folder: Path | None) -> None:
-        self.proto, self.findings, self.folder = proto, findings, folder
-        self.place = Place(file=findings.file)
+    def __init__(self, proto: onnx.ModelProto, builder: Builder) -> None:
+        self.proto, self.builder = proto, builder
         self.functions = {(f.domain, f.name, f.overload): f for f in proto.functions}
-        self.names: dict[str, int] = {}
-        self.current: LayerRef | None = None
+        self.called = 0
 
     def model(self) -> Model:
         graph = self.proto.graph
-        scope = Scope(self._opsets(self.proto.opset_import))
+        scope = Scope(opsets_of(self.proto.opset_import))
         self._check_opset(scope.opsets.get(""))
         self._initializers(graph, scope)
         parameters = [p for i in graph.input if i.name not in scope.values and (p := self._parameter(i, scope))]
@@ -92,9 +66,6 @@ class Converter:
         model = Model(results, parameters, graph.name)
         model.rt_info = {"framework": {"type": "onnx", "producer": self.proto.producer_name}}
         return model
-
-    def _opsets(self, imports: Any) -> dict[str, int]:
-        return {_domain(entry.domain): entry.version for entry in imports}
 
     def _check_opset(self, opset: int | None) -> None:
         newest = onnx.defs.onnx_opset_version()
@@ -105,73 +76,58 @@ class Converter:
             self.find("F012", f"there is no opset {opset}", found=str(opset), allowed=f"1 to {newest}")
 
     def find(self, code: str, message: str, **details: Any) -> None:
-        """Add a finding about the node that is being translated, or about the file."""
-        details.setdefault("layer", self.current)
-        self.findings.add(code, message, place=self.place, **details)
+        self.builder.find(code, message, **details)
 
     # What a graph starts from
 
     def _initializers(self, graph: onnx.GraphProto, scope: Scope) -> None:
         for tensor in graph.initializer:
-            self._define(tensor.name, self._tensor(tensor), scope)
+            self._define(tensor.name, self._constant(tensor.name, read_tensor, tensor), scope)
         for sparse in graph.sparse_initializer:
-            self.find("F008", f"the initializer {sparse.values.name!r} is sparse")
-            self._define(sparse.values.name, None, scope)
+            self._define(sparse.values.name, self._constant(sparse.values.name, dense, sparse), scope)
 
-    def _tensor(self, tensor: onnx.TensorProto) -> Value | None:
+    def _constant(self, name: str, read: Callable[..., tuple[Any, ElementType]], tensor: Any) -> Value | None:
         try:
-            array, kind = read_tensor(tensor, self.folder)
+            array, kind = read(tensor, self.builder.folder)
+            return self.builder.constant(array, kind, name)
         except BadTensor as error:
-            self.find(error.code, f"the initializer {tensor.name!r}: {error}")
+            self.find(error.code, f"the initializer {name!r}: {error}")
             return None
-        return self.constant(array, kind, tensor.name)
 
     def _parameter(self, info: onnx.ValueInfoProto, scope: Scope) -> Node | None:
         declared = self._declared(info, "input")
         if declared is None:
             self._define(info.name, None, scope)
             return None
-        attributes = {"shape": declared.shape, "element_type": declared.element_type}
-        node = Node(contents.load("Parameter", 1), (), attributes, name=self.unique(info.name))
-        node.set_outputs(infer_node(node, self.findings))
+        node = self.builder.parameter(declared, info.name)
         node.outputs[0].names.add(info.name)
         self._define(info.name, node.outputs[0], scope)
         return node
 
     def _declared(self, info: onnx.ValueInfoProto, what: str) -> TensorType | None:
-        which = info.type.WhichOneof("value")
-        if which != "tensor_type":
-            message = f"the {what} {info.name!r} is {_article(which)}: only tensors are read"
-            self.find("F008", message, found=which or "nothing", allowed="tensor_type")
+        try:
+            return declared_type(info.type)
+        except NotReadable as error:
+            self.find(error.code, f"the {what} {info.name!r} {error}")
             return None
-        declared = info.type.tensor_type
-        kind = element_type(declared.elem_type)
-        if kind is None:
-            self.find("F006", f"the {what} {info.name!r} has no known data type: {declared.elem_type}")
-            return None
-        shape = partial_shape(declared.shape) if declared.HasField("shape") else PartialShape.dynamic()
-        return TensorType(kind, shape)
 
     def _result(self, info: onnx.ValueInfoProto, scope: Scope) -> Node | None:
-        if info.name not in scope.values:
+        if not scope.knows(info.name):
             self.find("F005", f"no node makes the output {info.name!r}")
             return None
-        value = scope.values[info.name]
+        value = scope.value(info.name)
         if value is None:
             return None
-        self._check_declared(info, value)
-        node = Node(contents.load("Result", 1), [value], name=self.unique(f"{info.name}/result"))
-        node.set_outputs(infer_node(node, self.findings))
-        node.outputs[0].names = {info.name}
-        return node
+        if has_type(info.type):
+            self._check_declared(info, value)
+        return self.builder.result(value, info.name)
 
     def _check_declared(self, info: onnx.ValueInfoProto, value: Value) -> None:
-        if info.type.WhichOneof("value") is None:
-            return
         declared = self._declared(info, "output")
         if declared is None:
             return
-        differs = DYNAMIC is not value.element_type is not declared.element_type
+        differs = DYNAMIC not in (value.element_type, declared.element_type)
+        differs &= value.element_type is not declared.element_type
         if differs or not declared.shape.compatible(value.partial_shape):
             message = f"the output {info.name!r} is declared {declared}, and the graph makes {value.type}"
             self.find("F011", message, found=str(declared), allowed=str(value.type))
@@ -189,26 +145,25 @@ class Converter:
 
     def translate(self, nodes: Any, scope: Scope) -> None:
         """Translate nodes in order; what they make goes to the scope."""
+        around = self.builder.current
         for index, node in enumerate(nodes):
-            before = self.current
+            # The nodes of a function are the call's own: what the file says is the call.
             if scope.depth == 0:
-                version = f"{node.domain} {scope.opsets.get(_domain(node.domain), '')}" if node.domain else ""
-                version = version or f"onnx{scope.opsets.get('', '')}"
-                name = node.name or next((o for o in node.output if o), "")
-                self.current = LayerRef(str(index), name, node.op_type, version)
+                self.builder.current = _ref(node, index, scope, around)
             self._node(node, scope)
-            self.current = before
+        self.builder.current = around
 
     def _node(self, node: onnx.NodeProto, scope: Scope) -> None:
-        unknown = [name for name in node.input if name and name not in scope.values]
+        unknown = [name for name in node.input if name and not scope.knows(name)]
         for name in unknown:
             self.find("F005", f"the input {name!r} is made by no earlier node, and is no input of the graph")
         results: Sequence[Value | None] | None = None
         try:
             call = call_of(node, scope.opsets, scope.references, self.functions)
-            broken = unknown or any(name and scope.values[name] is None for name in node.input)
+            inputs = [scope.value(name) if name and scope.knows(name) else None for name in node.input]
+            broken = unknown or any(name and value is None for name, value in zip(node.input, inputs, strict=True))
             if not broken:
-                results = self._call(call, [scope.values[name] if name else None for name in node.input], scope)
+                results = self._call(call, inputs, scope)
         except (Refused, BadTensor) as error:
             details = error.details if isinstance(error, Refused) else {}
             self.find(error.code, f"{node.op_type}: {error}", **details)
@@ -222,66 +177,119 @@ class Converter:
 
     def _call(self, call: Call, inputs: list[Value | None], scope: Scope) -> Sequence[Value | None] | None:
         """What a node makes; None where its findings say why it makes nothing."""
-        before = len(self.findings.report.errors)
+        before = self.builder.errors
         call.check([None if v is None else v.element_type for v in inputs])
         if call.translator is None:
-            return self._body(call, inputs, scope)
-        made = call.translator(Op(self, call.node, inputs, call.attributes, call.version, call.opset))
-        if len(self.findings.report.errors) > before:
+            return self._function(call, inputs, scope)
+
+        def enter(
+            graph: onnx.GraphProto,
+            types: Sequence[TensorType | None],
+            sliced: Mapping[int, int] | None = None,
+            *,
+            inline: bool = False,
+        ) -> Inner:
+            inside = BodyScope(scope, _as_it_is if inline else self._entered)
+            return self.body(graph, types, sliced or {}, inside)
+
+        op = Op(self.builder, call.node, inputs, call.attributes, call.version, call.opset, enter)
+        made = call.translator(op)
+        if self.builder.errors > before:
             return None
+        if call.schema is None:
+            op.refuse_unread()
         return [made] if isinstance(made, Value) else made
 
-    def _body(self, call: Call, inputs: list[Value | None], scope: Scope) -> list[Value | None] | None:
+    def _function(self, call: Call, inputs: list[Value | None], scope: Scope) -> list[Value | None] | None:
         """A call of a function: its body, in a scope of its own."""
         if scope.depth >= _MAX_DEPTH:
             raise Refused("F009", f"functions call one another more than {_MAX_DEPTH} deep")
         body = call.body([None if v is None else v.type for v in inputs])
-        inner = Scope(self._opsets(body.opset_import) or scope.opsets, scope.depth + 1)
-        inner.references = call.defaults() | {a.name: a for a in body.attribute_proto} | call.attributes
+        self._count(body.node)
+        references = call.defaults() | {a.name: a for a in body.attribute_proto} | call.attributes
+        inner = Scope(self._opsets_within(body, call, scope), scope.depth + 1, references)
         padded = [*inputs, *[None] * len(body.input)]
         # An input that is left out is none of the body's names: its nodes see an empty one.
         left_out = {name for name, value in zip(body.input, padded, strict=False) if value is None}
         inner.values = {name: value for name, value in zip(body.input, padded, strict=False) if value is not None}
-        before = len(self.findings.report.errors)
+        before = self.builder.errors
         self.translate([_without(node, left_out) for node in body.node], inner)
         # Errors within the body are found; what it says it makes and does not is found by the caller.
-        return None if len(self.findings.report.errors) > before else [inner.values.get(name) for name in body.output]
+        return None if self.builder.errors > before else [inner.values.get(name) for name in body.output]
 
-    # Making
+    def _opsets_within(self, body: onnx.FunctionProto, call: Call, scope: Scope) -> dict[str, int]:
+        """The opsets of a function's nodes. ONNX's own functions name only some of them."""
+        named = opsets_of(body.opset_import)
+        own = {"": onnx.defs.onnx_opset_version()} | scope.opsets if call.function is None else {}
+        return own | named or scope.opsets
 
-    def add(self, operator: Operator, inputs: list[Value | None], attributes: dict[str, Any], name: str) -> Node:
-        """A new node with inferred outputs. Raises Refused when the operator does not take it so."""
-        values, problems = operator.parse_attributes(attributes)
-        if problems:
-            raise Refused("F009", f"{operator}: {problems[0].message}")
-        signature = operator.signature
-        connected = sum(v is not None for v in inputs)
-        if connected < signature.min_inputs or len(inputs) > (signature.max_inputs or len(inputs)):
-            raise Refused("F009", f"{operator} does not take {connected} inputs")
-        node = Node(operator, inputs, values, name=self.unique(name))
-        before = len(self.findings.report.errors)
-        node.set_outputs(infer_node(node, self.findings))
-        if len(self.findings.report.errors) > before or not node.outputs:
+    def body(
+        self,
+        graph: onnx.GraphProto,
+        types: Sequence[TensorType | None],
+        sliced: Mapping[int, int],
+        scope: BodyScope,
+    ) -> Inner:
+        """The body of a node; `types` and `sliced` as in Enter. Raises Broken, with findings."""
+        self._count(graph.node)
+        if len(graph.input) != len(types):
+            raise Refused("F004", f"the body {graph.name!r} has {len(graph.input)} inputs, expected {len(types)}")
+        before = self.builder.errors
+        self._initializers(graph, scope)
+        parameters = []
+        for index, (info, type) in enumerate(zip(graph.input, types, strict=True)):
+            known = type or self._declared(info, "input") or TensorType()
+            node, value = self._body_input(known, info.name, sliced.get(index))
+            parameters.append(node)
+            self._define(info.name, value, scope)
+        self.translate(graph.node, scope)
+        results = []
+        for info in graph.output:
+            if not scope.knows(info.name):
+                self.find("F005", f"no node makes the output {info.name!r} of the body {graph.name!r}")
+            elif (result := scope.value(info.name)) is not None:
+                results.append(result)
+        if self.builder.errors > before or len(results) < len(graph.output):
             raise Broken
-        return node
+        return Inner(graph.name, parameters, results, scope.captures)
 
-    def constant(self, array: Array, kind: ElementType, name: str = "") -> Value:
-        """A constant that holds the array itself, without a copy."""
-        attributes = {"element_type": kind, "shape": array.shape}
-        node = Node(contents.load("Const", 1), (), attributes, name=self.unique(name or "constant"))
-        node.constant = array
-        node.set_outputs(infer_node(node, self.findings))
-        return node.outputs[0]
+    def _body_input(self, type: TensorType, name: str, axis: int | None) -> tuple[Node, Value]:
+        """A Parameter of a body and the value that the body knows: the same, but for the axis of a slice."""
+        if axis is None:
+            node = self.builder.parameter(type, name)
+            return node, node.outputs[0]
+        dims = list(type.shape)
+        dims.insert(axis, Dimension(1))
+        node = self.builder.parameter(TensorType(type.element_type, PartialShape(dims)), name)
+        squeeze = contents.load("Squeeze", 1)
+        assert squeeze is not None
+        along = self.builder.constant(np.array([axis]), I64)
+        return node, self.builder.add(squeeze, [node.outputs[0], along], {}, name).outputs[0]
 
-    def unique(self, name: str) -> str:
-        """The name, with a number where another node has it."""
-        count = self.names.get(name, 0)
-        self.names[name] = count + 1
-        return name if not count else self.unique(f"{name}_{count}")
+    def _entered(self, value: Value, name: str) -> Value:
+        """A value of the graph around a body, inside of it."""
+        constant = value.node.constant if value.node.constant is not None else value.type.value
+        if constant is not None:
+            return self.builder.constant(constant, value.element_type, name)
+        return self.builder.parameter(value.type.without_value(), name).outputs[0]
+
+    def _count(self, nodes: Sequence[onnx.NodeProto]) -> None:
+        self.called += len(nodes)
+        if self.called > _MAX_CALLED:
+            raise Refused("F009", f"functions and bodies become more than {_MAX_CALLED} nodes: they multiply")
 
 
-def _domain(domain: str) -> str:
-    return "" if domain == "ai.onnx" else domain
+def _as_it_is(value: Value, name: str) -> Value:
+    return value
+
+
+def _ref(node: onnx.NodeProto, index: int, scope: Scope, around: LayerRef | None) -> LayerRef:
+    """How findings name a node; one of a body has the number of the node around it before its own."""
+    version = f"{node.domain} {scope.opsets.get(domain_of(node.domain), '')}" if domain_of(node.domain) else ""
+    version = version or f"onnx{scope.opsets.get('', '')}"
+    name = node.name or next((o for o in node.output if o), "")
+    inside = around is not None and isinstance(scope, BodyScope)
+    return LayerRef(f"{around.id}/{index}" if inside and around else str(index), name, node.op_type, version)
 
 
 def _without(node: onnx.NodeProto, names: set[str]) -> onnx.NodeProto:
@@ -291,7 +299,3 @@ def _without(node: onnx.NodeProto, names: set[str]) -> onnx.NodeProto:
     copy.CopyFrom(node)
     copy.input[:] = ["" if name in names else name for name in node.input]
     return copy
-
-
-def _article(which: str | None) -> str:
-    return f"a {which.removesuffix('_type').replace('_', ' ')}" if which else "of no type"

@@ -5,7 +5,18 @@ from __future__ import annotations
 import onnx
 
 from irexec import types
-from irexec.types import Dimension, ElementType, PartialShape, TensorType
+from irexec.types import (
+    CONTAINERS,
+    DYNAMIC,
+    SEQUENCES,
+    Dimension,
+    ElementType,
+    PartialShape,
+    TensorType,
+    member_of,
+    optional_of,
+    sequence_of,
+)
 
 # ONNX's name in enumerations and (lower case) in type constraints → irexec's element type.
 _NAMES: dict[str, ElementType] = {
@@ -39,6 +50,8 @@ _NAMES: dict[str, ElementType] = {
 _BY_NUMBER = {number: _NAMES[name] for name, number in onnx.TensorProto.DataType.items() if name in _NAMES}
 _NUMBERS = {kind: number for number, kind in _BY_NUMBER.items()}
 _CONSTRAINTS = {f"tensor({name.lower()})": kind for name, kind in _NAMES.items()}
+_CONSTRAINTS |= {f"seq({text})": sequence_of(kind) for text, kind in list(_CONSTRAINTS.items())}
+_CONSTRAINTS |= {f"optional({text})": optional_of(kind) for text, kind in list(_CONSTRAINTS.items())}
 _ONNX_NAMES = {kind: name.lower() for name, kind in _NAMES.items()}
 
 
@@ -62,6 +75,42 @@ def onnx_name(kind: ElementType) -> str:
     return _ONNX_NAMES.get(kind, kind.name)
 
 
+class NotReadable(ValueError):
+    """A declared type that irexec has no values of; `code` is that of the finding."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def has_type(declared: onnx.TypeProto) -> bool:
+    """False for the declaration of a value that says nothing of its type."""
+    return declared.WhichOneof("value") is not None
+
+
+def declared_type(declared: onnx.TypeProto) -> TensorType:
+    """The type that a graph declares for a value. Raises NotReadable."""
+    which = declared.WhichOneof("value")
+    if which == "tensor_type":
+        tensor = declared.tensor_type
+        kind = element_type(tensor.elem_type)
+        if kind is None:
+            raise NotReadable("F006", f"has no known data type: {tensor.elem_type}")
+        return TensorType(kind, partial_shape(tensor.shape) if tensor.HasField("shape") else PartialShape.dynamic())
+    if which == "sequence_type":
+        member = declared_type(declared.sequence_type.elem_type).element_type
+        container, shape = sequence_of(member), PartialShape([-1])
+    elif which == "optional_type":
+        member = declared_type(declared.optional_type.elem_type).element_type
+        container, shape = optional_of(member), PartialShape([Dimension(0, 1)])
+    else:
+        what = f"a {which.removesuffix('_type').replace('_', ' ')}" if which else "of no type"
+        raise NotReadable("F008", f"is {what}: only tensors, sequences and optionals of them are read")
+    if container is DYNAMIC:
+        raise NotReadable("F008", f"is a container of {member}, which is not read")
+    return TensorType(container, shape)
+
+
 def partial_shape(shape: onnx.TensorShapeProto) -> PartialShape:
     """A declared shape: names and negative extents stand for any extent."""
     return PartialShape(
@@ -74,6 +123,11 @@ def type_proto(tensor: TensorType | None) -> onnx.TypeProto:
     """ONNX's form of a tensor type; an empty one for an input that is left out."""
     proto = onnx.TypeProto()
     if tensor is None:
+        return proto
+    if tensor.element_type in CONTAINERS:
+        member = type_proto(TensorType(member_of(tensor.element_type)))
+        kind = proto.sequence_type if tensor.element_type in SEQUENCES else proto.optional_type
+        kind.elem_type.CopyFrom(member)
         return proto
     proto.tensor_type.elem_type = _NUMBERS.get(tensor.element_type, 0)
     if tensor.shape.rank is not None:

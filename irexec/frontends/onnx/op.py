@@ -2,51 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import onnx
 
-from irexec.frontends.onnx.tensors import read_tensor
-from irexec.graph.model import Node, Value
+from irexec.frontends.onnx.builder import Builder, Refused
+from irexec.frontends.onnx.tensors import dense, read_tensor
+from irexec.graph.model import Body, Node, Value
 from irexec.ops.declare import contents
-from irexec.types import Array, ElementType
+from irexec.types import Array, ElementType, TensorType
 
-if TYPE_CHECKING:
-    from irexec.frontends.onnx.convert import Converter
-
-Result = Value | Sequence[Value]
-Translator = Callable[["Op"], Result]
 Input = Value | Array | int | list[int] | None
 
-TRANSLATORS: dict[tuple[str, int], Translator] = {}
+
+@dataclass(slots=True)
+class Inner:
+    """A body under construction: its Parameters and results in order, and what it takes from outside.
+
+    `captures`: outer values, each with the Parameter that brings it in.
+    """
+
+    name: str
+    parameters: list[Node]
+    results: list[Value]
+    captures: list[tuple[Value, Node]]
 
 
-class Refused(Exception):
-    """A node that cannot be translated; becomes a finding about it."""
+class Enter(Protocol):
+    """Translates a body with inputs of these types; None stands for what it declares itself.
 
-    def __init__(self, code: str, message: str, **details: Any) -> None:
-        super().__init__(message)
-        self.code, self.message, self.details = code, message, details
+    `sliced`: position of an input → the axis along which its Parameter has one element more than the body knows.
+    `inline`: the body's nodes belong to the graph around it.
+    """
 
-
-class Broken(Exception):
-    """A node whose translation was refused by IR's own rules; the finding is there already."""
-
-
-def translates(*operators: str, since: Iterable[int]) -> Callable[[Translator], Translator]:
-    """Register a translator for operators of the ONNX domain, in the versions that `since` lists."""
-
-    def declare(function: Translator) -> Translator:
-        for type in operators:
-            for version in since:
-                if (type, version) in TRANSLATORS:
-                    raise TypeError(f"{type}-{version} has two translators")
-                TRANSLATORS[type, version] = function
-        return function
-
-    return declare
+    def __call__(
+        self,
+        graph: onnx.GraphProto,
+        types: Sequence[TensorType | None],
+        sliced: Mapping[int, int] | None = None,
+        *,
+        inline: bool = False,
+    ) -> Inner: ...
 
 
 class Op:
@@ -58,16 +57,19 @@ class Op:
 
     def __init__(
         self,
-        converter: Converter,
+        builder: Builder,
         node: onnx.NodeProto,
         inputs: list[Value | None],
         attributes: dict[str, onnx.AttributeProto],
         version: int,
         opset: int,
+        enter: Enter,
     ) -> None:
-        self.converter, self.node, self.version, self.opset = converter, node, version, opset
+        self.builder, self.node, self.version, self.opset = builder, node, version, opset
+        self.enter = enter
         self.inputs = inputs
         self.attributes = attributes
+        self._read: set[str] = set()
         self.name = node.name or next((o for o in node.output if o), "") or node.op_type
 
     @property
@@ -125,7 +127,13 @@ class Op:
     # Attributes
 
     def has(self, name: str) -> bool:
+        self._read.add(name)
         return name in self.attributes
+
+    def refuse_unread(self) -> None:
+        """Raise Refused where an attribute was given that the translator never asked for."""
+        for name in self.attributes.keys() - self._read:
+            raise Refused("F009", f"the attribute {name!r} is not translated", attribute=name)
 
     def _attribute(self, name: str, kind: int) -> onnx.AttributeProto | None:
         attribute = self.attributes.get(name)
@@ -168,7 +176,21 @@ class Op:
 
     def tensor(self, name: str) -> tuple[Array, ElementType] | None:
         attribute = self._attribute(name, onnx.AttributeProto.TENSOR)
-        return None if attribute is None else read_tensor(attribute.t, self.converter.folder)
+        return None if attribute is None else read_tensor(attribute.t, self.builder.folder)
+
+    def graph(self, name: str) -> onnx.GraphProto:
+        attribute = self._attribute(name, onnx.AttributeProto.GRAPH)
+        if attribute is None:
+            raise Refused("F004", f"the attribute {name!r} is missing", attribute=name)
+        return attribute.g
+
+    def type_attribute(self, name: str) -> onnx.TypeProto | None:
+        attribute = self._attribute(name, onnx.AttributeProto.TYPE_PROTO)
+        return None if attribute is None else attribute.tp
+
+    def sparse(self, name: str) -> tuple[Array, ElementType] | None:
+        attribute = self._attribute(name, onnx.AttributeProto.SPARSE_TENSOR)
+        return None if attribute is None else dense(attribute.sparse_tensor, self.builder.folder)
 
     # Making nodes
 
@@ -188,7 +210,13 @@ class Op:
         values = [self._as_value(item) for item in inputs]
         while values and values[-1] is None:
             values.pop()
-        return self.converter.add(operator, values, attributes, self.name)
+        return self.builder.add(operator, values, attributes, self.name)
+
+    def make_with(self, type: str, inputs: Sequence[Value | None], bodies: Sequence[Body], opset: int) -> Node:
+        """A new node with bodies."""
+        operator = contents.find(type, f"opset{opset}")
+        assert operator is not None
+        return self.builder.add(operator, inputs, {}, self.name, bodies)
 
     def _as_value(self, item: Input) -> Value | None:
         if item is None or isinstance(item, Value):
@@ -198,11 +226,15 @@ class Op:
         return self.constant(np.array(item, np.int64))
 
     def constant(self, array: Array, kind: ElementType | None = None) -> Value:
-        return self.converter.constant(array, kind or ElementType.of(array.dtype))
+        return self.builder.constant(array, kind or ElementType.of(array.dtype))
 
     def like(self, number: Any, index: int = 0) -> Value:
         """A scalar constant of the element type of an input."""
-        return self.constant(np.array(number).astype(self.kind(index).dtype), self.kind(index))
+        return self.number_of(number, self[index])
+
+    def number_of(self, number: Any, like: Value) -> Value:
+        """A scalar constant of the element type of a value."""
+        return self.constant(np.array(number).astype(like.element_type.dtype), like.element_type)
 
     # What many translators need
 

@@ -21,6 +21,12 @@ Array = np.ndarray[Any, Any]
 _FIELDS = {"f32": "float_data", "c64": "float_data", "f64": "double_data", "c128": "double_data"}
 _FIELDS |= {"i64": "int64_data", "u64": "uint64_data", "u32": "uint64_data", "string": "string_data"}
 
+# NumPy's arrays have no more axes.
+_MAX_RANK = 64
+_MAX_EXTENT = 1 << 48
+# Zeros that a sparse tensor may stand for, however few values it has.
+_MOST_ZEROS = 1 << 24
+
 
 class BadTensor(ValueError):
     """A tensor that cannot be read; `code` is that of the finding."""
@@ -41,6 +47,11 @@ def read_tensor(tensor: onnx.TensorProto, folder: Path | None) -> tuple[Array, E
     shape = tuple(tensor.dims)
     if any(d < 0 for d in shape):
         raise BadTensor("F006", f"the dims {list(shape)} are negative")
+    if len(shape) > _MAX_RANK:
+        raise BadTensor("F006", f"the rank {len(shape)} is more than the {_MAX_RANK} that arrays can have")
+    # An empty array may have any extent in the file; NumPy refuses those whose product overflows.
+    if math.prod(d for d in shape if d) > _MAX_EXTENT:
+        raise BadTensor("F006", f"the dims {list(shape)} are more than any memory holds")
     if tensor.HasField("segment"):
         raise BadTensor("F006", "tensors in segments are not read")
     count = math.prod(shape)
@@ -51,6 +62,24 @@ def read_tensor(tensor: onnx.TensorProto, folder: Path | None) -> tuple[Array, E
             raise BadTensor("F006", "strings cannot be raw data")
         return _from_bytes(np.frombuffer(tensor.raw_data, np.uint8), kind, shape), kind
     return _from_items(tensor, kind, shape, count), kind
+
+
+def dense(sparse: onnx.SparseTensorProto, folder: Path | None) -> tuple[Array, ElementType]:
+    """A sparse tensor with its zeros. Raises BadTensor."""
+    values, kind = read_tensor(sparse.values, folder)
+    places, _ = read_tensor(sparse.indices, folder)
+    shape = tuple(sparse.dims)
+    if any(d < 0 for d in shape) or math.prod(shape) > max(_MOST_ZEROS, 1024 * values.size):
+        raise BadTensor("F006", f"the dims {list(shape)} are no shape for {values.size} values")
+    if places.dtype != np.int64 or values.ndim != 1 or places.shape not in (values.shape, (values.size, len(shape))):
+        raise BadTensor("F006", f"the indices have the shape {list(places.shape)} for {values.size} values")
+    flat = places if places.ndim == 1 else places @ np.cumprod([1, *shape[:0:-1]])[::-1].astype(np.int64)
+    inside = (places >= 0) & (places < (shape if places.ndim == 2 else math.prod(shape)))
+    if not inside.all():
+        raise BadTensor("F006", f"an index lies outside of the dims {list(shape)}")
+    result = np.zeros(math.prod(shape), kind.dtype)
+    result[flat] = values
+    return result.reshape(shape), kind
 
 
 def _from_items(tensor: onnx.TensorProto, kind: ElementType, shape: tuple[int, ...], count: int) -> Array:

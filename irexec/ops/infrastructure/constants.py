@@ -9,10 +9,10 @@ from typing import Annotated, TypeAlias
 
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
 from irexec.ops.rules.shapes import same_as
-from irexec.types import ANY, FOREIGN, Array, ElementType, PartialShape
+from irexec.types import ANY, CONTAINERS, FOREIGN, Array, ElementType, PartialShape
 
 # Models of other origin have tensors that no IR file can declare.
-T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN)]
+T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN | CONTAINERS)]
 
 
 @operator("Parameter", "opset1")

@@ -9,9 +9,9 @@ from typing import Annotated, TypeAlias
 
 from irexec.ops.declare.operator import Elements, operator
 from irexec.ops.rules.shapes import same_as
-from irexec.types import ANY, FOREIGN, Array
+from irexec.types import ANY, CONTAINERS, FOREIGN, Array
 
-T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN)]
+T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN | CONTAINERS)]
 
 
 @operator("Identity", "opset16", shapes=same_as(), view="input", values="kernel")

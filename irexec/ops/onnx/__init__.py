@@ -1,5 +1,7 @@
 """Operators of ONNX, each under the opset name of the ONNX version that it is from: `onnx11`, `onnx18`, ..."""
 
-from irexec.ops.onnx import cast as cast
-from irexec.ops.onnx import cumulative_product as cumulative_product
-from irexec.ops.onnx import scatter_nd as scatter_nd
+import importlib
+import pkgutil
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

@@ -5,8 +5,10 @@ Source: ONNX operator pages Cast, CastLike.
 
 from __future__ import annotations
 
+from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.kinds import element_type, named
-from irexec.frontends.onnx.op import Op, Refused, translates
+from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
 from irexec.types import BF16, BOOLEAN, F16, F32, F64, INTEGERS, ElementType
 

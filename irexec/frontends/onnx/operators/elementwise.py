@@ -9,7 +9,8 @@ from functools import reduce
 
 import numpy as np
 
-from irexec.frontends.onnx.op import Op, translates
+from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
 from irexec.types import F32, FLOATS, UNSIGNED, ElementType
 

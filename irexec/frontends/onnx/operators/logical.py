@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from irexec.frontends.onnx.op import Op, translates
+from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.elementwise import early_operand
+from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
 
 _PAIRS = {

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.frontends.onnx.op import Op, translates
+from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
 from irexec.types import BOOLEAN, I64, STRING
 

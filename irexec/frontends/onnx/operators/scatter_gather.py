@@ -5,7 +5,8 @@ Source: ONNX operator pages.
 
 from __future__ import annotations
 
-from irexec.frontends.onnx.op import Op, translates
+from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
 from irexec.types import C64, C128, I64, STRING
 

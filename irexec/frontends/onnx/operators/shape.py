@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.kinds import element_type
-from irexec.frontends.onnx.op import Op, Refused, translates
+from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.activation import flattened
+from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
 from irexec.types import F32, I64
 
@@ -20,20 +22,6 @@ _LATER = (21, 23, 24, 25)
 @translates("Identity", since=(1, 13, 14, 16, 19, *_LATER))
 def _identity(op: Op) -> Value:
     return op.same(op[0])
-
-
-@translates("Dropout", since=(1, 6, 7, 10, 12, 13, 22))
-def _dropout(op: Op) -> list[Value]:
-    """Outside of training the input itself, and a mask that keeps all of it."""
-    training = op.known(2) if op.get(2) is not None else np.array(False)
-    trained_before = op.version < 7 and not op.flag("is_test")
-    if training is None or training.any() or trained_before:
-        op.refuse("dropout in training is not translated")
-    kept = op.like(1) if op.version < 10 else op.constant(np.array(True))
-    results = [op.same(op[0])]
-    if op.wants(1):
-        results.append(op.make("Broadcast", kept, op.shape_of(op[0]), opset=3))
-    return results
 
 
 @translates("Reshape", since=(5, 13, 14, 19, *_LATER))
@@ -89,12 +77,13 @@ def _expand(op: Op) -> Value:
 @translates("Constant", since=(1, 9, 11, 12, 13, 19, *_LATER))
 def _constant(op: Op) -> Value:
     given = [name for name in op.attributes if name.startswith("value")]
-    if op.has("sparse_value"):
-        raise Refused("F008", "the constant is sparse")
+    given += [name for name in op.attributes if name == "sparse_value"]
     if len(given) != 1:
         raise Refused("F004", f"{len(given)} attributes give the constant its value, expected one")
     (name,) = given
     if (tensor := op.tensor("value") if name == "value" else None) is not None:
+        return op.constant(*tensor)
+    if (tensor := op.sparse(name) if name == "sparse_value" else None) is not None:
         return op.constant(*tensor)
     if name in ("value_int", "value_ints"):
         return op.constant(np.array(op.integer(name) if name == "value_int" else op.integers(name), np.int64))
@@ -113,7 +102,8 @@ def _constant_of_shape(op: Op) -> Value:
 
 @translates("Range", since=(11, 27))
 def _range(op: Op) -> Value:
-    return op.make("Range", op[0], op[1], op[2], opset=4, output_type=op.kind())
+    ends = [op[i] if op.rank(i) == 0 else op.reshape(op[i], []) for i in range(3)]
+    return op.make("Range", *ends, opset=4, output_type=op.kind())
 
 
 @translates("EyeLike", since=(9, 22))

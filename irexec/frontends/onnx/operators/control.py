@@ -1,0 +1,227 @@
+"""ONNX's control flow: If, Loop, and Scan, which IR has as a TensorIterator.
+
+Source: ONNX operator pages. A body takes what it captures from the graphs around it as further inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.op import Inner, Op
+from irexec.frontends.onnx.registry import translates
+from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Value
+from irexec.types import BOOLEAN, CONTAINERS, DYNAMIC, I64, OPTIONALS, PartialShape, TensorType, member_of
+
+_VERSIONS = (11, 13, 16, 19, 21, 23, 24, 25)
+# Batches of the Scan of version 8, each of which has nodes of its own.
+_MAX_BATCHES = 64
+
+
+@dataclass(slots=True)
+class _Outer:
+    """The inputs of a node with bodies: what is given, and what the bodies capture, each once."""
+
+    values: list[Value | None]
+
+    def place(self, value: Value) -> int:
+        """The position of a captured value, which becomes an input."""
+        for index, known in enumerate(self.values):
+            if known is value:
+                return index
+        self.values.append(value)
+        return len(self.values) - 1
+
+
+def _body(op: Op, inner: Inner, outer: _Outer, results: Sequence[Value] | None = None) -> Body:
+    """A body whose captured values come in through the node's inputs."""
+    places = [outer.place(value) for value, _ in inner.captures]
+    parameters = [*inner.parameters, *(node for _, node in inner.captures)]
+    made = [op.builder.result(value, f"{inner.name}/{i}") for i, value in enumerate(results or inner.results)]
+    first = len(inner.parameters)
+    entries = [BodyInput(first + i, external=place) for i, place in enumerate(places)]
+    return Body(Model(made, parameters, inner.name), entries)
+
+
+@translates("If", since=(1, *_VERSIONS))
+def _if(op: Op) -> list[Value]:
+    condition, graphs = op[0], [op.graph("then_branch"), op.graph("else_branch")]
+    known = op.known(0)
+    if known is not None and known.size == 1:
+        # Only one branch can run: its nodes stand in the graph itself.
+        return op.enter(graphs[0 if known.reshape(-1)[0] else 1], [], inline=True).results
+    outer = _Outer([condition])
+    branches = [op.enter(graph, []) for graph in graphs]
+    bodies = []
+    for inner, results in zip(branches, _alike(op, branches), strict=True):
+        body = _body(op, inner, outer, results)
+        body.outputs = [BodyOutput(i, external=i) for i in range(len(results))]
+        bodies.append(body)
+    return list(op.make_with("If", outer.values, bodies, opset=8).outputs)
+
+
+def _alike(op: Op, branches: list[Inner]) -> list[list[Value]]:
+    """The results of both branches; they are as many, and of the same types."""
+    first, second = (inner.results for inner in branches)
+    if len(first) != len(second):
+        op.refuse(f"then_branch makes {len(first)} outputs, else_branch {len(second)}")
+    for index, (a, b) in enumerate(zip(first, second, strict=True)):
+        if a.element_type is not b.element_type and DYNAMIC not in (a.element_type, b.element_type):
+            op.refuse(f"output {index} is {a.element_type} in then_branch and {b.element_type} in else_branch")
+    return [first, second]
+
+
+# What is carried from one iteration to the next may be of another shape each time.
+
+
+def _settled(
+    op: Op,
+    types: list[TensorType | None],
+    back: dict[int, int],
+    sliced: dict[int, int] | None = None,
+) -> Inner:
+    """The body with inputs so little known that what each iteration hands to the next fits.
+
+    `back`: position of an input → position of the result that it becomes. `sliced` as in Enter.
+    """
+    graph, names = op.graph("body"), op.builder.names()
+    for attempt in range(4):
+        op.builder.restore(names)
+        trial = op.enter(graph, types, sliced)
+        widened = list(types)
+        for place, result in back.items():
+            if result >= len(trial.results):
+                op.refuse(f"the body makes {len(trial.results)} outputs, expected {len(back) + result - place} or more")
+            widened[place] = _widened(op, types[place] or TensorType(), trial.results[result].type, attempt)
+        if all(map(_same, types, widened)):
+            return trial
+        types = widened
+    raise Refused("F009", "what the iterations hand on never has one type")
+
+
+def _same(a: TensorType | None, b: TensorType | None) -> bool:
+    return a is b or (a is not None and b is not None and (a.element_type, a.shape) == (b.element_type, b.shape))
+
+
+def _widened(op: Op, before: TensorType, after: TensorType, attempt: int) -> TensorType:
+    """A type for both: the more often they differed, the less of the shape is known."""
+    kind = after.element_type if before.element_type is DYNAMIC else before.element_type
+    if kind in OPTIONALS and after.element_type is member_of(kind):
+        return before
+    if after.element_type not in (kind, DYNAMIC):
+        op.refuse(f"the body takes {kind} and hands on {after.element_type}", found=str(after.element_type))
+    shape = before.shape.union(after.shape)
+    if shape != before.shape and attempt:
+        shape = PartialShape.dynamic(shape.rank if attempt == 1 else None)
+    return TensorType(kind, shape)
+
+
+@translates("Loop", since=(1, *_VERSIONS))
+def _loop(op: Op) -> list[Value]:
+    carried = [op[i] for i in range(2, len(op))]
+    count = len(carried)
+    condition = TensorType(BOOLEAN, PartialShape([]))
+    types: list[TensorType | None] = [TensorType(I64, PartialShape([])), condition]
+    types += [value.type.without_value() for value in carried]
+    inner = _settled(op, types, {2 + i: 1 + i for i in range(count)})
+    if not inner.results:
+        op.refuse("the body makes no output, expected a condition")
+    trips = op.get(0) if op.get(0) is not None else op.constant(np.array(-1))
+    go = op.get(1) if op.get(1) is not None else op.constant(np.array(True))
+    outer = _Outer([trips, go, *carried])
+    scanned = [_stacked(op, value) for value in inner.results[1 + count :]]
+    # What goes in as an optional and comes out without is one again for the next iteration.
+    opened = [a.element_type is not b.element_type for a, b in zip(carried, inner.results[1:], strict=False)]
+    handed = [_optional(op, value) if o else value for value, o in zip(inner.results[1:], opened, strict=False)]
+    body = _body(op, inner, outer, [inner.results[0], *handed, *scanned])
+    body.condition = 0
+    body.inputs += [BodyInput(0, iteration=True), BodyInput(1, external=1, back=0)]
+    body.inputs += [BodyInput(2 + i, external=2 + i, back=1 + i) for i in range(count)]
+    body.outputs = [BodyOutput(1 + i, external=i) for i in range(count)]
+    body.outputs += [BodyOutput(1 + count + i, external=count + i, axis=0) for i in range(len(scanned))]
+    made = list(op.make_with("Loop", outer.values, [body], opset=5).outputs)
+    return [_opened(op, value) if index < count and opened[index] else value for index, value in enumerate(made)]
+
+
+def _optional(op: Op, value: Value) -> Value:
+    return op.make("Optional", value, opset="onnx15")
+
+
+def _opened(op: Op, value: Value) -> Value:
+    return op.make("OptionalGetElement", value, opset="onnx15")
+
+
+def _stacked(op: Op, value: Value, axis: int = 0) -> Value:
+    """One iteration's part of an output that all iterations make along a new axis."""
+    if value.element_type in CONTAINERS:
+        op.refuse(f"a {value.element_type} cannot be an output of each iteration")
+    return op.make("Unsqueeze", value, [axis], opset=1)
+
+
+@translates("Scan", since=(9, *_VERSIONS))
+def _scan(op: Op) -> list[Value]:
+    scans = op.integer("num_scan_inputs", 1)
+    states = len(op) - scans
+    if states < 0 or scans < 1:
+        op.refuse(f"num_scan_inputs is {scans} of {len(op)} inputs", attribute="num_scan_inputs")
+    return _scanned(op, [op[i] for i in range(len(op))], states)
+
+
+@translates("Scan", since=(8,))
+def _scan_8(op: Op) -> list[Value]:
+    """Version 8 has batches: each is scanned by itself."""
+    if op.get(0) is not None:
+        op.refuse("sequence lengths are not translated")
+    values = [op[i] for i in range(1, len(op))]
+    batches = values[-1].partial_shape[0] if values and values[-1].partial_shape.rank else None
+    if batches is None or not batches.is_static or not 0 < batches.value <= _MAX_BATCHES:
+        op.refuse(f"the number of batches must be known, and at most {_MAX_BATCHES}")
+    states = len(values) - op.integer("num_scan_inputs", 1)
+    of_each = []
+    for batch in range(batches.value):
+        own = [op.make("Gather", value, batch, 0, opset=8) for value in values]
+        of_each.append([op.make("Unsqueeze", value, [0], opset=1) for value in _scanned(op, own, states)])
+    return [op.make("Concat", *parts, opset=1, axis=0) for parts in zip(*of_each, strict=True)]
+
+
+def _scanned(op: Op, values: list[Value], states: int) -> list[Value]:
+    """The outputs of a TensorIterator whose first inputs are states, the others slices."""
+    axes = _per(op, "scan_input_axes", len(values) - states)
+    turned = _per(op, "scan_input_directions" if op.version > 8 else "directions", len(values) - states)
+    types: list[TensorType | None] = [value.type.without_value() for value in values[:states]]
+    for index, value in enumerate(values[states:]):
+        rank = value.partial_shape.rank
+        if rank is None or not -rank <= axes[index] < rank:
+            op.refuse(f"scan input {index} has rank {rank}, the axis is {axes[index]}", attribute="scan_input_axes")
+        axes[index] %= rank
+        shape = [d for i, d in enumerate(value.partial_shape) if i != axes[index]]
+        types.append(TensorType(value.element_type, PartialShape(shape)))
+    inner = _settled(op, types, {i: i for i in range(states)}, {states + i: axis for i, axis in enumerate(axes)})
+    outputs = len(inner.results) - states
+    out_axes, out_turned = _per(op, "scan_output_axes", outputs), _per(op, "scan_output_directions", outputs)
+    stacked = [_stacked(op, value, axis) for value, axis in zip(inner.results[states:], out_axes, strict=True)]
+    outer = _Outer(list(values))
+    body = _body(op, inner, outer, [*inner.results[:states], *stacked])
+    body.inputs += [BodyInput(i, external=i, back=i) for i in range(states)]
+    for i, (axis, back) in enumerate(zip(axes, turned, strict=True), states):
+        body.inputs.append(BodyInput(i, external=i, axis=axis, **_walk(back)))
+    body.outputs = [BodyOutput(i, external=i) for i in range(states)]
+    for i, (result, axis, back) in enumerate(zip(stacked, out_axes, out_turned, strict=True), states):
+        place = axis % len(result.partial_shape) if axis < 0 else axis
+        body.outputs.append(BodyOutput(i, external=i, axis=place, **_walk(back)))
+    return list(op.make_with("TensorIterator", outer.values, [body], opset=1).outputs)
+
+
+def _per(op: Op, name: str, count: int) -> list[int]:
+    values = op.integers(name) or [0] * count
+    if len(values) != count:
+        op.refuse(f"{name} has {len(values)} values, expected {count}", attribute=name)
+    return values
+
+
+def _walk(backwards: int) -> dict[str, Any]:
+    return {"start": -1, "end": 0, "stride": -1} if backwards else {"start": 0, "end": -1, "stride": 1}

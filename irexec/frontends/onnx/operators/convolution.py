@@ -1,0 +1,147 @@
+"""ONNX's convolutions, in terms of IR operators.
+
+Source: ONNX operator pages Conv, ConvTranspose, DeformConv, CausalConvWithState.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.registry import translates
+from irexec.graph.model import Value
+from irexec.types import PartialShape
+
+_AUTO_PADS = {"NOTSET": "explicit", "SAME_UPPER": "same_upper", "SAME_LOWER": "same_lower", "VALID": "valid"}
+
+
+def auto_pad(op: Op) -> str:
+    """IR's word for the node's auto_pad."""
+    return _AUTO_PADS[op.text("auto_pad", "NOTSET", allowed=tuple(_AUTO_PADS))]
+
+
+def spatial(op: Op, x: Value, least: int = 1) -> int:
+    """The number of spatial axes of an image. Raises Refused where there are none, or more than three."""
+    rank = x.partial_shape.rank
+    if rank is None:
+        op.refuse("the rank of the image must be known")
+    if not least <= rank - 2 <= 3:
+        op.refuse(f"the image has rank {rank}", found=str(rank), allowed=f"{least + 2} to 5")
+    return rank - 2
+
+
+def window_lists(op: Op, count: int) -> dict[str, Any]:
+    """Strides, dilations and pads as IR's convolutions and pools take them."""
+    pads = op.integers("pads") or [0] * 2 * count
+    lists = {
+        "strides": op.integers("strides") or [1] * count,
+        "dilations": op.integers("dilations") or [1] * count,
+        "pads_begin": pads[:count],
+        "pads_end": pads[count:],
+    }
+    for name, values in lists.items():
+        if len(values) != count:
+            op.refuse(f"{name} has {len(values)} values for {count} spatial axes", attribute=name.partition("_")[0])
+    if any(pad < 0 for pad in pads):
+        op.refuse(f"the pads {pads} are negative", attribute="pads")
+    return lists
+
+
+def grouped(op: Op, kernel: Value, groups: int) -> Value:
+    """A kernel with an axis of groups before its others, cut out of the first one."""
+    if groups < 1:
+        op.refuse(f"there are {groups} groups", attribute="group", allowed="1 or more")
+    if kernel.node.constant is not None and kernel.node.constant.shape[0] % groups == 0:
+        weights = kernel.node.constant
+        return op.constant(weights.reshape(groups, -1, *weights.shape[1:]), kernel.element_type)
+    shape = op.shape_of(kernel)
+    rest = op.make("Slice", shape, [1], [2**31], [1], opset=8)
+    target = op.make("Concat", [groups, -1], rest, opset=1, axis=0)
+    return op.reshape(kernel, target)
+
+
+def convolved(op: Op, x: Value, kernel: Value) -> Value:
+    """The convolution of an image with a kernel, as the node's attributes say."""
+    options = window_lists(op, spatial(op, x)) | {"auto_pad": auto_pad(op)}
+    groups = op.integer("group", 1)
+    given = op.integers("kernel_shape")
+    if given is not None and not kernel.partial_shape.compatible(PartialShape([-1, -1, *given])):
+        op.refuse(f"kernel_shape is {given}, the kernel {kernel.partial_shape}", attribute="kernel_shape")
+    if groups == 1:
+        return op.make("Convolution", x, kernel, opset=1, **options)
+    return op.make("GroupConvolution", x, grouped(op, kernel, groups), opset=1, **options)
+
+
+def with_bias(op: Op, y: Value, bias: Value | None, rank: int) -> Value:
+    """A number for each channel added."""
+    if bias is None:
+        return y
+    return op.make("Add", y, op.reshape(bias, [1, -1, *[1] * (rank - 2)]), opset=1)
+
+
+@translates("Conv", since=(1, 11, 22))
+def _conv(op: Op) -> Value:
+    return with_bias(op, convolved(op, op[0], op[1]), op.get(2), op.needs_rank())
+
+
+@translates("ConvTranspose", since=(1, 11, 22))
+def _conv_transpose(op: Op) -> Value:
+    x, kernel = op[0], op[1]
+    count = spatial(op, x)
+    options = window_lists(op, count)
+    added = op.integers("output_padding") or [0] * count
+    if len(added) != count:
+        op.refuse(f"output_padding has {len(added)} values for {count} axes", attribute="output_padding")
+    spans = _spans(op, kernel, options["dilations"])
+    asked = op.integers("output_shape")
+    mode = op.text("auto_pad", "NOTSET", allowed=tuple(_AUTO_PADS))
+    if mode == "VALID":
+        options["pads_begin"] = options["pads_end"] = [0] * count
+    elif asked or mode != "NOTSET":
+        totals = []
+        for axis, (span, stride, more) in enumerate(zip(spans, options["strides"], added, strict=True)):
+            # As many elements as the stride makes of the image, or as the attribute says.
+            wanted = 0 if not asked else asked[axis - count] - stride * _extent(op, x, axis)
+            totals.append(span - stride + more - wanted)
+        less, more_pads = [max(t, 0) // 2 for t in totals], [max(t, 0) - max(t, 0) // 2 for t in totals]
+        upper = mode == "SAME_UPPER"
+        options["pads_begin"], options["pads_end"] = (less, more_pads) if upper else (more_pads, less)
+        added = [more + max(-t, 0) for more, t in zip(added, totals, strict=True)]
+    options["output_padding"] = added
+    groups = op.integer("group", 1)
+    if groups == 1:
+        y = op.make("ConvolutionBackpropData", x, kernel, opset=1, **options)
+    else:
+        y = op.make("GroupConvolutionBackpropData", x, grouped(op, kernel, groups), opset=1, **options)
+    return with_bias(op, y, op.get(2), count + 2)
+
+
+def _spans(op: Op, kernel: Value, dilations: list[int]) -> list[int]:
+    """How many elements a kernel covers along each spatial axis."""
+    sizes = op.integers("kernel_shape")
+    if sizes is None:
+        if kernel.partial_shape.is_dynamic:
+            op.refuse("the shape of the kernel must be known")
+        sizes = list(kernel.shape[2:])
+    return [(size - 1) * dilation + 1 for size, dilation in zip(sizes, dilations, strict=False)]
+
+
+def _extent(op: Op, x: Value, axis: int) -> int:
+    extent = x.partial_shape[2 + axis]
+    if not extent.is_static:
+        op.refuse("output_shape needs an image whose extents are known", attribute="output_shape")
+    return int(extent.value)
+
+
+@translates("DeformConv", since=(19, 22))
+def _deformable(op: Op) -> Value:
+    count = spatial(op, op[0])
+    if count != 2:
+        op.refuse(f"deformable convolution of {count} spatial axes is not translated")
+    options = window_lists(op, count)
+    options |= {"group": op.integer("group", 1), "deformable_group": op.integer("offset_group", 1)}
+    # The border is interpolated with the zeros around it.
+    y = op.make(
+        "DeformableConvolution", op[0], op[2], op[1], op.get(4), opset=8, bilinear_interpolation_pad=True, **options
+    )
+    return with_bias(op, y, op.get(3), 4)

@@ -1,0 +1,140 @@
+"""ONNX's operators on images: resized, sampled, put together.
+
+Source: ONNX operator pages.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.registry import translates
+from irexec.graph.model import Value
+from irexec.types import F32, FLOATS
+
+_COMMON = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize")
+_COORDINATES = {11: (*_COMMON, "tf_half_pixel_for_nn"), 13: _COMMON, 18: (*_COMMON, "half_pixel_symmetric")}
+_NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+_POLICIES = ("stretch", "not_larger", "not_smaller")
+
+
+@translates("Resize", since=(11, 13, 18, 19))
+def _resize(op: Op) -> Value:
+    allowed = _COORDINATES[min(op.version, 18)]
+    coordinates = op.text("coordinate_transformation_mode", "half_pixel", allowed=allowed)
+    mode = op.text("mode", "nearest", allowed=("nearest", "linear", "cubic"))
+    options = {
+        "nearest_mode": op.text("nearest_mode", "round_prefer_floor", allowed=_NEAREST),
+        "antialias": op.flag("antialias") and mode != "nearest",
+        "cubic_coeff_a": op.number("cubic_coeff_a", -0.75),
+        "exclude_outside": op.flag("exclude_outside"),
+        "extrapolation_value": op.number("extrapolation_value", 0.0),
+        "policy": op.text("keep_aspect_ratio_policy", "stretch", allowed=_POLICIES),
+    }
+    axes, scales, sizes = op.integers("axes") or [], _unless_empty(op.get(2)), _unless_empty(op.get(3))
+    if (scales is None) == (sizes is None):
+        op.refuse("it takes scales or sizes, and not both")
+    plain = coordinates not in ("tf_crop_and_resize", "half_pixel_symmetric") and options["policy"] == "stretch"
+    # Corners align in ONNX by the extent that the scales make, be it no whole number.
+    plain &= coordinates != "align_corners" or scales is None
+    plain &= not options["antialias"] and not options["exclude_outside"]
+    if plain and (mode == "nearest" or op.kind() in FLOATS) and op.rank():
+        return _interpolated(op, mode, coordinates, str(options["nearest_mode"]), scales, sizes, axes)
+    inputs = (op[0], _unless_empty(op.get(1)), scales, sizes)
+    return op.make("Resize", *inputs, opset="onnx19", mode=mode, coordinates=coordinates, axes=axes, **options)
+
+
+def _unless_empty(value: Value | None) -> Value | None:
+    return None if value is not None and value.partial_shape == [0] else value
+
+
+def _interpolated(
+    op: Op, mode: str, coordinates: str, nearest: str, scales: Value | None, sizes: Value | None, axes: list[int]
+) -> Value:
+    """The same by IR's Interpolate, along the axes that are not left as they are."""
+    rank = op.needs_rank()
+    axes = [axis % rank for axis in axes] or list(range(rank))
+    given = scales if scales is not None else sizes
+    assert given is not None
+    known = given.node.constant if given.node.constant is not None else given.type.value
+    if known is not None and known.size == len(axes):
+        shape = op[0].partial_shape
+        same = [k == 1 if given is scales else shape[a] == int(k) for k, a in zip(known.tolist(), axes, strict=True)]
+        kept = [i for i, s in enumerate(same) if not s]
+        if not kept:
+            return op.same(op[0])
+        axes, given = [axes[i] for i in kept], op.constant(known[kept], given.element_type)
+    return op.make(
+        "Interpolate",
+        op[0],
+        given,
+        axes,
+        opset=11,
+        mode="linear_onnx" if mode == "linear" else mode,
+        shape_calculation_mode="scales" if scales is not None else "sizes",
+        coordinate_transformation_mode=coordinates,
+        nearest_mode=nearest,
+        cube_coeff=op.number("cubic_coeff_a", -0.75),
+    )
+
+
+@translates("Resize", since=(10,))
+@translates("Upsample", since=(9,))
+def _upsample(op: Op) -> Value:
+    return _by_scales(op, op[1])
+
+
+@translates("Upsample", since=(7,))
+def _upsample_7(op: Op) -> Value:
+    return _by_scales(op, op.constant(np.array(op.numbers("scales") or [], np.float32)))
+
+
+@translates("Upsample", since=(1,))
+def _upsample_1(op: Op) -> Value:
+    scales = [1, 1, op.number("height_scale", 1.0), op.number("width_scale", 1.0)]
+    return _by_scales(op, op.constant(np.array(scales, np.float32)))
+
+
+def _by_scales(op: Op, scales: Value) -> Value:
+    mode = op.text("mode", "nearest", allowed=("nearest", "linear", "bilinear"))
+    if mode != "nearest" and op.kind() is not F32:
+        return op.make(
+            "Resize", op[0], None, scales, opset="onnx19", mode="linear", coordinates="asymmetric", nearest_mode="floor"
+        )
+    return _interpolated(op, mode.removeprefix("bi"), "asymmetric", "floor", scales, None, [])
+
+
+@translates("GridSample", since=(16, 20, 22))
+def _grid_sample(op: Op) -> Value:
+    modes = {"bilinear": "linear", "bicubic": "cubic", "linear": "linear", "cubic": "cubic", "nearest": "nearest"}
+    mode = modes[op.text("mode", "linear" if op.version > 16 else "bilinear", allowed=tuple(modes))]
+    padding = op.text("padding_mode", "zeros", allowed=("zeros", "border", "reflection"))
+    options = {"align_corners": op.flag("align_corners"), "padding_mode": padding}
+    if op.needs_rank() == 4 and op.kind(1) in FLOATS:
+        words = {"linear": "bilinear", "cubic": "bicubic", "nearest": "nearest"}
+        return op.make("GridSample", op[0], op[1], opset=9, mode=words[mode], **options)
+    return op.make("GridSample", op[0], op[1], opset="onnx20", mode=mode, **options)
+
+
+@translates("Col2Im", since=(18,))
+def _col2im(op: Op) -> Value:
+    sizes = op[2].partial_shape
+    if sizes.rank != 1 or not sizes[0].is_static:
+        op.refuse("the number of spatial axes must be known")
+    count = int(sizes[0].value)
+    pads = op.integers("pads") or [0] * 2 * count
+    lists = {
+        "strides": op.integers("strides") or [1] * count,
+        "dilations": op.integers("dilations") or [1] * count,
+        "pads_begin": pads[:count],
+        "pads_end": pads[count:],
+    }
+    if count == 2:
+        return op.make("Col2Im", op[0], op[1], op[2], opset=15, **lists)
+    return op.make("Col2Im", op[0], op[1], op[2], opset="onnx18", **lists)
+
+
+@translates("ImageDecoder", since=(20,))
+def _image_decoder(op: Op) -> Value:
+    channels = op.text("pixel_format", "RGB", allowed=("RGB", "BGR", "Grayscale"))
+    return op.make("ImageDecoder", op[0], opset="onnx20", pixel_format=channels)

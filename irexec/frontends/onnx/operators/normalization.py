@@ -1,0 +1,118 @@
+"""ONNX's normalisation, in terms of IR operators.
+
+Source: ONNX operator pages.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.registry import translates
+from irexec.graph.model import Value
+from irexec.types import F32, F64
+
+
+@translates("BatchNormalization", since=(14, 15))
+def _batch_normalization(op: Op) -> list[Value]:
+    if op.flag("training_mode"):
+        options = {"epsilon": op.number("epsilon", 1e-5), "momentum": op.number("momentum", 0.9)}
+        return list(op.make_node("BatchNormalization", *(op[i] for i in range(5)), opset="onnx15", **options).outputs)
+    return [_normalized_batch(op)]
+
+
+@translates("BatchNormalization", since=(9,))
+def _batch_normalization_9(op: Op) -> Value:
+    return _normalized_batch(op)
+
+
+@translates("BatchNormalization", since=(1, 6, 7))
+def _batch_normalization_7(op: Op) -> Value:
+    if op.version < 7 and not op.flag("is_test"):
+        op.refuse("batch normalization in training is not translated", attribute="is_test")
+    if not op.flag("spatial", True):
+        op.refuse("statistics of each element (spatial 0) are not translated", attribute="spatial")
+    return _normalized_batch(op)
+
+
+def _normalized_batch(op: Op) -> Value:
+    epsilon = op.number("epsilon", 1e-5)
+    kind = op.kind()
+    given = [op.convert(op[i], kind) for i in range(1, 5)]
+    return op.make("BatchNormInference", op[0], *given, opset=5, epsilon=epsilon)
+
+
+@translates("InstanceNormalization", since=(1, 6, 22))
+def _instance_normalization(op: Op) -> Value:
+    rank = op.needs_rank()
+    normal = normalized(op, op[0], list(range(2, rank)), op.number("epsilon", 1e-5))
+    shape = [1, -1, *[1] * (rank - 2)]
+    scaled = op.make("Multiply", normal, op.reshape(op[1], shape), opset=1)
+    return op.make("Add", scaled, op.reshape(op[2], shape), opset=1)
+
+
+def normalized(op: Op, x: Value, axes: list[int], epsilon: float) -> Value:
+    """Less its mean over the axes, divided by its deviation."""
+    options = {"normalize_variance": True, "eps": epsilon, "eps_mode": "inside_sqrt"}
+    return op.make("MVN", x, axes, opset=6, **options)
+
+
+@translates("LayerNormalization", since=(17,))
+def _layer_normalization(op: Op) -> list[Value]:
+    rank = op.needs_rank()
+    axes = list(range(op.integer("axis", -1) % max(rank, 1), rank))
+    x, epsilon = op[0], op.number("epsilon", 1e-5)
+    # What the statistics are computed in is f32, unless the input is wider.
+    wide = x if op.integer("stash_type", 1) != 1 or x.element_type is F64 else op.convert(x, F32)
+    normal = op.convert(normalized(op, wide, axes, epsilon), x.element_type)
+    y = op.make("Multiply", normal, op[1], opset=1)
+    results = [y if op.get(2) is None else op.make("Add", y, op[2], opset=1)]
+    if op.wants(1) or op.wants(2):
+        mean = op.make("ReduceMean", wide, axes, opset=1, keep_dims=True)
+        apart = op.make("Subtract", wide, mean, opset=1)
+        squares = op.make("Multiply", apart, apart, opset=1)
+        variance = op.make("ReduceMean", squares, axes, opset=1, keep_dims=True)
+        deviation = op.make("Sqrt", op.make("Add", variance, op.number_of(epsilon, wide), opset=1), opset=1)
+        results += [mean, op.make("Divide", op.number_of(1, wide), deviation, opset=1)]
+    return results
+
+
+@translates("MeanVarianceNormalization", since=(9, 13))
+def _mean_variance(op: Op) -> Value:
+    axes = op.integers("axes") or [0, 2, 3]
+    options = {"normalize_variance": True, "eps": 1e-9, "eps_mode": "outside_sqrt"}
+    return op.make("MVN", op[0], axes, opset=6, **options)
+
+
+@translates("GroupNormalization", since=(18, 21))
+def _group_normalization(op: Op) -> Value:
+    groups, epsilon = op.integer("num_groups"), op.number("epsilon", 1e-5)
+    scale, bias = op[1], op[2]
+    if op.version == 18:
+        # One scale and bias for each group, not for each channel.
+        channels = op.make("Gather", op.shape_of(op[0]), [1], 0, opset=8)
+        target = op.make("Concat", [groups], op.make("Divide", channels, groups, opset=1), opset=1, axis=0)
+        scale, bias = (
+            op.reshape(op.make("Broadcast", op.reshape(v, [groups, 1]), target, opset=3), [-1]) for v in (scale, bias)
+        )
+    return op.make("GroupNormalization", op[0], scale, bias, opset=12, num_groups=groups, epsilon=epsilon)
+
+
+@translates("LpNormalization", since=(1, 22))
+def _lp_normalization(op: Op) -> Value:
+    p, axis = op.integer("p", 2), op.integer("axis", -1)
+    if p not in (1, 2):
+        op.refuse(f"p is {p}", attribute="p", allowed="1, 2")
+    norm = op.make(f"ReduceL{p}", op[0], [axis], opset=4, keep_dims=True)
+    # Where all are zero the result is, too.
+    norm = op.make("Select", op.make("Equal", norm, op.like(0), opset=1), op.like(1), norm, opset=1)
+    return op.make("Divide", op[0], norm, opset=1)
+
+
+@translates("LRN", since=(1, 13))
+def _lrn(op: Op) -> Value:
+    options = {"alpha": op.number("alpha", 1e-4), "beta": op.number("beta", 0.75), "bias": op.number("bias", 1.0)}
+    size = op.integer("size")
+    if size % 2 and op.rank() is not None:
+        return op.make("LRN", op[0], op.constant(np.array([1])), opset=1, size=size, **options)
+    return op.make("LRN", op[0], opset="onnx1", size=size, **options)

@@ -1,0 +1,114 @@
+"""ONNX's pools: of windows, of whole images, of regions.
+
+Source: ONNX operator pages.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.operators.convolution import auto_pad, spatial, window_lists
+from irexec.frontends.onnx.registry import translates
+from irexec.graph.model import Value
+
+
+def _windows(op: Op) -> dict[str, Any]:
+    count = spatial(op, op[0])
+    kernel = op.integers("kernel_shape") or []
+    if len(kernel) != count:
+        op.refuse(f"kernel_shape has {len(kernel)} values for {count} spatial axes", attribute="kernel_shape")
+    # A window that would start in the padding at the end is left out.
+    rounding = "ceil_torch" if op.flag("ceil_mode") else "floor"
+    return window_lists(op, count) | {"kernel": kernel, "auto_pad": auto_pad(op), "rounding_type": rounding}
+
+
+@translates("MaxPool", since=(1, 8, 10, 11, 12, 22))
+def _max_pool(op: Op) -> list[Value]:
+    pooled = op.make_node("MaxPool", op[0], opset=14, **_windows(op)).outputs
+    if not op.wants(1):
+        return [pooled[0]]
+    places = pooled[1]
+    return [pooled[0], _by_columns(op, places) if op.integer("storage_order", 0) else places]
+
+
+def _by_columns(op: Op, places: Value) -> Value:
+    """Indices into images that lie in memory with their first axis last."""
+    if op[0].partial_shape.is_dynamic:
+        op.refuse("storage_order 1 needs an image whose shape is known", attribute="storage_order")
+    extents = list(op[0].shape[2:])
+    size = int(np.prod(extents))
+    rest = op.make("FloorMod", places, size, opset=1)
+    result = op.make("Subtract", places, rest, opset=1)
+    stride, left = size, 1
+    for extent in extents:
+        stride //= max(extent, 1)
+        place = op.make("FloorMod", op.make("Divide", rest, max(stride, 1), opset=1), max(extent, 1), opset=1)
+        result = op.make("Add", result, op.make("Multiply", place, left, opset=1), opset=1)
+        left *= extent
+    return result
+
+
+@translates("AveragePool", since=(1, 7, 10, 11, 19, 22))
+def _average_pool(op: Op) -> Value:
+    return op.make("AvgPool", op[0], opset=16, exclude_pad=not op.flag("count_include_pad"), **_windows(op))
+
+
+@translates("LpPool", since=(2, 11, 18, 22))
+def _lp_pool(op: Op) -> Value:
+    return op.make("LpPool", op[0], opset="onnx18", p=float(op.integer("p", 2)), **_windows(op))
+
+
+@translates("LpPool", since=(1,))
+def _lp_pool_1(op: Op) -> Value:
+    return op.make("LpPool", op[0], opset="onnx18", p=op.number("p", 2.0), **_windows(op))
+
+
+@translates("GlobalAveragePool", "GlobalMaxPool", since=(1, 22))
+def _global(op: Op) -> Value:
+    type = "ReduceMean" if op.type == "GlobalAveragePool" else "ReduceMax"
+    return op.make(type, op[0], list(range(2, op.needs_rank())), opset=1, keep_dims=True)
+
+
+@translates("GlobalLpPool", since=(1, 2, 22))
+def _global_lp(op: Op) -> Value:
+    p = op.number("p", 2.0) if op.version == 1 else float(op.integer("p", 2))
+    axes = list(range(2, op.needs_rank()))
+    if p in (1.0, 2.0):
+        return op.make(f"ReduceL{int(p)}", op[0], axes, opset=4, keep_dims=True)
+    powers = op.make("Power", op.make("Abs", op[0], opset=1), op.like(p), opset=1)
+    total = op.make("ReduceSum", powers, axes, opset=1, keep_dims=True)
+    return op.make("Power", total, op.like(1 / p), opset=1)
+
+
+@translates("MaxUnpool", since=(9, 11, 22))
+def _max_unpool(op: Op) -> Value:
+    count = spatial(op, op[0])
+    lists = window_lists(op, count)
+    options = {"kernel": op.integers("kernel_shape") or [], "strides": lists["strides"]}
+    options |= {"pads_begin": lists["pads_begin"], "pads_end": lists["pads_end"]}
+    return op.make("MaxUnpool", op[0], op[1], op.get(2), opset="onnx9", **options)
+
+
+@translates("MaxRoiPool", since=(1, 22))
+def _max_roi_pool(op: Op) -> Value:
+    pooled = op.integers("pooled_shape") or []
+    options = {"pooled_shape": pooled, "spatial_scale": op.number("spatial_scale", 1.0)}
+    return op.make("MaxRoiPool", op[0], op[1], opset="onnx1", **options)
+
+
+@translates("RoiAlign", since=(10, 16, 22))
+def _roi_align(op: Op) -> Value:
+    modes = ("half_pixel", "output_half_pixel")
+    aligned = op.text("coordinate_transformation_mode", "half_pixel", allowed=modes) if op.version >= 16 else modes[1]
+    height, width = op.integer("output_height", 1), op.integer("output_width", 1)
+    ratio, scale = op.integer("sampling_ratio", 0), op.number("spatial_scale", 1.0)
+    if op.text("mode", "avg", allowed=("avg", "max")) == "max":
+        own: dict[str, Any] = {"output_height": height, "output_width": width, "half_pixel": aligned == "half_pixel"}
+        options = {"sampling_ratio": ratio, "spatial_scale": scale}
+        return op.make("RoiAlign", op[0], op[1], op[2], opset="onnx16", **own, **options)
+    mode = "half_pixel_for_nn" if aligned == "half_pixel" else "asymmetric"
+    sizes: dict[str, Any] = {"pooled_h": height, "pooled_w": width, "sampling_ratio": ratio, "spatial_scale": scale}
+    return op.make("ROIAlign", op[0], op[1], op[2], opset=9, mode="avg", aligned_mode=mode, **sizes)

@@ -1,0 +1,151 @@
+"""ONNX's quantised operators: to whole numbers and back, and products of such.
+
+Source: ONNX operator pages.
+"""
+
+from __future__ import annotations
+
+from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.kinds import element_type
+from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.operators.convolution import convolved
+from irexec.frontends.onnx.registry import translates
+from irexec.graph.model import Value
+from irexec.types import F32, F64, I8, I16, I32, U8, U16, ElementType
+
+_VERSIONS = (10, 13, 19, 21, 23, 24, 25, 28)
+# The types whose numbers, and their differences, f32 holds.
+_SMALL = frozenset({I8, U8, I16, U16})
+
+
+@translates("QuantizeLinear", since=_VERSIONS)
+def _quantize(op: Op) -> Value:
+    to = typed(op, "output_dtype") or (U8 if op.get(2) is None else op.kind(2))
+    axis, block, precision = op.integer("axis", 1), op.integer("block_size", 0), typed(op, "precision")
+    return quantized(op, op[0], op[1], op.get(2), to, axis, precision, block, op.flag("saturate", True))
+
+
+@translates("DequantizeLinear", since=_VERSIONS)
+def _dequantize(op: Op) -> Value:
+    to = typed(op, "output_dtype") or op.kind(1)
+    return dequantized(op, op[0], op[1], op.get(2), op.integer("axis", 1), to, op.integer("block_size", 0))
+
+
+def typed(op: Op, name: str) -> ElementType | None:
+    """The element type that an attribute names; None where it is 0 or left out."""
+    number = op.integer(name, 0)
+    if number and element_type(number) is None:
+        raise Refused("F004", f"{name} is {number}, which names no type", attribute=name)
+    return element_type(number)
+
+
+def quantized(
+    op: Op,
+    x: Value,
+    scale: Value,
+    zero: Value | None,
+    to: ElementType,
+    axis: int = 1,
+    precision: ElementType | None = None,
+    block_size: int = 0,
+    saturate: bool = True,
+) -> Value:
+    """Whole multiples of the scale, in the type `to`: in IR's operators for the types that most models have."""
+    plain = to in _SMALL and not block_size and x.element_type is scale.element_type is F32 and precision is None
+    along = _along(x, scale, axis) if plain else None
+    if along is None:
+        options = {"axis": axis, "block_size": block_size, "saturate": saturate, "precision": precision}
+        return op.make("QuantizeLinear", x, scale, zero, opset="onnx28", to=to, **options)
+    ratio = op.make("Divide", x, op.reshape(scale, along), opset=1)
+    whole = op.make("Round", ratio, opset=5, mode="half_to_even")
+    if zero is not None:
+        whole = op.make("Add", whole, op.reshape(op.convert(zero, F32), along), opset=1)
+    low = 0.0 if not to.is_signed else -float(1 << (to.bitwidth - 1))
+    high = low + (1 << to.bitwidth) - 1
+    return op.convert(op.make("Clamp", whole, opset=1, min=low, max=high), to)
+
+
+def dequantized(
+    op: Op, x: Value, scale: Value, zero: Value | None, axis: int = 1, to: ElementType | None = None, block: int = 0
+) -> Value:
+    """The numbers that whole ones stand for."""
+    to = to or scale.element_type
+    plain = x.element_type in _SMALL and not block and to is scale.element_type is F32
+    along = _along(x, scale, axis) if plain else None
+    if along is None:
+        return op.make("DequantizeLinear", x, scale, zero, opset="onnx28", to=to, axis=axis, block_size=block)
+    whole = op.convert(x, F32)
+    if zero is not None:
+        whole = op.make("Subtract", whole, op.reshape(op.convert(zero, F32), along), opset=1)
+    return op.make("Multiply", whole, op.reshape(scale, along), opset=1)
+
+
+def _along(x: Value, scale: Value, axis: int) -> list[int] | None:
+    """The shape in which scales lie along their axis; None where it is not known, or they are of blocks."""
+    rank, own = x.partial_shape.rank, scale.partial_shape
+    if own.rank == 0 or own == [1]:
+        return []
+    if own.rank != 1 or rank is None or not -rank <= axis < rank:
+        return None
+    return [-1 if i == axis % rank else 1 for i in range(rank)]
+
+
+# Products
+
+
+def _whole(op: Op, x: Value, zero: Value | None, shape: list[int] | None = None) -> Value:
+    """The difference from the zero point: in f64, which holds every sum of products of such numbers."""
+    wide = op.convert(x, F64)
+    if zero is None:
+        return wide
+    zero = op.convert(zero, F64)
+    return op.make("Subtract", wide, op.reshape(zero, shape) if shape and zero.partial_shape.rank else zero, opset=1)
+
+
+def _column(value: Value) -> list[int] | None:
+    """One number for each row stands in a column."""
+    return [-1, 1] if value.partial_shape.rank == 1 else None
+
+
+@translates("MatMulInteger", since=(10,))
+def _matmul_integer(op: Op) -> Value:
+    a_zero = op.get(2)
+    a = _whole(op, op[0], a_zero, None if a_zero is None else _column(a_zero))
+    return op.convert(op.make("MatMul", a, _whole(op, op[1], op.get(3)), opset=1), I32)
+
+
+@translates("QLinearMatMul", since=(10, 21))
+def _quantised_matmul(op: Op) -> Value:
+    a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = (op[i] for i in range(8))
+    product = op.make("MatMul", _whole(op, a, a_zero, _column(a_zero)), _whole(op, b, b_zero), opset=1)
+    shape = _column(a_scale)
+    a_scale = op.reshape(a_scale, shape) if shape else a_scale
+    return _requantized(op, product, a_scale, b_scale, y_scale, y_zero)
+
+
+def _requantized(op: Op, product: Value, a_scale: Value, b_scale: Value, y_scale: Value, y_zero: Value) -> Value:
+    scales = op.make("Multiply", op.convert(a_scale, F32), op.convert(b_scale, F32), opset=1)
+    ratio = op.make("Divide", scales, op.convert(y_scale, F32), opset=1)
+    scaled = op.make("Multiply", op.convert(product, F32), ratio, opset=1)
+    return quantized(op, scaled, op.number_of(1, scaled), y_zero, y_zero.element_type)
+
+
+@translates("ConvInteger", since=(10,))
+def _conv_integer(op: Op) -> Value:
+    return op.convert(_integral(op, op[0], op.get(2), op[1], op.get(3)), I32)
+
+
+def _integral(op: Op, x: Value, x_zero: Value | None, w: Value, w_zero: Value | None) -> Value:
+    rank = op.needs_rank()
+    return convolved(op, _whole(op, x, x_zero), _whole(op, w, w_zero, [-1, *[1] * (rank - 1)]))
+
+
+@translates("QLinearConv", since=(10,))
+def _quantised_conv(op: Op) -> Value:
+    x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = (op[i] for i in range(8))
+    product, bias = _integral(op, x, x_zero, w, w_zero), op.get(8)
+    channels = [1, -1, *[1] * (op.needs_rank() - 2)]
+    if bias is not None:
+        product = op.make("Add", product, op.reshape(op.convert(bias, F64), channels), opset=1)
+    w_scale = op.reshape(w_scale, channels) if w_scale.partial_shape.rank else w_scale
+    return _requantized(op, product, x_scale, w_scale, y_scale, y_zero)

@@ -1,0 +1,121 @@
+"""ONNX's recurrent operators: IR's sequences where they do the same, else kernels of ONNX's own.
+
+Source: ONNX operator pages RNN, GRU, LSTM. ONNX puts time first (layout 0), IR the batch; and the gates of an LSTM come
+in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.registry import translates
+from irexec.graph.model import Value
+from irexec.types import I32
+
+_DEFAULTS = {"RNN": ["tanh"], "GRU": ["sigmoid", "tanh"], "LSTM": ["sigmoid", "tanh", "tanh"]}
+_GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+_OF_IR = {"sigmoid", "tanh", "relu"}
+
+
+@translates("RNN", "GRU", "LSTM", since=(1, 7, 14, 22))
+@translates("GRU", since=(3,))
+def _recurrent(op: Op) -> list[Value]:
+    direction = op.text("direction", "forward", allowed=("forward", "reverse", "bidirectional"))
+    directions, gates = 2 if direction == "bidirectional" else 1, _GATES[op.type]
+    hidden = _hidden_size(op)
+    names = [name.lower() for name in op.texts("activations") or _DEFAULTS[op.type] * directions]
+    clip = op.number("clip", 0.0)
+    options: dict[str, Any] = {"hidden_size": hidden, "direction": direction}
+    if op.type == "GRU":
+        options["linear_before_reset"] = op.flag("linear_before_reset")
+    batch_first = op.flag("layout")
+    x = op[0] if batch_first else _transposed(op, op[0], (1, 0, 2))
+    batch = op.make("Gather", op.shape_of(x), [0], 0, opset=8)
+    states = [_state(op, op.get(5 + i), batch, directions, hidden, batch_first) for i in range(1 + (op.type == "LSTM"))]
+    w, r, b = op[1], op[2], _or_zeros(op, op.get(3), (directions, 2 * gates * hidden))
+    inputs = [x, *states, _lengths(op, x, batch)]
+    peepholes = op.get(7) if op.type == "LSTM" else None
+    own = len(set(_per_direction(names, directions))) > 1 or not set(names) <= _OF_IR
+    own |= peepholes is not None or op.flag("input_forget")
+    if own:
+        options |= {"activations": names, "clip": clip}
+        options |= {"alphas": op.numbers("activation_alpha") or [], "betas": op.numbers("activation_beta") or []}
+        inputs += [w, r, b]
+        if op.type == "LSTM":
+            options["input_forget"] = op.flag("input_forget")
+            inputs.append(_or_zeros(op, peepholes, (directions, 3 * hidden)))
+        made = op.make_node(op.type, *inputs, opset="onnx7", **options).outputs
+    else:
+        w, r, b = _as_ir(op, w, r, b, hidden, directions)
+        options |= {"activations": names[: len(names) // directions]} | ({"clip": clip} if clip > 0 else {})
+        made = op.make_node(f"{op.type}Sequence", *inputs, w, r, b, opset=5, **options).outputs
+    return _outputs(op, made, batch_first)
+
+
+def _per_direction(names: list[str], directions: int) -> list[tuple[str, ...]]:
+    size = max(1, len(names) // directions)
+    return [tuple(names[i : i + size]) for i in range(0, len(names), size)]
+
+
+def _hidden_size(op: Op) -> int:
+    shape = op[2].partial_shape
+    if shape.rank == 3 and shape[2].is_static:
+        return int(shape[2].value)
+    hidden = op.integer("hidden_size", 0)
+    if hidden < 1:
+        op.refuse("hidden_size must be known", attribute="hidden_size")
+    return hidden
+
+
+def _transposed(op: Op, x: Value, order: Sequence[int]) -> Value:
+    return op.make("Transpose", x, op.constant(np.array(order)), opset=1)
+
+
+def _state(op: Op, given: Value | None, batch: Value, directions: int, hidden: int, batch_first: bool) -> Value:
+    if given is None:
+        shape = op.make("Concat", batch, [directions, hidden], opset=1, axis=0)
+        return op.make("Broadcast", op.like(0), shape, opset=3)
+    return given if batch_first else _transposed(op, given, (1, 0, 2))
+
+
+def _lengths(op: Op, x: Value, batch: Value) -> Value:
+    """How long each sequence is: as long as x, when nothing is said."""
+    given = op.get(4)
+    if given is not None:
+        return given
+    times = op.convert(op.make("Gather", op.shape_of(x), 1, 0, opset=8), I32)
+    return op.make("Broadcast", times, batch, opset=3)
+
+
+def _or_zeros(op: Op, given: Value | None, shape: tuple[int, ...]) -> Value:
+    return given if given is not None else op.constant(np.zeros(shape, op.kind().dtype), op.kind())
+
+
+def _as_ir(op: Op, w: Value, r: Value, b: Value, hidden: int, directions: int) -> tuple[Value, Value, Value]:
+    """Weights with their gates in IR's order, and the biases of input and state added where IR knows but one."""
+    gates = _GATES[op.type]
+    of_input, of_state = op.make_node("Split", b, 1, opset=1, num_splits=2).outputs
+    if op.type == "GRU" and op.flag("linear_before_reset"):
+        # The bias of the state's part of the last gate stands apart.
+        first, last = op.make_node("VariadicSplit", of_state, 1, [2 * hidden, hidden], opset=1).outputs
+        zeros = op.constant(np.zeros((directions, hidden), op.kind().dtype), op.kind())
+        added = op.make("Add", of_input, op.make("Concat", first, zeros, opset=1, axis=1), opset=1)
+        return w, r, op.make("Concat", added, last, opset=1, axis=1)
+    b = op.make("Add", of_input, of_state, opset=1)
+    if op.type != "LSTM":
+        return w, r, b
+    ordered = []
+    for value in (w, r, b):
+        i, o, f, c = op.make_node("Split", value, 1, opset=1, num_splits=gates).outputs
+        ordered.append(op.make("Concat", f, i, c, o, opset=1, axis=1))
+    return ordered[0], ordered[1], ordered[2]
+
+
+def _outputs(op: Op, made: Sequence[Value], batch_first: bool) -> list[Value]:
+    """Y from [batch, directions, time, hidden]; the states from [batch, directions, hidden]."""
+    results = [_transposed(op, made[0], (0, 2, 1, 3) if batch_first else (2, 1, 0, 3))]
+    return results + [state if batch_first else _transposed(op, state, (1, 0, 2)) for state in made[1:]]

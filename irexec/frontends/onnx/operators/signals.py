@@ -1,0 +1,96 @@
+"""ONNX's operators on signals and on strings, which IR has not: all are kernels of ONNX's own.
+
+Source: ONNX operator pages.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.operators.quantization import typed
+from irexec.frontends.onnx.registry import translates
+from irexec.graph.model import Value
+from irexec.types import F32
+
+
+@translates("DFT", since=(20,))
+def _dft(op: Op) -> Value:
+    options = {"inverse": op.flag("inverse"), "onesided": op.flag("onesided")}
+    return op.make("DFT", op[0], op.get(1), op.get(2), opset="onnx20", **options)
+
+
+@translates("DFT", since=(17,))
+def _dft_17(op: Op) -> Value:
+    options = {"inverse": op.flag("inverse"), "onesided": op.flag("onesided")}
+    return op.make("DFT", op[0], op.get(1), op.integer("axis", 1), opset="onnx20", **options)
+
+
+@translates("STFT", since=(17,))
+def _stft(op: Op) -> Value:
+    # A complex signal has no half that mirrors the other.
+    last = op[0].partial_shape[-1] if op.rank() else None
+    onesided = op.flag("onesided", True) and last != 2
+    return op.make("STFT", op[0], op[1], op.get(2), op.get(3), opset="onnx17", onesided=onesided)
+
+
+@translates("MelWeightMatrix", since=(17,))
+def _mel_weights(op: Op) -> Value:
+    kind = typed(op, "output_datatype") or F32
+    return op.make("MelWeightMatrix", *(op[i] for i in range(5)), opset="onnx17", output_type=kind)
+
+
+@translates("StringConcat", since=(20,))
+def _string_concat(op: Op) -> Value:
+    return op.make("StringConcat", op[0], op[1], opset="onnx20")
+
+
+@translates("StringSplit", since=(20,))
+def _string_split(op: Op) -> list[Value]:
+    options = {"delimiter": op.text("delimiter"), "maxsplit": op.integer("maxsplit", -1)}
+    return list(op.make_node("StringSplit", op[0], opset="onnx20", **options).outputs)
+
+
+@translates("StringNormalizer", since=(10,))
+def _string_normalizer(op: Op) -> Value:
+    options = {
+        "case_change_action": op.text("case_change_action", "NONE", allowed=("LOWER", "UPPER", "NONE")),
+        "is_case_sensitive": op.flag("is_case_sensitive"),
+        "stopwords": tuple(op.texts("stopwords") or ()),
+    }
+    return op.make("StringNormalizer", op[0], opset="onnx10", **options)
+
+
+@translates("RegexFullMatch", since=(20,))
+def _regex(op: Op) -> Value:
+    return op.make("RegexFullMatch", op[0], opset="onnx20", pattern=op.text("pattern"))
+
+
+@translates("TfIdfVectorizer", since=(9,))
+def _tf_idf(op: Op) -> Value:
+    options = {
+        "mode": op.text("mode", allowed=("TF", "IDF", "TFIDF")),
+        "pool_strings": tuple(op.texts("pool_strings") or ()),
+        "weights": tuple(op.numbers("weights") or ()),
+    }
+    for name in ("ngram_counts", "ngram_indexes", "pool_int64s"):
+        options[name] = tuple(op.integers(name) or ())
+    lengths = {name: op.integer(name) for name in ("min_gram_length", "max_gram_length", "max_skip_count")}
+    return op.make("TfIdfVectorizer", op[0], opset="onnx9", **options, **lengths)
+
+
+@translates("Det", since=(11, 22))
+def _det(op: Op) -> Value:
+    return op.make("Det", op[0], opset="onnx11")
+
+
+@translates("NonMaxSuppression", since=(10, 11))
+def _non_max_suppression(op: Op) -> Value:
+    encoding = "center" if op.flag("center_point_box") else "corner"
+    most = op.get(2) if op.get(2) is not None else op.constant(np.array(0))
+    options = {"box_encoding": encoding, "sort_result_descending": False, "output_type": "i64"}
+    scalars = [
+        value if value is None or value.partial_shape.rank == 0 else op.reshape(value, [])
+        for value in (most, op.get(3), op.get(4))
+    ]
+    return op.make("NonMaxSuppression", op[0], op[1], *scalars, opset=9, **options)

@@ -1,0 +1,42 @@
+"""The one table of translators: what each operator of ONNX, in each of its versions, becomes."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from irexec.frontends.onnx.op import Op
+from irexec.graph.model import Value
+
+Result = Value | Sequence[Value | None]
+Translator = Callable[[Op], Result]
+
+# (domain, type, version that introduced it) → translator. ONNX's own domain is "".
+_TRANSLATORS: dict[tuple[str, str, int], Translator] = {}
+
+MICROSOFT = "com.microsoft"
+
+
+def translates(*operators: str, since: Iterable[int], domain: str = "") -> Callable[[Translator], Translator]:
+    """Register a translator for operators of a domain, in the versions that `since` lists."""
+
+    def declare(function: Translator) -> Translator:
+        for type in operators:
+            for version in since:
+                if (domain, type, version) in _TRANSLATORS:
+                    raise TypeError(f"{type}-{version} has two translators")
+                _TRANSLATORS[domain, type, version] = function
+        return function
+
+    return declare
+
+
+def translators() -> dict[tuple[str, str, int], Translator]:
+    """The whole table; its modules are imported with the first call."""
+    if not _TRANSLATORS:
+        package: Any = importlib.import_module("irexec.frontends.onnx.operators")
+        for family in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{package.__name__}.{family.name}")
+    return _TRANSLATORS

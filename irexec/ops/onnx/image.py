@@ -1,0 +1,131 @@
+"""Images of any number of axes in ONNX: sampled at places, and put together of blocks.
+
+Source: ONNX operator pages GridSample-20, Col2Im-18. For two axes irexec's operators of IR do the same.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.compute.precision import is_float, narrow, widen
+from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.types import BOOLEAN, FLOATS, I64, NUMERIC, Array, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
+T_GRID: TypeAlias = Annotated[Array, Elements("T2", FLOATS)]
+T_IND: TypeAlias = Annotated[Array, Elements(None, {I64})]
+
+
+@operator("GridSample", "onnx20", tolerance=rounded(64))
+def grid_sample_20(
+    x: T,
+    grid: T_GRID,
+    /,
+    *,
+    align_corners: bool = False,
+    mode: Literal["nearest", "linear", "cubic"] = "linear",
+    padding_mode: Literal["zeros", "border", "reflection"] = "zeros",
+) -> T:
+    """`x` [N, C, *extents] at the places of `grid` [N, *points, axes], coordinates in [-1, 1], the last axis first.
+
+    C1: grid has as many axes as x has spatial ones. C2: x has elements. C3: cubic takes images of two axes.
+    """
+    extents = x.shape[2:]
+    require("C1", grid.shape[-1] == len(extents), f"grid has {grid.shape[-1]} coordinates for {len(extents)} axes")
+    require("C2", x.size > 0 or not grid.size, "x has no elements to sample", port="x")
+    require("C3", mode != "cubic", f"mode cubic of {len(extents)} axes", port="x")
+    points = widen(grid).reshape(len(x), -1, len(extents))[..., ::-1]
+    places = [_place(points[..., axis], extent, align_corners) for axis, extent in enumerate(extents)]
+    source = widen(x) if is_float(x.dtype) or mode == "nearest" else x.astype(np.float64)
+    flat = source.reshape(*x.shape[:2], -1)
+    result = np.zeros((*x.shape[:2], points.shape[1]), source.dtype)
+    corners = [(0,)] * len(extents) if mode == "nearest" else [(0, 1)] * len(extents)
+    below = [np.rint(p) if mode == "nearest" else np.floor(p) for p in places]
+    for corner in product(*corners):
+        weight = np.ones(points.shape[:2], source.dtype if mode != "nearest" else np.float32)
+        index, inside = np.zeros(points.shape[:2], np.int64), np.ones(points.shape[:2], np.bool_)
+        for axis, (step, extent) in enumerate(zip(corner, extents, strict=True)):
+            near = below[axis] + step
+            if mode != "nearest":
+                weight = weight * (1 - np.abs(places[axis] - near)).astype(weight.dtype)
+            inside &= (near >= 0) & (near < extent)
+            index = index * extent + _bounded(near, extent, padding_mode, align_corners)
+        taken = np.take_along_axis(flat, index[:, None], axis=2)
+        if padding_mode == "zeros":
+            taken = np.where(inside[:, None], taken, 0)
+        result += taken if mode == "nearest" else taken * weight[:, None]
+    return narrow(result.reshape(*x.shape[:2], *grid.shape[1:-1]), x.dtype)
+
+
+def _place(coordinate: Array, extent: int, align_corners: bool) -> Array:
+    """A coordinate in [-1, 1] as a place between the elements of an axis."""
+    moved: Array = np.nan_to_num(coordinate + 1, nan=0.0, posinf=1e9, neginf=-1e9)
+    return moved / 2 * (extent - 1) if align_corners else (moved * extent - 1) / 2
+
+
+def _bounded(place: Array, extent: int, padding: str, align_corners: bool) -> Array:
+    """Indices of elements for places that may lie beyond the ends."""
+    if padding == "reflection" and extent > 1:
+        low, span = (0.0, extent - 1.0) if align_corners else (-0.5, float(extent))
+        away = np.abs(place - low) % (2 * span)
+        place = np.rint(low + np.where(away > span, 2 * span - away, away))
+    return np.asarray(np.clip(place, 0, extent - 1)).astype(np.int64)
+
+
+@grid_sample_20.shapes
+def _(check: Check, x: TensorType, grid: TensorType, **attributes: object) -> PartialShape:
+    check("C1", x.rank is None or grid.rank in (None, x.rank), f"x has rank {x.rank}, grid {grid.rank}", port="grid")
+    return PartialShape([*x.shape[:2], *grid.shape[1:-1]])
+
+
+@operator("Col2Im", "onnx18")
+def col2im_18(
+    x: T,
+    image_shape: T_IND,
+    block_shape: T_IND,
+    /,
+    *,
+    strides: PositiveInts,
+    dilations: PositiveInts,
+    pads_begin: NonNegativeInts,
+    pads_end: NonNegativeInts,
+) -> T:
+    """[N, C * product(block_shape), L] blocks to images [N, C, *image_shape]; where they overlap they add up.
+
+    C1: x has rank 3, its second extent is a multiple of the block's size, its last is the number of blocks that fit.
+    C2: the lists have one value for each axis of the image.
+    """
+    extents, block = image_shape.tolist(), block_shape.tolist()
+    lists = (block, strides, dilations, pads_begin, pads_end)
+    require("C2", all(len(values) == len(extents) for values in lists), f"lists for {len(extents)} axes")
+    spans = zip(extents, block, dilations, pads_begin, pads_end, strides, strict=True)
+    fits = [max((n + b + e - d * (k - 1) - 1) // s + 1, 0) for n, k, d, b, e, s in spans]
+    area = prod(block)
+    whole = x.ndim == 3 and area > 0 and x.shape[1] % area == 0 and x.shape[2] == prod(fits)
+    require("C1", whole, f"x has the shape {list(x.shape)}; {prod(fits)} blocks of {area} fit", port="x")
+    parts = widen(x).reshape(len(x), -1, *block, *fits)
+    padded = [b + n + e for b, n, e in zip(pads_begin, extents, pads_end, strict=True)]
+    image = np.zeros((*parts.shape[:2], *padded), parts.dtype)
+    every: Any = slice(None)
+    for tap in product(*map(range, block)):
+        target = tuple(
+            slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, n, s in zip(tap, dilations, fits, strides, strict=True)
+        )
+        image[(every, every, *target)] += parts[(every, every, *tap)]
+    inner = tuple(slice(b, b + n) for b, n in zip(pads_begin, extents, strict=True))
+    return narrow(image[(every, every, *inner)], x.dtype)
+
+
+@col2im_18.shapes
+def _(check: Check, x: TensorType, image: TensorType, block: TensorType, **attributes: object) -> PartialShape:
+    check("C1", x.rank in (None, 3), f"x has rank {x.rank}, expected 3", port="x")
+    if image.ints is None or block.ints is None or x.rank is None:
+        return PartialShape.dynamic()
+    area, channels = prod(block.ints), x.shape[1]
+    known = channels.is_static and area > 0
+    return PartialShape([x.shape[0], channels.value // area if known else -1, *image.ints])

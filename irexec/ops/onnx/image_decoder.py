@@ -1,0 +1,51 @@
+"""ImageDecoder of ONNX: a compressed picture as pixels. Extra: `images`.
+
+Source: ONNX operator page ImageDecoder-20, which leaves the decoding to a library; here that is Pillow.
+"""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Annotated, Literal
+
+import numpy as np
+
+from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.types import U8, Array, PartialShape, TensorType
+
+# No file is asked to become more pixels than this.
+_MOST_PIXELS = 1 << 28
+
+
+@operator("ImageDecoder", "onnx20")
+def image_decoder_20(
+    encoded: Annotated[Array, Elements("T1", {U8})],
+    /,
+    *,
+    pixel_format: Literal["RGB", "BGR", "Grayscale"] = "RGB",
+) -> Annotated[Array, Elements("T2", {U8})]:
+    """[height, width, 3 or 1] pixels of a picture in one of Pillow's formats.
+
+    C1: encoded is the picture's bytes. C2: Pillow reads them, and they are no more pixels than memory holds.
+    """
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError:
+        require("C2", False, "decoding pictures takes Pillow, which is not installed: pip install irexec[images]")
+        raise
+    try:
+        with Image.open(BytesIO(encoded.tobytes())) as picture:
+            require("C2", picture.width * picture.height <= _MOST_PIXELS, f"the picture has {picture.size} pixels")
+            pixels = np.asarray(picture.convert("L" if pixel_format == "Grayscale" else "RGB"))
+    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
+        require("C2", False, f"the picture cannot be decoded: {error}", port="encoded")
+        raise
+    if pixel_format == "Grayscale":
+        return pixels[:, :, None].copy()
+    return np.ascontiguousarray(pixels[:, :, ::-1] if pixel_format == "BGR" else pixels)
+
+
+@image_decoder_20.shapes
+def _(check: Check, encoded: TensorType, *, pixel_format: str) -> PartialShape:
+    check("C1", encoded.rank in (None, 1), f"encoded has rank {encoded.rank}, expected 1", port="encoded")
+    return PartialShape([-1, -1, 1 if pixel_format == "Grayscale" else 3])

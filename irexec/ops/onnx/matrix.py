@@ -1,0 +1,31 @@
+"""Matrices in ONNX: determinants.
+
+Source: ONNX operator page Det-22.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.types import FLOATS, Array, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+
+
+@operator("Det", "onnx11", tolerance=rounded(256))
+def det_11(x: T, /) -> T:
+    """The determinant of each matrix of `x` [..., M, M]. C1: the matrices are square."""
+    square = x.ndim >= 2 and x.shape[-1] == x.shape[-2]
+    require("C1", square, f"matrices of the shape {list(x.shape[-2:])}", port="x")
+    return narrow(np.asarray(np.linalg.det(widen(x))), x.dtype)
+
+
+@det_11.shapes
+def _(check: Check, x: TensorType) -> PartialShape:
+    fits = len(x.shape) >= 2 and x.shape[-1].compatible(x.shape[-2])
+    check("C1", fits, f"matrices of the shape {x.shape}", port="x")
+    return x.shape[:-2] if fits else PartialShape.dynamic()

@@ -1,0 +1,73 @@
+"""Normalisation of ONNX where IR's is another: training, regions of an even size, any norm.
+
+Source: ONNX operator pages BatchNormalization-15, LRN-13, LpNormalization-22.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.compute.precision import compute_dtype, narrow, widen
+from irexec.ops.declare.attributes import Positive
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.rules.extents import Extents
+from irexec.types import FLOATS, Array, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T1: TypeAlias = Annotated[Array, Elements("T1", FLOATS)]
+T2: TypeAlias = Annotated[Array, Elements("T2", FLOATS)]
+
+
+@operator("BatchNormalization", "onnx15", tolerance=rounded(64))
+def batch_normalization_15(
+    x: T, scale: T1, bias: T1, input_mean: T2, input_var: T2, /, *, epsilon: float, momentum: float
+) -> tuple[T, T2, T2]:
+    """In training: x normalised by the mean and variance of each channel, and the running ones, updated.
+
+    x: [N, C, *X]; the others: [C]. C1: they are.
+    """
+    wide = x.astype(np.result_type(compute_dtype(x.dtype), np.float32), copy=False)
+    axes = (0, *range(2, x.ndim))
+    mean, variance = wide.mean(axis=axes), wide.var(axis=axes)
+    shape = (-1, *[1] * (x.ndim - 2))
+    normal = (wide - mean.reshape(shape)) / np.sqrt(variance + wide.dtype.type(epsilon)).reshape(shape)
+    y = normal * widen(scale).reshape(shape) + widen(bias).reshape(shape)
+    running = [
+        narrow(widen(before) * np.float32(momentum) + now * np.float32(1 - momentum), before.dtype)
+        for before, now in ((input_mean, mean), (input_var, variance))
+    ]
+    return narrow(y, x.dtype), running[0], running[1]
+
+
+@batch_normalization_15.shapes
+def _(
+    check: Check, x: TensorType, scale: TensorType, bias: TensorType, mean: TensorType, var: TensorType, **a: Any
+) -> list[PartialShape]:
+    extents = Extents(check)
+    for name, tensor in {"scale": scale, "bias": bias, "input_mean": mean, "input_var": var}.items():
+        extents.match("C1", name, tensor, "C")
+    return [x.shape, extents.shape("C"), extents.shape("C")]
+
+
+@operator("LRN", "onnx1", tolerance=rounded(64))
+def lrn_1(x: T, /, *, size: Positive, alpha: float, beta: float, bias: float) -> T:
+    """`x` / (`bias` + `alpha` / `size` * sum of squares over `size` channels around) ** `beta`.
+
+    The region reaches (size - 1) / 2 channels to both sides; of an even size, one more upwards.
+
+    C1: x has rank 2 or more.
+    """
+    wide = widen(x)
+    padded = np.pad(wide * wide, [(0, 0), ((size - 1) // 2, size // 2), *[(0, 0)] * (x.ndim - 2)])
+    total = sum(padded[:, step : step + x.shape[1]] for step in range(size))
+    return narrow(
+        wide / (wide.dtype.type(bias) + wide.dtype.type(alpha / size) * total) ** wide.dtype.type(beta), x.dtype
+    )
+
+
+@lrn_1.shapes
+def _(check: Check, x: TensorType, **attributes: Any) -> PartialShape:
+    check("C1", x.rank is None or x.rank >= 2, f"x has rank {x.rank}", port="x", allowed="rank 2 or more")
+    return x.shape

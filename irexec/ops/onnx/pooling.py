@@ -1,0 +1,216 @@
+"""Pools of ONNX that IR has not: by a norm, of regions, and the way back from indices.
+
+Source: ONNX operator pages LpPool-18, MaxUnpool-9, MaxRoiPool-1, RoiAlign-16; for the maximum over the samples of a
+region, which the page does not define, ONNX's reference implementation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.attributes import NonNegative, NonNegativeInts, Positive, PositiveInts
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.detection.roi_align import bin_samples
+from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
+from irexec.ops.pooling.slide import slide
+from irexec.ops.rules.extents import Extents
+from irexec.types import FLOATS, I64, NUMERIC, Array, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T_ANY: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+T_IND: TypeAlias = Annotated[Array, Elements(None, {I64})]
+
+
+@operator("LpPool", "onnx18", tolerance=rounded(64))
+def lp_pool_18(data: T, /, *, windows: PoolWindowing, p: float = 2.0) -> T:
+    """The `p`-norm of each window of `data` `[N, C, *X]`; padding is 0.
+
+    C1: data has rank 3, 4 or 5. C2: kernel, strides, dilations and pads have one value per spatial axis. C3: the
+    kernel fits into the padded data.
+    """
+    over = windows.over(data.shape[2:])
+    powers = np.abs(widen(data)) ** p
+    total = np.empty((*data.shape[:2], *over.counts), powers.dtype)
+    slide(np.add, powers, over, 0, total)
+    return narrow(total ** total.dtype.type(1 / p), data.dtype)
+
+
+@lp_pool_18.shapes
+def _(check: Check, data: TensorType, *, windows: PoolWindowing, p: float) -> PartialShape:
+    return pooled_shape(check, data, windows=windows)
+
+
+@operator("MaxUnpool", "onnx9")
+def max_unpool_9(
+    x: T_ANY,
+    indices: T_IND,
+    output_shape: T_IND | None = None,
+    /,
+    *,
+    kernel: PositiveInts,
+    strides: PositiveInts,
+    pads_begin: NonNegativeInts,
+    pads_end: NonNegativeInts,
+) -> T_ANY:
+    """Zeros of the shape that MaxPool had, with the elements of `x` where `indices` say that they came from.
+
+    An `output_shape` that is larger has its further elements at the ends of the axes.
+
+    C1: x has rank 3 to 5. C2: kernel, strides and pads have one value per spatial axis. C3: indices has x's shape, and
+    lies within the result. C4: output_shape is no smaller than the result.
+    """
+    shape = [*x.shape[:2]]
+    for extent, k, s, b, e in zip(x.shape[2:], kernel, strides, pads_begin, pads_end, strict=True):
+        shape.append((extent - 1) * s - b - e + k)
+    size = math.prod(shape)
+    require("C3", indices.shape == x.shape, f"indices has the shape {indices.shape}, x {x.shape}", port="indices")
+    inside = not indices.size or (indices.min() >= 0 and indices.max() < size)
+    require("C3", bool(inside), f"indices are not all in [0, {size - 1}]", port="indices")
+    flat = np.zeros(size, x.dtype)
+    flat[indices.ravel()] = x.ravel()
+    result = flat.reshape(shape)
+    if output_shape is None:
+        return result
+    wanted = output_shape.tolist()
+    fits = len(wanted) == len(shape) and all(w >= s for w, s in zip(wanted, shape, strict=True))
+    require("C4", fits, f"output_shape is {wanted}, the result has at least {shape}", port="output_shape")
+    return np.pad(result, [(0, w - s) for w, s in zip(wanted, shape, strict=True)])
+
+
+@max_unpool_9.shapes
+def _(
+    check: Check,
+    x: TensorType,
+    indices: TensorType,
+    output_shape: TensorType | None,
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+) -> PartialShape:
+    rank = len(x.shape)
+    check("C1", 3 <= rank <= 5, f"x has rank {rank}", port="x", allowed="rank 3 to 5")
+    lists = {"kernel": kernel, "strides": strides, "pads_begin": pads_begin, "pads_end": pads_end}
+    for name, values in lists.items():
+        message = f"{name} has {len(values)} values for {rank - 2} spatial axes"
+        if not check("C2", len(values) == rank - 2, message, attribute=name):
+            return PartialShape.dynamic(rank)
+    if output_shape is not None:
+        return PartialShape(output_shape.ints) if output_shape.ints else PartialShape.dynamic(rank)
+    dims: list[Dimension] = list(x.shape[:2])
+    for extent, k, s, b, e in zip(x.shape[2:], kernel, strides, pads_begin, pads_end, strict=True):
+        dims.append((extent - 1) * s + (k - b - e) if extent.is_static else Dimension(-1))
+    return PartialShape(dims)
+
+
+@operator("MaxRoiPool", "onnx1", tolerance=rounded(32))
+def max_roi_pool_1(x: T, rois: T, /, *, pooled_shape: PositiveInts, spatial_scale: float = 1.0) -> T:
+    """[rois, C, *pooled_shape]: the largest element of each bin of each region of `x` [N, C, H, W].
+
+    rois: [rois, 5], each a batch and a box (x1, y1, x2, y2). Empty bins give 0. C1: x has rank 4. C2: rois is [R, 5].
+    C3: pooled_shape has two values. C4: each batch is one of x's.
+    """
+    height, width = x.shape[2:]
+    result = np.zeros((len(rois), x.shape[1], *pooled_shape), x.dtype)
+    for number, (batch, *box) in enumerate(rois.astype(np.float64).tolist()):
+        require("C4", 0 <= batch < len(x), f"a region is of the batch {batch:g}; there are {len(x)}", port="rois")
+        left, top, right, bottom = (math.floor(c * spatial_scale + 0.5) for c in box)
+        rows = _bins(top, bottom, pooled_shape[0], height)
+        columns = _bins(left, right, pooled_shape[1], width)
+        for i, (first, last) in enumerate(rows):
+            for j, (begin, end) in enumerate(columns):
+                if last > first and end > begin:
+                    result[number, :, i, j] = x[int(batch), :, first:last, begin:end].max(axis=(1, 2))
+    return result
+
+
+def _bins(first: int, last: int, count: int, extent: int) -> list[tuple[int, int]]:
+    """Where each of `count` bins of a side of a region begins and ends, within the image."""
+    size = max(last - first + 1, 1) / count
+    edges = [(math.floor(i * size) + first, math.ceil((i + 1) * size) + first) for i in range(count)]
+    return [(min(max(begin, 0), extent), min(max(end, 0), extent)) for begin, end in edges]
+
+
+@max_roi_pool_1.shapes
+def _(
+    check: Check, x: TensorType, rois: TensorType, *, pooled_shape: Sequence[int], spatial_scale: float
+) -> PartialShape:
+    extents = Extents(check)
+    extents.match("C1", "x", x, "N", "C", "H", "W")
+    extents.match("C2", "rois", rois, "ROIS", 5)
+    if not check("C3", len(pooled_shape) == 2, f"pooled_shape has {len(pooled_shape)} values, expected 2"):
+        return PartialShape.dynamic(4)
+    return extents.shape("ROIS", "C", *pooled_shape)
+
+
+@operator("RoiAlign", "onnx16", tolerance=rounded(64))
+def roi_align_16(
+    x: T,
+    rois: T,
+    batch_indices: T_IND,
+    /,
+    *,
+    output_height: Positive,
+    output_width: Positive,
+    sampling_ratio: NonNegative,
+    spatial_scale: float,
+    half_pixel: bool,
+) -> T:
+    """[rois, C, output_height, output_width]: the largest of the samples of each bin, in mode max.
+
+    Each sample is the largest of its four pixels, each times its weight in the interpolation.
+
+    C1: x has rank 4. C2: rois is [rois, 4]. C3: batch_indices is [rois], each one of x's.
+    """
+    wide, boxes = widen(x), widen(rois) * np.float32(spatial_scale) - np.float32(0.5 if half_pixel else 0)
+    sizes = boxes[:, 2:] - boxes[:, :2]
+    if not half_pixel:
+        sizes = np.maximum(sizes, 1)
+    result = np.zeros((len(rois), x.shape[1], output_height, output_width), wide.dtype)
+    for number, (batch, box, (width, height)) in enumerate(zip(batch_indices, boxes, sizes, strict=True)):
+        require("C3", 0 <= batch < len(x), f"batch_indices has {batch}; there are {len(x)} batches")
+        rows, _ = bin_samples(box[1], height, output_height, sampling_ratio, -1, x.shape[2])
+        columns, _ = bin_samples(box[0], width, output_width, sampling_ratio, -1, x.shape[3])
+        samples = _largest(wide[batch], *np.broadcast_arrays(rows[:, :, None, None], columns))
+        if samples.shape[2] * samples.shape[4]:
+            result[number] = samples.max(axis=(2, 4))
+    return narrow(result, x.dtype)
+
+
+def _largest(feature: Array, y: Array, x: Array) -> Array:
+    """The largest of the four weighted pixels around each place; 0 for a place outside of the image."""
+    height, width = feature.shape[1:]
+    outside = (y < -1) | (y > height) | (x < -1) | (x > width)
+    y, x = np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)
+    top, left = np.floor(y).astype(np.intp), np.floor(x).astype(np.intp)
+    bottom, right = np.minimum(top + 1, height - 1), np.minimum(left + 1, width - 1)
+    ly, lx = (y - top).astype(y.dtype), (x - left).astype(x.dtype)
+    hy, hx = 1 - ly, 1 - lx
+    corners = ((hy * hx, top, left), (hy * lx, top, right), (ly * hx, bottom, left), (ly * lx, bottom, right))
+    values: Array = np.max([weight * feature[:, i, j] for weight, i, j in corners], axis=0)
+    values[:, outside] = 0
+    return values
+
+
+@roi_align_16.shapes
+def _(
+    check: Check,
+    x: TensorType,
+    rois: TensorType,
+    batch_indices: TensorType,
+    *,
+    output_height: int,
+    output_width: int,
+    **attributes: Any,
+) -> PartialShape:
+    extents = Extents(check)
+    extents.match("C1", "x", x, "N", "C", "H", "W")
+    extents.match("C2", "rois", rois, "ROIS", 4)
+    extents.match("C3", "batch_indices", batch_indices, "ROIS")
+    return extents.shape("ROIS", "C", output_height, output_width)

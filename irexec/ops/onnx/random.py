@@ -1,0 +1,104 @@
+"""Random numbers of ONNX: normal and uniform ones, and draws by probability.
+
+Source: ONNX operator pages. They leave the generator open: here a seed gives the numbers that it gives in ONNX's
+reference implementation (NumPy's RandomState), and a node without one gives others at each run.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.attributes import Positive
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, random, require
+from irexec.types import BOOLEAN, FLOATS, I64, INTEGERS, Array, ElementType, PartialShape, TensorType, shape_like
+
+T_SHAPE: TypeAlias = Annotated[Array, Elements(None, {I64})]
+T_TO: TypeAlias = Annotated[Array, TypeFrom("to")]
+
+
+def _generator(seed: float | None) -> np.random.RandomState:
+    return np.random.RandomState(None if seed is None or np.isnan(seed) else int(abs(seed)) % 2**32)
+
+
+def _extents(shape: Array) -> list[int]:
+    extents: list[int] = shape.reshape(-1).tolist()
+    require("C1", all(extent >= 0 for extent in extents), f"the shape {extents} is negative", port="shape")
+    return extents
+
+
+@operator("RandomNormal", "onnx1", tolerance=random)
+def random_normal_1(
+    shape: T_SHAPE, /, *, to: ElementType, mean: float = 0.0, scale: float = 1.0, seed: float | None = None
+) -> T_TO:
+    """Numbers of a normal distribution. C1: the shape is not negative."""
+    return _generator(seed).normal(mean, abs(scale), _extents(shape)).astype(to.dtype)
+
+
+@operator("RandomUniform", "onnx1", tolerance=random)
+def random_uniform_1(
+    shape: T_SHAPE, /, *, to: ElementType, low: float = 0.0, high: float = 1.0, seed: float | None = None
+) -> T_TO:
+    """Numbers between `low` and `high`. C1: the shape is not negative."""
+    return np.asarray(_generator(seed).random_sample(_extents(shape)) * (high - low) + low).astype(to.dtype)
+
+
+@operator("Multinomial", "onnx7", tolerance=random)
+def multinomial_7(
+    x: Annotated[Array, Elements("T", FLOATS)],
+    /,
+    *,
+    to: ElementType,
+    sample_size: Positive = 1,
+    seed: float | None = None,
+) -> T_TO:
+    """[batch, sample_size] classes, drawn by the logarithms of their probabilities in `x` [batch, classes].
+
+    C1: x has rank 2, and there are classes.
+    """
+    require("C1", x.ndim == 2 and x.shape[1] > 0, f"x has the shape {list(x.shape)}", port="x")
+    weights = np.exp(x.astype(np.float64) - x.astype(np.float64).max(axis=1, keepdims=True))
+    edges = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
+    drawn = _generator(seed).random_sample((len(x), sample_size, 1))
+    return np.asarray((drawn > edges[:, None, :-1]).sum(axis=2)).astype(to.dtype)
+
+
+@operator("Dropout", "onnx12", tolerance=random)
+def dropout_12(
+    x: Annotated[Array, Elements("T", FLOATS)],
+    ratio: Annotated[Array, Elements(None, FLOATS)] | None = None,
+    training_mode: Annotated[Array, Elements(None, {BOOLEAN})] | None = None,
+    /,
+    *,
+    seed: int | None = None,
+) -> tuple[Annotated[Array, Elements("T", FLOATS)], Annotated[Array, Elements(None, {BOOLEAN})]]:
+    """In training, `x` with a part of about `ratio` set to 0 and the rest enlarged; and what was kept.
+
+    C1: ratio is one number in [0, 1).
+    """
+    share = 0.5 if ratio is None else float(ratio.reshape(-1)[0]) if ratio.size == 1 else -1.0
+    require("C1", 0 <= share < 1, f"ratio is {share}", port="ratio")
+    if training_mode is None or not training_mode.any() or not share:
+        return x, np.ones(x.shape, np.bool_)
+    mask = np.asarray(_generator(seed).uniform(0, 1, x.shape) >= share)
+    return narrow(mask * widen(x) * np.float32(1 / (1 - share)), x.dtype), mask
+
+
+@dropout_12.shapes
+def _(check: Check, x: TensorType, *rest: TensorType | None, seed: int | None) -> list[PartialShape]:
+    return [x.shape, x.shape]
+
+
+@random_normal_1.shapes
+@random_uniform_1.shapes
+def _(check: Check, shape: TensorType, **attributes: Any) -> PartialShape:
+    return shape_like(shape.known) if shape.known is not None else PartialShape.dynamic()
+
+
+@multinomial_7.shapes
+def _(check: Check, x: TensorType, *, sample_size: int, to: ElementType, **attributes: Any) -> PartialShape:
+    check("C1", x.rank in (None, 2), f"x has rank {x.rank}, expected 2", port="x")
+    check("C2", to in INTEGERS, f"classes are numbered by {to}", attribute="to")
+    return PartialShape([x.shape[0] if x.rank else -1, sample_size])

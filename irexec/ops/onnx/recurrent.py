@@ -1,0 +1,260 @@
+"""RNN, GRU and LSTM of ONNX with what IR's sequences do not have: peepholes, coupled gates, all activations.
+
+Source: ONNX operator pages RNN-22, GRU-22, LSTM-22. Here batches come first, as in IR: x is [batch, time, input], the
+states are [batch, directions, hidden]; the weights are as ONNX has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.attributes import Positive
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.rules.extents import Extents
+from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T1: TypeAlias = Annotated[Array, Elements("T1", INTEGERS)]
+Direction = Literal["forward", "reverse", "bidirectional"]
+Activation = Callable[[Array], Array]
+
+# Name → the function of x, alpha and beta, and the defaults of these.
+ACTIVATIONS: dict[str, tuple[Callable[[Array, float, float], Array], float, float]] = {
+    "relu": (lambda x, a, b: np.maximum(x, 0), 0.0, 0.0),
+    "tanh": (lambda x, a, b: np.tanh(x), 0.0, 0.0),
+    "sigmoid": (lambda x, a, b: 1 / (1 + np.exp(-x)), 0.0, 0.0),
+    "affine": (lambda x, a, b: a * x + b, 1.0, 0.0),
+    "leakyrelu": (lambda x, a, b: np.where(x >= 0, x, a * x), 0.01, 0.0),
+    "thresholdedrelu": (lambda x, a, b: np.where(x > a, x, 0), 1.0, 0.0),
+    "scaledtanh": (lambda x, a, b: a * np.tanh(b * x), 1.0, 1.0),
+    "hardsigmoid": (lambda x, a, b: np.clip(a * x + b, 0, 1), 0.2, 0.5),
+    "elu": (lambda x, a, b: np.where(x >= 0, x, a * np.expm1(np.minimum(x, 0))), 1.0, 0.0),
+    "softsign": (lambda x, a, b: x / (1 + np.abs(x)), 0.0, 0.0),
+    "softplus": (lambda x, a, b: np.logaddexp(x, 0), 0.0, 0.0),
+}
+
+
+def _functions(names: Sequence[str], alphas: Sequence[float], betas: Sequence[float]) -> list[Activation]:
+    """The activations in order; those that take an alpha or a beta take the next one that is given."""
+    left_alphas, left_betas = list(alphas), list(betas)
+    found = []
+    for name in names:
+        function, alpha, beta = ACTIVATIONS[name]
+        if alpha or name == "affine":
+            alpha = left_alphas.pop(0) if left_alphas else alpha
+        if name in ("affine", "scaledtanh", "hardsigmoid"):
+            beta = left_betas.pop(0) if left_betas else beta
+        found.append(_bound(function, np.float32(alpha), np.float32(beta)))
+    return found
+
+
+def _bound(function: Callable[[Array, Any, Any], Array], alpha: Any, beta: Any) -> Activation:
+    return lambda x: function(x, x.dtype.type(alpha), x.dtype.type(beta))
+
+
+# One time step of one direction: the input's projection and the states → the new states, the output first.
+Step = Callable[[Array, list[Array]], list[Array]]
+
+
+def _walk(x: Array, states: list[Array], lengths: Array, backwards: bool, step: Step) -> tuple[Array, list[Array]]:
+    """All time steps. x: the projected input [batch, time, n] → the outputs [batch, time, hidden], the last states.
+
+    Beyond its length a batch keeps its states, and its outputs are 0.
+    """
+    times = x.shape[1]
+    outputs = np.zeros((len(x), times, states[0].shape[1]), x.dtype)
+    for time in range(times):
+        alive = lengths > time
+        places = np.where(alive, lengths - 1 - time if backwards else time, 0)
+        rows = np.arange(len(x))
+        made = step(x[rows, places], states)
+        states = [np.where(alive[:, None], new, old) for new, old in zip(made, states, strict=True)]
+        outputs[rows[alive], places[alive]] = states[0][alive]
+    return outputs, states
+
+
+def _run(
+    x: Array,
+    initial: list[Array],
+    sequence_lens: Array,
+    w: Array,
+    direction: str,
+    bias: Callable[[int], Array],
+    make: Callable[[int], Step],
+) -> list[Array]:
+    """Both directions, or one: the outputs [batch, directions, time, hidden] and the last states."""
+    require("C1", not len(sequence_lens) or sequence_lens.max() <= x.shape[1], "a sequence is longer than x")
+    ways = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
+    outputs, lasts = [], []
+    with np.errstate(all="ignore"):
+        for number, backwards in enumerate(ways):
+            projected = widen(x) @ widen(w[number]).T + bias(number)
+            states = [widen(state[:, number]) for state in initial]
+            y, last = _walk(projected, states, sequence_lens, backwards, make(number))
+            outputs.append(y)
+            lasts.append(last)
+    joined = [np.stack(outputs, 1), *(np.stack(parts, 1) for parts in zip(*lasts, strict=True))]
+    return [narrow(result, x.dtype) for result in joined]
+
+
+def _clipped(gates: Array, clip: float) -> Array:
+    return np.clip(gates, -clip, clip) if clip > 0 else gates
+
+
+@operator("RNN", "onnx7", tolerance=rounded(64))
+def rnn_7(
+    x: T,
+    initial_h: T,
+    sequence_lens: T1,
+    w: T,
+    r: T,
+    b: T,
+    /,
+    *,
+    hidden_size: Positive,
+    direction: Direction,
+    activations: tuple[str, ...],
+    alphas: tuple[float, ...] = (),
+    betas: tuple[float, ...] = (),
+    clip: float = 0.0,
+) -> tuple[T, T]:
+    """h = f(x W + h R + Wb + Rb). C1: the extents agree, and no sequence is longer than x. C2: known activations."""
+    functions = _functions(activations, alphas, betas)
+    biases = widen(b).reshape(len(w), 2, -1).sum(1)
+
+    def make(number: int) -> Step:
+        recurrent = widen(r[number]).T
+
+        def step(x: Array, states: list[Array]) -> list[Array]:
+            return [functions[number](_clipped(x + states[0] @ recurrent, clip))]
+
+        return step
+
+    y, h = _run(x, [initial_h], sequence_lens, w, direction, lambda n: biases[n], make)
+    return y, h
+
+
+@operator("GRU", "onnx7", tolerance=rounded(64))
+def gru_7(
+    x: T,
+    initial_h: T,
+    sequence_lens: T1,
+    w: T,
+    r: T,
+    b: T,
+    /,
+    *,
+    hidden_size: Positive,
+    direction: Direction,
+    activations: tuple[str, ...],
+    alphas: tuple[float, ...] = (),
+    betas: tuple[float, ...] = (),
+    clip: float = 0.0,
+    linear_before_reset: bool = False,
+) -> tuple[T, T]:
+    """Gates z, r and h, as the page has them. C1 and C2 as in RNN."""
+    functions, n = _functions(activations, alphas, betas), hidden_size
+    of_input, of_state = np.split(widen(b), 2, axis=1)
+
+    def make(number: int) -> Step:
+        f, g = functions[2 * number : 2 * number + 2]
+        recurrent, added = widen(r[number]).T, of_state[number]
+
+        def step(x: Array, states: list[Array]) -> list[Array]:
+            h = states[0]
+            gates = f(_clipped(x[:, : 2 * n] + h @ recurrent[:, : 2 * n] + added[: 2 * n], clip))
+            z, reset = gates[:, :n], gates[:, n:]
+            last, bias = recurrent[:, 2 * n :], added[2 * n :]
+            inner = reset * (h @ last + bias) if linear_before_reset else (reset * h) @ last + bias
+            return [(1 - z) * g(_clipped(x[:, 2 * n :] + inner, clip)) + z * h]
+
+        return step
+
+    y, h = _run(x, [initial_h], sequence_lens, w, direction, lambda k: of_input[k], make)
+    return y, h
+
+
+@operator("LSTM", "onnx7", tolerance=rounded(64))
+def lstm_7(
+    x: T,
+    initial_h: T,
+    initial_c: T,
+    sequence_lens: T1,
+    w: T,
+    r: T,
+    b: T,
+    p: T,
+    /,
+    *,
+    hidden_size: Positive,
+    direction: Direction,
+    activations: tuple[str, ...],
+    alphas: tuple[float, ...] = (),
+    betas: tuple[float, ...] = (),
+    clip: float = 0.0,
+    input_forget: bool = False,
+) -> tuple[T, T, T]:
+    """Gates i, o, f and c, with peepholes p [directions, 3 * hidden] of i, o and f. C1 and C2 as in RNN."""
+    functions, n = _functions(activations, alphas, betas), hidden_size
+    biases = widen(b).reshape(len(w), 2, -1).sum(1)
+
+    def make(number: int) -> Step:
+        f, g, k = functions[3 * number : 3 * number + 3]
+        recurrent, (pi, po, pf) = widen(r[number]).T, np.split(widen(p[number]), 3)
+
+        def step(x: Array, states: list[Array]) -> list[Array]:
+            h, c = states
+            gates = x + h @ recurrent
+            i, o, forget, cell = (gates[:, j * n : (j + 1) * n] for j in range(4))
+            i = f(_clipped(i + pi * c, clip))
+            forget = 1 - i if input_forget else f(_clipped(forget + pf * c, clip))
+            c = forget * c + i * g(_clipped(cell, clip))
+            o = f(_clipped(o + po * c, clip))
+            return [o * k(c), c]
+
+        return step
+
+    y, h, c = _run(x, [initial_h, initial_c], sequence_lens, w, direction, lambda d: biases[d], make)
+    return y, h, c
+
+
+def _shapes(
+    check: Check, gates: int, x: TensorType, states: Sequence[TensorType], rest: Sequence[TensorType], **a: Any
+) -> list[PartialShape]:
+    hidden, directions = a["hidden_size"], 2 if a["direction"] == "bidirectional" else 1
+    extents = Extents(check)
+    extents.match("C1", "x", x, "batch", "time", "input")
+    for state in states:
+        extents.match("C1", "initial_h", state, "batch", directions, hidden)
+    extents.match("C1", "sequence_lens", rest[0], "batch")
+    extents.match("C1", "w", rest[1], directions, gates * hidden, "input")
+    extents.match("C1", "r", rest[2], directions, gates * hidden, hidden)
+    extents.match("C1", "b", rest[3], directions, 2 * gates * hidden)
+    for name in a["activations"]:
+        check("C2", name in ACTIVATIONS, f"no activation is called {name!r}", allowed=", ".join(ACTIVATIONS))
+    count = {1: 1, 3: 2, 4: 3}[gates] * directions
+    message = f"{len(a['activations'])} activations, expected {count}"
+    check("C2", len(a["activations"]) == count, message, attribute="activations")
+    y = extents.shape("batch", directions, "time", hidden)
+    return [y, *[extents.shape("batch", directions, hidden)] * len(states)]
+
+
+@rnn_7.shapes
+def _(check: Check, x: TensorType, h: TensorType, *rest: TensorType, **attributes: Any) -> list[PartialShape]:
+    return _shapes(check, 1, x, [h], rest, **attributes)
+
+
+@gru_7.shapes
+def _(check: Check, x: TensorType, h: TensorType, *rest: TensorType, **attributes: Any) -> list[PartialShape]:
+    return _shapes(check, 3, x, [h], rest, **attributes)
+
+
+@lstm_7.shapes
+def _(
+    check: Check, x: TensorType, h: TensorType, c: TensorType, *rest: TensorType, **attributes: Any
+) -> list[PartialShape]:
+    return _shapes(check, 4, x, [h, c], rest, **attributes)

@@ -1,0 +1,185 @@
+"""RegexFullMatch of ONNX: which strings a regular expression matches from beginning to end.
+
+Source: ONNX operator page RegexFullMatch-20. The expressions are RE2's: without references back and without looking
+around. Like RE2's they take time in proportion to the text: all that can match is followed at once, nothing is tried
+again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from re import _constants as words  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.types import BOOLEAN, STRING, Array, PartialShape, TensorType
+
+S: TypeAlias = Annotated[Array, Elements(None, {STRING})]
+Accepts = Callable[[str], bool]
+# A state that takes a character: the test, and the state that follows.
+Edge = tuple[Accepts, int]
+
+# States of one expression; repetitions of repetitions multiply.
+_MOST_STATES = 20_000
+
+
+class Unsupported(ValueError):
+    """An expression that RE2 does not have, or one of too many states."""
+
+
+class Automaton:
+    """All ways through an expression. State 0 is the end; `free` are the states that follow without a character."""
+
+    def __init__(self, pattern: str) -> None:
+        self.edges: dict[int, Edge] = {}
+        self.free: dict[int, list[tuple[int, str | None]]] = {}
+        self.count = 1
+        try:
+            parsed = parser.parse(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise Unsupported(str(error)) from None
+        self.flags = parsed.state.flags
+        self.start = self._sequence(parsed, 0)
+
+    def _new(self) -> int:
+        self.count += 1
+        if self.count > _MOST_STATES:
+            raise Unsupported(f"it takes more than {_MOST_STATES} states")
+        return self.count - 1
+
+    def _sequence(self, items: Iterable[Any], after: int) -> int:
+        for operation, argument in reversed(list(items)):
+            after = self._item(operation, argument, after)
+        return after
+
+    def _item(self, operation: Any, argument: Any, after: int) -> int:
+        """The state from which one item leads to `after`."""
+        if operation in (words.LITERAL, words.NOT_LITERAL, words.ANY, words.IN):
+            state = self._new()
+            self.edges[state] = (_accepts(operation, argument, self.flags), after)
+            return state
+        if operation is words.BRANCH:
+            return self._fork([self._sequence(branch, after) for branch in argument[1]])
+        if operation is words.SUBPATTERN:
+            if argument[1] or argument[2]:
+                raise Unsupported("flags of a group")
+            return self._sequence(argument[3], after)
+        if operation in (words.MAX_REPEAT, words.MIN_REPEAT):
+            least, most, repeated = argument
+            return self._repeat(least, most, repeated, after)
+        if operation is words.AT:
+            state = self._new()
+            self.free[state] = [(after, str(argument))]
+            return state
+        raise Unsupported(f"{str(operation).lower()} is none of RE2's")
+
+    def _repeat(self, least: int, most: Any, items: Any, after: int) -> int:
+        if most is words.MAXREPEAT:
+            loop = self._fork([after])
+            self.free[loop].append((self._sequence(items, loop), None))
+            after = loop
+        else:
+            for _ in range(most - least):
+                after = self._fork([self._sequence(items, after), after])
+        for _ in range(least):
+            after = self._sequence(items, after)
+        return after
+
+    def _fork(self, states: list[int]) -> int:
+        state = self._new()
+        self.free[state] = [(s, None) for s in states]
+        return state
+
+    def matches(self, text: str) -> bool:
+        """True when the expression matches all of the text."""
+        states = self._reached([self.start], text, 0)
+        for place, character in enumerate(text):
+            taken = [edge[1] for s in states if (edge := self.edges.get(s)) is not None and edge[0](character)]
+            states = self._reached(taken, text, place + 1)
+            if not states:
+                return False
+        return 0 in states
+
+    def _reached(self, states: Iterable[int], text: str, place: int) -> set[int]:
+        """The states, and all that follow without a character."""
+        reached, pending = set(), list(states)
+        while pending:
+            state = pending.pop()
+            if state not in reached:
+                reached.add(state)
+                pending += [s for s, at in self.free.get(state, ()) if at is None or _stands(at, text, place)]
+        return reached
+
+
+def _accepts(operation: Any, argument: Any, flags: int) -> Accepts:
+    """The test of a character, which Python's own expressions do for one at a time."""
+    if operation is words.ANY:
+        return (lambda c: True) if flags & re.DOTALL else (lambda c: c != "\n")
+    if operation is words.IN:
+        return _one_of(argument, flags)
+    fold = str.casefold if flags & re.IGNORECASE else str
+    wanted = fold(chr(argument))
+    return (lambda c: fold(c) == wanted) if operation is words.LITERAL else (lambda c: fold(c) != wanted)
+
+
+def _one_of(items: Any, flags: int) -> Accepts:
+    negated = bool(items) and items[0][0] is words.NEGATE
+    tests = [_member(*item) for item in items[negated:]]
+
+    def accepts(character: str) -> bool:
+        cases = {character, character.lower(), character.upper()} if flags & re.IGNORECASE else {character}
+        return any(test(c) for test in tests for c in cases) is not negated
+
+    return accepts
+
+
+# RE2's classes are those of ASCII.
+_CLASSES = {"DIGIT": "0123456789", "SPACE": " \t\n\r\f\v"}
+_CLASSES["WORD"] = _CLASSES["DIGIT"] + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+
+
+def _member(operation: Any, argument: Any) -> Accepts:
+    if operation is words.LITERAL:
+        return lambda c: c == chr(argument)
+    if operation is words.RANGE:
+        return lambda c: argument[0] <= ord(c) <= argument[1]
+    name = str(argument).removeprefix("CATEGORY_")
+    known = _CLASSES.get(name.removeprefix("NOT_"))
+    if operation is not words.CATEGORY or known is None:
+        raise Unsupported(f"{str(operation).lower()} is none of RE2's")
+    return (lambda c: c not in known) if name.startswith("NOT_") else (lambda c: c in known)
+
+
+def _stands(at: str, text: str, place: int) -> bool:
+    """Whether a place of the text is what an anchor asks for."""
+    if at in ("AT_BEGINNING", "AT_BEGINNING_STRING"):
+        return place == 0
+    if at in ("AT_END", "AT_END_STRING"):
+        return place == len(text)
+    word = _CLASSES["WORD"]
+    bounded = (place > 0 and text[place - 1] in word) is not (place < len(text) and text[place] in word)
+    return bounded is (at == "AT_BOUNDARY")
+
+
+@operator("RegexFullMatch", "onnx20")
+def regex_full_match_20(x: S, /, *, pattern: str) -> Annotated[Array, Elements(None, {BOOLEAN})]:
+    """True for each string of `x` that `pattern` matches whole. C1: the pattern is one of RE2's."""
+    try:
+        automaton = Automaton(pattern)
+    except Unsupported as error:
+        require("C1", False, f"the pattern cannot be read: {error}", port="x")
+        raise
+    return np.array([automaton.matches(str(text)) for text in x.ravel()], np.bool_).reshape(x.shape)
+
+
+@regex_full_match_20.shapes
+def _(check: Check, x: TensorType, *, pattern: str) -> PartialShape:
+    try:
+        Automaton(pattern)
+    except Unsupported as error:
+        check("C1", False, f"the pattern cannot be read: {error}", attribute="pattern", found=pattern[:80])
+    return x.shape

@@ -1,0 +1,224 @@
+"""Resize of ONNX in what IR's Interpolate does not have: crops, filters that stretch, weights without the outside.
+
+Source: ONNX operator page Resize-19; for what it leaves open ONNX's reference implementation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.types import BOOLEAN, F32, FLOATS, I64, NUMERIC, Array, Dimension, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
+T_ROI: TypeAlias = Annotated[Array, Elements("T2", FLOATS)]
+T_SCALES: TypeAlias = Annotated[Array, Elements(None, {F32})]
+T_SIZES: TypeAlias = Annotated[Array, Elements(None, {I64})]
+Coordinates = Literal[
+    "half_pixel",
+    "half_pixel_symmetric",
+    "pytorch_half_pixel",
+    "align_corners",
+    "asymmetric",
+    "tf_half_pixel_for_nn",
+    "tf_crop_and_resize",
+]
+Policy = Literal["stretch", "not_larger", "not_smaller"]
+Nearest = Literal["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
+
+
+class Side(NamedTuple):
+    """One axis: its extent, the scale, the new extent, and where the crop begins and ends (0 and 1: all)."""
+
+    extent: int
+    scale: float
+    target: int
+    start: float
+    end: float
+
+
+@operator("Resize", "onnx19", tolerance=rounded(64))
+def resize_19(
+    x: T,
+    roi: T_ROI | None = None,
+    scales: T_SCALES | None = None,
+    sizes: T_SIZES | None = None,
+    /,
+    *,
+    mode: Literal["nearest", "linear", "cubic"] = "nearest",
+    coordinates: Coordinates = "half_pixel",
+    nearest_mode: Nearest = "round_prefer_floor",
+    axes: tuple[int, ...] = (),
+    antialias: bool = False,
+    cubic_coeff_a: float = -0.75,
+    exclude_outside: bool = False,
+    extrapolation_value: float = 0.0,
+    policy: Policy = "stretch",
+) -> T:
+    """`x` resized along `axes` (all by default) by `scales` or to `sizes`; `roi` is what tf_crop_and_resize cuts out.
+
+    C1: there are scales or sizes, one for each axis, and a roi for tf_crop_and_resize. C2: axes are distinct axes of x.
+    C3: scales are positive, sizes not negative. C4: an axis that is resized to more than nothing has elements.
+    """
+    sides = _sides(x.shape, roi, scales, sizes, axes, coordinates, policy)
+    result = widen(x) if x.dtype.kind in "fV" else x.astype(np.float64)
+    outside = np.zeros((1,) * x.ndim, np.bool_)
+    for axis, side in sides.items():
+        require("C4", side.extent > 0 or side.target == 0, f"axis {axis} has no elements to interpolate", port="x")
+        places = _places(coordinates, side)
+        if coordinates == "tf_crop_and_resize":
+            beyond = (places < 0) | (places > side.extent - 1)
+            outside = outside | beyond.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+        elif side.target == side.extent and side.scale == 1:
+            continue
+        weigh = _weigher(mode, nearest_mode, side.scale if antialias else 1.0, cubic_coeff_a)
+        result = _resampled(result, axis, places, weigh, exclude_outside)
+    if outside.any():
+        result = np.where(outside, result.dtype.type(extrapolation_value), result)
+    return narrow(result, x.dtype)
+
+
+def _sides(
+    shape: tuple[int, ...],
+    roi: Array | None,
+    scales: Array | None,
+    sizes: Array | None,
+    axes: tuple[int, ...],
+    coordinates: str,
+    policy: str,
+) -> dict[int, Side]:
+    rank = len(shape)
+    chosen = [a % rank for a in axes] if axes else list(range(rank))
+    require("C2", len(set(chosen)) == len(chosen), f"axes {list(axes)} are not distinct", port="x")
+    given = sizes if sizes is not None and sizes.size else scales
+    require("C1", given is not None and given.size == len(chosen), f"no scale or size for each of {len(chosen)} axes")
+    assert given is not None
+    crop = coordinates == "tf_crop_and_resize"
+    fits = not crop or (roi is not None and roi.size == 2 * len(chosen))
+    require("C1", fits, "tf_crop_and_resize takes a roi with a start and an end for each axis", port="roi")
+    ends = roi.astype(np.float64).tolist() if crop and roi is not None else [0.0] * len(chosen) + [1.0] * len(chosen)
+    starts, stops = ends[: len(chosen)], ends[len(chosen) :]
+    extents = [shape[a] for a in chosen]
+    if given is sizes:
+        targets = [int(s) for s in sizes]
+        require("C3", min(targets, default=0) >= 0, f"sizes are {targets}", port="sizes")
+        factors = [t / e if e else 1.0 for t, e in zip(targets, extents, strict=True)]
+        if policy != "stretch":
+            factor = min(factors) if policy == "not_larger" else max(factors)
+            factors = [factor] * len(factors)
+            targets = [math.floor(factor * e + 0.5) for e in extents]
+    else:
+        factors = [float(s) for s in given]
+        require("C3", min(factors, default=1.0) > 0, f"scales are {factors}", port="scales")
+        targets = [math.floor(e * (b - a) * f) for e, a, b, f in zip(extents, starts, stops, factors, strict=True)]
+    return dict(zip(chosen, map(Side, extents, factors, targets, starts, stops), strict=True))
+
+
+def _places(coordinates: str, side: Side) -> Array:
+    """Where each element of the result lies between the elements of the image."""
+    extent, scale, target, start, end = side
+    x = np.arange(target, dtype=np.float64)
+    if coordinates == "asymmetric":
+        return x / scale
+    if coordinates == "tf_half_pixel_for_nn":
+        return (x + 0.5) / scale
+    if coordinates == "pytorch_half_pixel":
+        return (x + 0.5) / scale - 0.5 if target > 1 else np.zeros_like(x)
+    if coordinates == "align_corners":
+        last = scale * extent - 1
+        return x * (extent - 1) / last if target > 1 and last else np.zeros_like(x)
+    if coordinates == "tf_crop_and_resize":
+        if target > 1:
+            return start * (extent - 1) + x * (end - start) * (extent - 1) / (target - 1)
+        return np.full_like(x, 0.5 * (start + end) * (extent - 1))
+    centred = (x + 0.5) / scale - 0.5
+    if coordinates == "half_pixel_symmetric":
+        return centred + extent / 2 * (1 - target / (scale * extent))
+    return centred
+
+
+# Distances of neighbours, [places, neighbours], → their weights.
+Weigh = tuple[int, Callable[[Array], Array]]
+
+
+def _weigher(mode: str, nearest_mode: str, scale: float, a: float) -> Weigh:
+    """How many elements to each side have a weight, and the weight of one at a distance."""
+    stretch = min(scale, 1.0)
+    if mode == "nearest":
+        return 1, lambda distance: _nearest(distance, nearest_mode)
+    if mode == "linear":
+        return math.ceil(1 / stretch), lambda distance: np.clip(1 - np.abs(distance * stretch), 0, 1)
+    return math.ceil(2 / stretch), lambda distance: _cubic(np.abs(distance * stretch), a)
+
+
+def _nearest(distance: Array, mode: str) -> Array:
+    """1 for the neighbour that the mode takes. The distances of the two are in (-1, 0] and [0, 1)."""
+    below = -distance[:, :1]
+    upper = {
+        "round_prefer_floor": below > 0.5,
+        "round_prefer_ceil": below >= 0.5,
+        "floor": below >= 1,
+        "ceil": below > 0,
+    }[mode]
+    return np.concatenate([~upper, upper], axis=1).astype(np.float64)
+
+
+def _cubic(x: Array, a: float) -> Array:
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0))
+
+
+def _resampled(x: Array, axis: int, places: Array, weigh: Weigh, exclude_outside: bool) -> Array:
+    """Weighted sums of the neighbours along one axis; beyond its ends the last elements go on."""
+    reach, weights_of = weigh
+    extent = x.shape[axis]
+    below = np.floor(places).astype(np.int64)
+    neighbours = below[:, None] + np.arange(1 - reach, reach + 1)
+    weights = weights_of(neighbours - places[:, None])
+    if exclude_outside:
+        weights = np.where((neighbours >= 0) & (neighbours < extent), weights, 0)
+    total = weights.sum(axis=1, keepdims=True)
+    weights = (weights / np.where(total == 0, 1, total)).astype(x.dtype)
+    neighbours = np.clip(neighbours, 0, max(extent - 1, 0))
+    shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+    result = np.zeros([len(places) if i == axis else e for i, e in enumerate(x.shape)], x.dtype)
+    for column in range(neighbours.shape[1]):
+        weight = weights[:, column]
+        if weight.any():
+            result += np.take(x, neighbours[:, column], axis) * weight.reshape(shape)
+    return result
+
+
+@resize_19.shapes
+def _(
+    check: Check,
+    x: TensorType,
+    roi: TensorType | None,
+    scales: TensorType | None,
+    sizes: TensorType | None,
+    *,
+    axes: tuple[int, ...],
+    coordinates: str,
+    policy: str,
+    **attributes: Any,
+) -> PartialShape:
+    rank = len(x.shape)
+    chosen = axes or tuple(range(rank))
+    fits = all(-rank <= a < rank for a in chosen)
+    check("C2", fits, f"axes {list(axes)} are not axes of rank {rank}", attribute="axes")
+    dims = list(x.shape)
+    for place, axis in enumerate(chosen if fits else ()):
+        dims[axis] = Dimension(-1)
+        if sizes is not None and policy == "stretch" and sizes.known and place < len(sizes.known):
+            dims[axis] = Dimension.of(sizes.known[place])
+        elif scales is not None and scales.value is not None and place < scales.value.size:
+            extent, factor = x.shape[axis], float(scales.value.ravel()[place])
+            if extent.is_static and coordinates != "tf_crop_and_resize" and factor > 0:
+                dims[axis] = Dimension(math.floor(extent.value * factor))
+    return PartialShape(dims)

@@ -1,0 +1,173 @@
+"""Signals in ONNX: DFT, STFT and the weights of mel scales. Complex numbers are pairs along the last axis.
+
+Source: ONNX operator pages DFT-20, STFT-17, MelWeightMatrix-17.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from irexec.ops.compute.precision import narrow, widen
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require, rounded
+from irexec.types import FLOATS, INDICES, INTEGERS, Array, Dimension, ElementType, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+I: TypeAlias = Annotated[Array, Elements(None, INDICES)]  # noqa: E741
+N: TypeAlias = Annotated[Array, Elements(None, INTEGERS)]
+F: TypeAlias = Annotated[Array, Elements(None, FLOATS)]
+
+# A transform, or a matrix of weights, of more elements along an axis is a mistake, or an attack.
+_LONGEST = 1 << 26
+
+
+def _only(value: Array, name: str) -> int:
+    require("C1", value.size == 1, f"{name} has {value.size} elements, expected one", port=name)
+    return int(value.reshape(-1)[0])
+
+
+def _as_complex(x: Array) -> Array:
+    require("C1", x.ndim >= 2 and x.shape[-1] in (1, 2), f"the last axis of {x.shape} is not of 1 or 2 elements")
+    wide = widen(x)
+    return wide[..., 0] if x.shape[-1] == 1 else wide[..., 0] + 1j * wide[..., 1]
+
+
+def _as_pairs(x: Array, dtype: np.dtype[Any]) -> Array:
+    return narrow(np.stack([x.real, x.imag], -1), dtype)
+
+
+@operator("DFT", "onnx20", tolerance=rounded(256))
+def dft_20(
+    x: T, dft_length: I | None = None, axis: I | None = None, /, *, inverse: bool = False, onesided: bool = False
+) -> T:
+    """The discrete Fourier transform of `x` along an axis, or the inverse.
+
+    `onesided`: only the first half of the result (the other mirrors it), or of the input of an inverse transform, whose
+    result is then real. C1: x is [..., 1] or [..., 2], and the axis is another than the last. C2: dft_length is
+    positive. C3: only a real signal has a one-sided transform.
+    """
+    along = -2 if axis is None else _only(axis, "axis")
+    rank = x.ndim
+    require("C1", -rank <= along < rank and along % rank != rank - 1, f"axis {along} is no axis of a signal")
+    along %= rank
+    signal = _as_complex(x)
+    extent = signal.shape[along]
+    whole = 2 * (extent - 1) if inverse and onesided else extent
+    length = whole if dft_length is None else _only(dft_length, "dft_length")
+    require("C2", 0 < length <= _LONGEST, f"dft_length is {length}", port="dft_length")
+    if inverse and onesided:
+        return narrow(np.fft.irfft(signal, length, along)[..., None], x.dtype)
+    if inverse:
+        return _as_pairs(np.fft.ifft(signal, length, along), x.dtype)
+    if onesided:
+        require("C3", x.shape[-1] == 1, "only a real signal has a one-sided transform", port="x")
+        return _as_pairs(np.fft.rfft(signal, length, along), x.dtype)
+    return _as_pairs(np.fft.fft(signal, length, along), x.dtype)
+
+
+@dft_20.shapes
+def _(
+    check: Check, x: TensorType, length: TensorType | None, axis: TensorType | None, *, inverse: bool, onesided: bool
+) -> PartialShape:
+    rank = len(x.shape)
+    along = -2 if axis is None else axis.scalar
+    if along is None:
+        return PartialShape.dynamic(rank)
+    fits = -rank <= along < rank and along % rank != rank - 1
+    if not check("C1", fits, f"axis {along} is no axis of a signal of rank {rank}", port="axis"):
+        return PartialShape.dynamic(rank)
+    extent = x.shape[along]
+    if length is not None:
+        extent = Dimension(-1 if length.scalar is None else max(int(length.scalar), 0))
+    elif inverse and onesided:
+        extent = Dimension(2 * (extent.value - 1)) if extent.is_static and extent.value else Dimension(-1)
+    if onesided and not inverse:
+        extent = Dimension(extent.value // 2 + 1) if extent.is_static else Dimension(-1)
+    return x.shape.with_dim(along, extent).with_dim(rank - 1, 1 if inverse and onesided else 2)
+
+
+@operator("STFT", "onnx17", tolerance=rounded(256))
+def stft_17(
+    signal: T, frame_step: I, window: T | None = None, frame_length: I | None = None, /, *, onesided: bool = True
+) -> T:
+    """The transform of each frame of `signal` [batch, length, 1 or 2]: [batch, frames, bins, 2].
+
+    C1: signal is of that shape, frame_step a positive number. C2: the window is as long as a frame, and a frame no
+    longer than the signal. C3: only a real signal has a one-sided transform.
+    """
+    require("C1", signal.ndim == 3, f"signal has rank {signal.ndim}, expected 3", port="signal")
+    step, length = _only(frame_step, "frame_step"), signal.shape[1] if window is None else len(window)
+    if frame_length is not None:
+        length = _only(frame_length, "frame_length")
+    require("C1", step > 0, f"frame_step is {step}", port="frame_step")
+    require("C2", 0 < length <= signal.shape[1], f"a frame of {length} in {signal.shape[1]}", port="signal")
+    require("C2", window is None or window.shape == (length,), f"the window is no vector of {length}", port="window")
+    require("C3", not onesided or signal.shape[2] == 1, "only a real signal has a one-sided transform", port="signal")
+    frames = np.lib.stride_tricks.sliding_window_view(_as_complex(signal), length, 1)[:, ::step]
+    weighted = frames if window is None else frames * widen(window)
+    transformed = np.fft.rfft(weighted) if onesided else np.fft.fft(weighted)
+    return _as_pairs(transformed, signal.dtype)
+
+
+@stft_17.shapes
+def _(
+    check: Check,
+    signal: TensorType,
+    step: TensorType,
+    window: TensorType | None,
+    length: TensorType | None,
+    *,
+    onesided: bool,
+) -> PartialShape:
+    check("C1", signal.rank in (None, 3), f"signal has rank {signal.rank}, expected 3", port="signal")
+    size = Dimension(-1)
+    if length is not None:
+        size = Dimension(-1 if length.scalar is None else max(int(length.scalar), 0))
+    elif window is not None:
+        size = window.shape[0]
+    elif signal.rank == 3:
+        size = signal.shape[1]
+    bins = size if not onesided else Dimension(size.value // 2 + 1) if size.is_static else Dimension(-1)
+    return PartialShape([signal.shape[0] if signal.rank else -1, -1, bins, 2])
+
+
+@operator("MelWeightMatrix", "onnx17", tolerance=rounded(16))
+def mel_weight_matrix_17(
+    num_mel_bins: I,
+    dft_length: I,
+    sample_rate: I,
+    lower_edge_hertz: F,
+    upper_edge_hertz: F,
+    /,
+    *,
+    output_type: ElementType,
+) -> Annotated[Array, TypeFrom("output_type")]:
+    """[dft_length // 2 + 1, num_mel_bins]: triangles over the bins of a spectrum, evenly spaced on the mel scale.
+
+    C1: each input is one number, none negative. C2: the upper edge is within the spectrum.
+    """
+    given = (num_mel_bins, dft_length, sample_rate)
+    bins, length, rate = (_only(value, name) for value, name in zip(given, ("bins", "dft", "rate"), strict=True))
+    require("C1", bins >= 0 and rate > 0 and length >= 0, f"{bins} bins of {length} at a rate of {rate}")
+    rows = length // 2 + 1
+    require("C1", rows * max(bins, 1) <= _LONGEST, f"{rows} by {bins} weights are too many")
+    low, high = (2595 * np.log10(1 + float(v.reshape(-1)[0]) / 700) for v in (lower_edge_hertz, upper_edge_hertz))
+    mels = np.arange(bins + 2) * ((high - low) / (bins + 2)) + low
+    edges = (((length + 1) * (700 * (10 ** (mels / 2595) - 1))) // rate).astype(np.int64)
+    require("C2", bool((edges >= 0).all() and (edges <= rows).all()), "the edges lie outside of the spectrum")
+    places = np.arange(rows)[:, None]
+    left, centre, right = edges[:-2], edges[1:-1], edges[2:]
+    with np.errstate(all="ignore"):
+        rising = np.where((places >= left) & (places <= centre), (places - left) / (centre - left), 0)
+        rising = np.where(centre == left, places == centre, rising)
+        falling = np.where((places >= centre) & (places < right), (right - places) / (right - centre), 0)
+    weights = np.where((places >= centre) & (right > centre), falling, rising)
+    return weights.astype(output_type.dtype)
+
+
+@mel_weight_matrix_17.shapes
+def _(check: Check, bins: TensorType, length: TensorType, *rest: TensorType, output_type: ElementType) -> PartialShape:
+    rows = None if length.scalar is None else max(int(length.scalar), 0) // 2 + 1
+    columns = None if bins.scalar is None else max(int(bins.scalar), 0)
+    return PartialShape([-1 if rows is None else rows, -1 if columns is None else columns])

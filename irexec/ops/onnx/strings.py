@@ -1,0 +1,146 @@
+"""Strings in ONNX: joined, split, normalised, matched, and counted as n-grams.
+
+Source: ONNX operator pages StringConcat-20, StringSplit-20, StringNormalizer-10, TfIdfVectorizer-9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+
+from irexec.ops.declare.attributes import NonNegative, NonNegativeInts
+from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.types import F32, I32, I64, STRING, Array, Dimension, PartialShape, TensorType
+
+S: TypeAlias = Annotated[Array, Elements("T", {STRING})]
+
+
+@operator("StringConcat", "onnx20")
+def string_concat_20(x: S, y: S, /) -> S:
+    """Each string of `x` followed by that of `y`; the shapes broadcast."""
+    return np.asarray(x + y, STRING.dtype)
+
+
+@string_concat_20.shapes
+def _(check: Check, x: TensorType, y: TensorType) -> PartialShape:
+    merged = x.shape.broadcast(y.shape)
+    check("broadcast", merged is not None, f"{x.shape} and {y.shape} do not broadcast", port="y")
+    return merged or PartialShape.dynamic()
+
+
+@operator("StringSplit", "onnx20")
+def string_split_20(
+    x: S, /, *, delimiter: str = "", maxsplit: int = -1
+) -> tuple[S, Annotated[Array, Elements(None, {I64})]]:
+    """The parts of each string along a new last axis, with empty ones behind the shorter ones; and how many they are.
+
+    Without a delimiter, white space divides.
+    """
+    texts = [str(text) for text in x.ravel()]
+    parts = [text.split(delimiter or None, maxsplit) for text in texts]
+    most = max(map(len, parts), default=0)
+    result = np.array([part + [""] * (most - len(part)) for part in parts], STRING.dtype).reshape(*x.shape, most)
+    return result, np.array(list(map(len, parts)), np.int64).reshape(x.shape)
+
+
+@string_split_20.shapes
+def _(check: Check, x: TensorType, *, delimiter: str, maxsplit: int) -> list[PartialShape]:
+    return [PartialShape([*x.shape, -1]), x.shape]
+
+
+@operator("StringNormalizer", "onnx10")
+def string_normalizer_10(
+    x: S,
+    /,
+    *,
+    case_change_action: Literal["LOWER", "UPPER", "NONE"] = "NONE",
+    is_case_sensitive: bool = False,
+    stopwords: tuple[str, ...] = (),
+) -> S:
+    """The strings without the stop words, in lower or upper case. All gone, one empty string is left.
+
+    C1: x is [C] or [1, C].
+    """
+    require("C1", x.ndim == 1 or (x.ndim == 2 and len(x) == 1), f"x has the shape {list(x.shape)}", port="x")
+    stops = set(stopwords) if is_case_sensitive else {word.lower() for word in stopwords}
+    texts = [str(text) for text in x.ravel()]
+    kept = [text for text in texts if (text if is_case_sensitive else text.lower()) not in stops]
+    changes: dict[str, Callable[[str], str]] = {"LOWER": str.lower, "UPPER": str.upper, "NONE": str}
+    result = np.array([changes[case_change_action](text) for text in kept] or [""], STRING.dtype)
+    return result[None] if x.ndim == 2 else result
+
+
+@string_normalizer_10.shapes
+def _(check: Check, x: TensorType, **attributes: object) -> PartialShape:
+    check("C1", x.rank in (None, 1, 2), f"x has rank {x.rank}", port="x", allowed="rank 1 or 2")
+    return PartialShape.dynamic() if x.rank is None else PartialShape([1] * (x.rank - 1) + [Dimension(1, None)])
+
+
+@operator("TfIdfVectorizer", "onnx9")
+def tf_idf_vectorizer_9(
+    x: Annotated[Array, Elements(None, {I32, I64, STRING})],
+    /,
+    *,
+    mode: Literal["TF", "IDF", "TFIDF"],
+    min_gram_length: NonNegative,
+    max_gram_length: NonNegative,
+    max_skip_count: NonNegative,
+    ngram_counts: NonNegativeInts,
+    ngram_indexes: NonNegativeInts,
+    pool_int64s: tuple[int, ...] = (),
+    pool_strings: tuple[str, ...] = (),
+    weights: tuple[float, ...] = (),
+) -> Annotated[Array, Elements(None, {F32})]:
+    """How often each n-gram of the pool comes in each row of `x` [C] or [N, C], weighted as `mode` says.
+
+    C1: x is [C] or [N, C]. C2: the pool, its counts and its indexes fit each other.
+    """
+    require("C1", x.ndim in (1, 2), f"x has rank {x.ndim}", port="x")
+    pool = list(pool_strings if x.dtype.kind == "T" else pool_int64s)
+    grams = _pool(pool, ngram_counts, max_gram_length)
+    fits = len(grams) == len(ngram_indexes) and len(weights) in (0, len(grams))
+    require("C2", fits, f"{len(grams)} n-grams, {len(ngram_indexes)} indexes, {len(weights)} weights")
+    numbers: dict[tuple[object, ...], list[int]] = {}
+    for number, gram in enumerate(grams):
+        numbers.setdefault(gram, []).append(number)
+    rows = x.tolist() if x.ndim == 2 else [x.tolist()]
+    result = np.zeros((len(rows), max(ngram_indexes, default=-1) + 1), np.float32)
+    for row, items in zip(result, rows, strict=True):
+        for gram in _grams(items, min_gram_length, max_gram_length, max_skip_count):
+            for number in numbers.get(gram, ()):
+                row[ngram_indexes[number]] += 1
+    if mode == "IDF":
+        result = np.minimum(result, 1)
+    if mode != "TF" and weights:
+        scale = np.ones(result.shape[1], np.float32)
+        scale[list(ngram_indexes)] = weights
+        result = result * scale
+    return result if x.ndim == 2 else result[0]
+
+
+def _pool(pool: Sequence[object], counts: Sequence[int], longest: int) -> list[tuple[object, ...]]:
+    """The n-grams of the pool, in order: those of one item, of two, and so on."""
+    ends = [*counts[1:], len(pool)]
+    grams: list[tuple[object, ...]] = []
+    for length, (begin, end) in enumerate(zip(counts, ends, strict=True), 1):
+        grams += [tuple(pool[i : i + length]) for i in range(begin, end, length)]
+    return grams
+
+
+def _grams(items: list[object], least: int, most: int, skips: int) -> list[tuple[object, ...]]:
+    """All n-grams of a row, whose items lie 1 to `skips` + 1 apart."""
+    found: list[tuple[object, ...]] = []
+    for length in range(max(least, 1), most + 1):
+        # Single items lie no distance apart: they are counted once.
+        for apart in range(1, (skips if length > 1 else 0) + 2):
+            last = len(items) - (length - 1) * apart
+            found += [tuple(items[i : i + length * apart : apart]) for i in range(max(last, 0))]
+    return found
+
+
+@tf_idf_vectorizer_9.shapes
+def _(check: Check, x: TensorType, *, ngram_indexes: tuple[int, ...], **attributes: object) -> PartialShape:
+    check("C1", x.rank in (None, 1, 2), f"x has rank {x.rank}", port="x", allowed="rank 1 or 2")
+    return PartialShape([*x.shape[:-1], max(ngram_indexes, default=-1) + 1])

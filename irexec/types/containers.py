@@ -1,0 +1,90 @@
+"""Containers: values that hold tensors, of models whose format has them. IR has none.
+
+A sequence is a tensor of rank 1 whose elements are tensors; an optional is a sequence of one element or of none. In
+memory both are NumPy arrays of objects, so that bodies, plans and requests carry them as they carry any tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from irexec.types.element import DYNAMIC, ElementType
+
+
+class Container(ElementType):
+    """The type of a sequence or an optional; `member` is the type of what it holds."""
+
+    __slots__ = ("member",)
+
+    by_text: ClassVar[dict[str, Container]] = {}
+
+    def __init__(self, word: str, member: ElementType) -> None:
+        # Unlike those of tensors, no file names these types: they are not among ElementType.by_name.
+        self.name = self.port_name = f"{word}({member.name})"
+        self.bitwidth, self.dtype, self.kind = 0, np.dtype(object), "o"
+        self.member = member
+        Container.by_text[self.name] = self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _lookup, (self.name,)
+
+
+def _lookup(name: str) -> Container:
+    return Container.by_text[name]
+
+
+_TENSORS = [kind for kind in ElementType.by_name.values() if kind is not DYNAMIC]
+_SEQUENCES = {member: Container("sequence", member) for member in _TENSORS}
+_OPTIONALS = {member: Container("optional", member) for member in [*_TENSORS, *_SEQUENCES.values()]}
+
+SEQUENCES: frozenset[ElementType] = frozenset(_SEQUENCES.values())
+OPTIONALS: frozenset[ElementType] = frozenset(_OPTIONALS.values())
+CONTAINERS = SEQUENCES | OPTIONALS
+
+
+def sequence_of(member: ElementType) -> ElementType:
+    """The type of a sequence of tensors with this element type; dynamic where that is."""
+    return _SEQUENCES.get(member, DYNAMIC)
+
+
+def optional_of(member: ElementType) -> ElementType:
+    """The type of an optional tensor or sequence; dynamic where that is."""
+    return _OPTIONALS.get(member, DYNAMIC)
+
+
+def member_of(container: ElementType) -> ElementType:
+    """The element type of a sequence's tensors, or what an optional holds; dynamic for what is no container."""
+    return container.member if isinstance(container, Container) else DYNAMIC
+
+
+def packed(members: Iterable[Any]) -> np.ndarray[Any, Any]:
+    """A container of these members."""
+    listed = list(members)
+    array = np.empty(len(listed), object)
+    for index, member in enumerate(listed):
+        array[index] = member
+    return array
+
+
+def to_container(value: Any, kind: ElementType) -> np.ndarray[Any, Any]:
+    """A caller's value, a list or None, as a container. Raises TypeError for what is neither."""
+    member = member_of(kind)
+    if kind in OPTIONALS:
+        return packed([] if value is None else [_to_member(value, member)])
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"a {kind} takes a list of arrays, not {type(value).__name__}")
+    return packed(_to_member(item, member) for item in value)
+
+
+def _to_member(value: Any, kind: ElementType) -> np.ndarray[Any, Any]:
+    return to_container(value, kind) if kind in CONTAINERS else np.asarray(value, kind.dtype)
+
+
+def from_container(array: np.ndarray[Any, Any], kind: ElementType) -> Any:
+    """A container as the caller's own value: a list of arrays, or for an optional its member or None."""
+    member = member_of(kind)
+    members = [from_container(m, member) if member in CONTAINERS else np.array(m, order="C") for m in array]
+    return members if kind in SEQUENCES else next(iter(members), None)
