@@ -18,7 +18,6 @@ from irexec.engine.runner import Listener, Runner
 from irexec.engine.state import Variables, VariableState
 from irexec.graph.model import Value
 from irexec.ops.compute.parallel import single_threaded_blas
-from irexec.types import Array
 
 
 class InferRequest:
