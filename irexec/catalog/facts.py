@@ -13,10 +13,25 @@ from irexec.catalog.json_schema import operator_schema
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import REGISTRY, Operator
 from irexec.ops.declare.signature import Elements, TypeFrom
-from irexec.types import ANY, BOOLEAN, FLOATS, INTEGERS, LOW_PRECISION, NUMERIC, SIGNED, STRING, UNSIGNED, ElementType
+from irexec.types import (
+    ANY,
+    BOOLEAN,
+    FLOATS,
+    INTEGERS,
+    LOW_PRECISION,
+    NUMERIC,
+    OPTIONALS,
+    SEQUENCES,
+    SIGNED,
+    STRING,
+    UNSIGNED,
+    ElementType,
+)
 
 _GROUPS = {
     "any": ANY,
+    "sequences": SEQUENCES,
+    "optionals": OPTIONALS,
     "numeric": NUMERIC,
     "float": FLOATS,
     "integer": INTEGERS,
