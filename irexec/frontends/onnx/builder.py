@@ -46,7 +46,7 @@ class Builder:
     @property
     def errors(self) -> int:
         """The number of errors so far."""
-        return len(self.findings.report.errors)
+        return self.findings.error_count
 
     # Nodes
 
