@@ -9,7 +9,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING
 
-from irexec.cli.inputs import load_extensions, refuse
+from irexec.cli.extension import load_extensions
+from irexec.cli.inputs import refuse
 from irexec.diagnostics import Place, Report, Severity
 from irexec.diagnostics.render import FORMATS, wants_color, write
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import importlib.util
-import linecache
 import os
 import sys
-import traceback
+from collections.abc import Sequence
 from pathlib import Path
 
 from irexec.cli.inputs import check_readable, refuse
 from irexec.diagnostics import Place, Report
 
 
+def load_extensions(paths: Sequence[str]) -> Report:
+    """Execute the Python files given with --extension; the findings of those that cannot be."""
+    return Report([finding for path in paths for finding in load_extension(path)])
+
+
 def load_extension(path: str) -> Report:
     """Execute a Python file that declares operators; an empty report, or U001 or U002 when that fails."""
     if not (report := check_readable(path)).ok:
         return report
+    import importlib.util
+
     spec = importlib.util.spec_from_file_location(f"irexec_extension_{Path(path).stem}", path)
     if spec is None or spec.loader is None:
         return refuse("U002", "an extension is a Python file (.py)", place=Place(file=path))
@@ -31,6 +36,9 @@ def load_extension(path: str) -> Report:
 
 def _place_of(error: BaseException, path: str) -> Place:
     """The last line of the file at `path` that took part in the error."""
+    import linecache
+    import traceback
+
     full = os.path.abspath(path)
     if isinstance(error, SyntaxError) and error.filename == full:
         lines, columns = [error.lineno], error.offset

@@ -1,8 +1,7 @@
-"""What commands share about their arguments: files that can be read, extensions to load, the exit code of a report."""
+"""What commands share about their arguments: files that can be read, the exit code of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from irexec.diagnostics import Place, Report
@@ -27,15 +26,6 @@ def check_readable(path: str) -> Report:
         return refuse(
             "U001", f"cannot read the file: {error.strerror or error}", place=Place(file=path), hint=_similar(path)
         )
-
-
-def load_extensions(paths: Sequence[str]) -> Report:
-    """Execute the Python files given with --extension; the findings of those that cannot be."""
-    if not paths:
-        return Report()
-    from irexec.cli.extension import load_extension
-
-    return Report([finding for path in paths for finding in load_extension(path)])
 
 
 def exit_code(report: Report) -> int:

@@ -6,7 +6,8 @@ import argparse
 import json
 import sys
 
-from irexec.cli.inputs import exit_code, load_extensions, refuse
+from irexec.cli.extension import load_extensions
+from irexec.cli.inputs import exit_code, refuse
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import write
 

@@ -7,7 +7,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from irexec.cli.inputs import check_readable, load_extensions
+from irexec.cli.extension import load_extensions
+from irexec.cli.inputs import check_readable
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color

@@ -6,7 +6,8 @@ import argparse
 import json
 import sys
 
-from irexec.cli.inputs import check_readable, exit_code, load_extensions
+from irexec.cli.extension import load_extensions
+from irexec.cli.inputs import check_readable, exit_code
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color, write
 

@@ -6,6 +6,7 @@ A tensor's `value` is known whole; its `partial` holds an int or an interval (Di
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.types import ANY_DIMENSION, I32, I64, MAX_KNOWN, Dimension, DimLike, TensorType, UnknownRank
+from irexec.types import ANY_DIMENSION, I32, I64, MAX_KNOWN, MAX_RANK, Dimension, DimLike, TensorType, is_unknown
 
 Array = np.ndarray[Any, Any]
 
@@ -41,11 +42,11 @@ def propagate(
 
 
 def _is_small(tensor: TensorType) -> bool:
-    try:
-        size = tensor.shape.size
-    except UnknownRank:
+    """True for a tensor of few elements that NumPy can hold; an extent of 0 does not make the others small."""
+    if tensor.rank is None or tensor.rank > MAX_RANK:
         return False
-    return size.max is not None and size.max <= MAX_KNOWN
+    most = [extent.max for extent in tensor.shape]
+    return None not in most and math.prod(max(1, extent or 0) for extent in most) <= MAX_KNOWN
 
 
 def _run(
@@ -70,6 +71,8 @@ class _Number(Dimension):
     __slots__ = ()
 
     def __add__(self, other: DimLike) -> Dimension:
+        if is_unknown(self) or is_unknown(other):
+            return ANY_DIMENSION
         return self - (-other) if isinstance(other, int) and other < 0 else super().__add__(other)
 
     __radd__ = __add__
@@ -102,7 +105,7 @@ def _run_partial(
             arrays.append(_as_objects(tensor.value) if carries else tensor.value)
         elif tensor.partial is not None:
             arrays.append(_as_numbers(tensor.partial) if operator.values == "elementwise" else tensor.partial)
-        elif tensor.shape.is_static and tensor.element_type in _SHAPE_TYPES:
+        elif tensor.shape.is_static and _is_small(tensor) and tensor.element_type in _SHAPE_TYPES:
             arrays.append(_unknown(tensor.shape.to_shape()))
         else:
             return outputs

@@ -429,7 +429,9 @@ def operator(
         made = Operator(
             type, opset, kernel, shapes=shapes, inplace=inplace, view=view, tolerance=tolerance, values=values
         )
-        REGISTRY[type, opset] = made
+        # Modules of standard operators are imported when a model needs them: a user's own operator was there first.
+        if not made.__module__.startswith("irexec.ops.") or (type, opset) not in REGISTRY:
+            REGISTRY[type, opset] = made
         return made
 
     return declare

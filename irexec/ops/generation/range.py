@@ -13,7 +13,7 @@ import numpy as np
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
 from irexec.ops.rules.axes import filled, first_known
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import MAX_KNOWN, NUMERIC, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.types import MAX_KNOWN, NUMERIC, Array, Dimension, ElementType, PartialShape, TensorType, is_unknown
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T1: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
@@ -82,7 +82,8 @@ def _rule(check: Check, start: TensorType, stop: TensorType, step: TensorType, k
             check("C2", isfinite(value), f"{name} is {value}, expected a finite number", port=name)
             check("C2", name != "step" or value != 0, "step is 0", port=name)
     first, last, by = values
-    if isinstance(last, Dimension) and isinstance(first, int) and isinstance(by, int) and by > 0:
+    positions = isinstance(last, Dimension) and not is_unknown(last)
+    if isinstance(last, Dimension) and positions and isinstance(first, int) and isinstance(by, int) and by > 0:
         # Positions of a dimension: the count follows its interval.
         high = None if last.max is None else _count(first, last.max, by)
         return PartialShape([Dimension(_count(first, last.min, by), high)])

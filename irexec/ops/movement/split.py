@@ -32,7 +32,8 @@ T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
 T_LENGTHS: TypeAlias = Annotated[Array, Elements("T_LENGTHS", INTEGERS)]
 
 # A number of pieces that nobody can have meant must not cost memory.
-Pieces: TypeAlias = Annotated[int, Within(ge=1, le=1 << 16)]
+_MOST_PIECES = 1 << 16
+Pieces: TypeAlias = Annotated[int, Within(ge=1, le=_MOST_PIECES)]
 
 
 @operator("Split", "opset1", view="data", values="kernel")
@@ -111,7 +112,10 @@ def _(check: Check, data: TensorType, axis: TensorType, split_lengths: TensorTyp
     has_rank(check, "C3", split_lengths, 1, "split_lengths")
     at = known_axis(check, "C2", axis, data.rank, "axis")
     count, lengths = length_of(split_lengths), split_lengths.known
-    if count is None:
+    allowed = f"at most {_MOST_PIECES}"
+    message = f"split_lengths has {count} elements, expected {allowed}: no model has so many output ports"
+    few = count is None or count <= _MOST_PIECES
+    if not check("outputs", few, message, port="split_lengths", found=str(count), allowed=allowed) or count is None:
         return None
     if at is None:
         return [PartialShape.dynamic(data.rank)] * count
