@@ -1,0 +1,39 @@
+"""A user's own operator under the name of a standard one: it wins, whatever is imported when."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+DECLARED = """
+from typing import Annotated
+import numpy as np
+import irexec
+from irexec.ops.declare.operator import REGISTRY, Elements, operator
+from irexec.ops.rules.shapes import same_as
+from irexec.types import Array, F32
+Float = Annotated[Array, Elements("T", {F32})]
+def declare():
+    @operator("ReLU", "opset1", shapes=same_as())
+    def relu(x: Float, /) -> Float:
+        return np.full_like(x, 7)
+def result():
+    x = irexec.opset13.parameter([2], np.float32)
+    model = irexec.Model([irexec.opset13.relu(x)], [x])
+    return irexec.compile_model(model)([np.ones(2, np.float32)])[0].tolist()
+"""
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", DECLARED + code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_declared_before_the_standard_one_is_imported() -> None:
+    code = "declare(); import irexec.ops.activation.pointwise; print(result())"
+    assert run(code) == "[7.0, 7.0]"
+
+
+def test_declared_after_the_standard_one_was_used() -> None:
+    code = "irexec.opset13.relu(np.ones(1, np.float32)); declare(); print(REGISTRY['ReLU', 'opset1'].kernel.__module__)"
+    assert run(code) == "__main__"
