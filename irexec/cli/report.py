@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from irexec.cli.inputs import check_readable, exit_code, load_extensions
+from irexec.cli.extension import load_extensions
+from irexec.cli.inputs import check_readable, exit_code
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import write
