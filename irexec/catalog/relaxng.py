@@ -6,11 +6,12 @@ import inspect
 import textwrap
 from collections.abc import Iterator
 from functools import cache
+from importlib import resources
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
-from irexec.catalog.grammar import GRAMMAR, PATTERNS, list_of
 from irexec.catalog.json_schema import operator_schema
+from irexec.catalog.text_forms import PATTERNS, list_of
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
 from irexec.types import FOREIGN, ElementType
@@ -44,8 +45,14 @@ class _Entry(NamedTuple):
 def ir_schema() -> str:
     """The RELAX NG schema of IR 10 and 11, in XML syntax."""
     entries = [_Entry(*entry) for entry in contents.everything()]
-    parts = [_HEAD, GRAMMAR, _operators(entries), _text_forms(entries), "</grammar>\n"]
+    parts = [_HEAD, _core(), _operators(entries), _text_forms(entries), "</grammar>\n"]
     return "\n".join(parts)
+
+
+def _core() -> str:
+    """The definitions of core.rng."""
+    text = resources.files("irexec.catalog").joinpath("core.rng").read_text("utf-8")
+    return text.partition('structure/1.0">\n\n')[2].removesuffix("\n</grammar>\n")
 
 
 def _operators(entries: list[_Entry]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from irexec.diagnostics import Place, Report
+from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.nearest import did_you_mean
 from irexec.ir.files import open_regular
@@ -30,7 +31,7 @@ def check_readable(path: str) -> Report:
 
 def exit_code(report: Report) -> int:
     """0 when there is no error, 2 when the command line itself could not be used, else 1."""
-    if any(finding.code.startswith("U") for finding in report.errors):
+    if any(CODES[finding.code].area is Area.USAGE for finding in report.errors):
         return 2
     return 0 if report.ok else 1
 

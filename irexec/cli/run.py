@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable
 from irexec.diagnostics import Place, Report
+from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from irexec.arrays.given import Given
     from irexec.ir.xml.source import Source
 
-# Findings that say that there is nothing to run: the text cannot be read as IR, or the command line cannot be used.
-_UNUSABLE = ("U", "X", "N001", "O008", "Q029", "F001", "F002")
 _MODEL_ONLY = ("trace", "dump", "until", "weights")
 _SNIPPET_ONLY = ("precision", "duplicates", "page")
 
@@ -201,6 +200,6 @@ def _refused(args: argparse.Namespace, report: Report) -> int:
 
 def _exit_code(report: Report) -> int:
     """0 without an error, 2 when there was nothing to run, else 1."""
-    if any(finding.code.startswith(_UNUSABLE) for finding in report.errors):
+    if any(CODES[finding.code].stops_all for finding in report.errors):
         return 2
     return 0 if report.ok else 1

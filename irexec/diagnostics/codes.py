@@ -1,17 +1,42 @@
-"""The vocabulary: every diagnostic code, its title, default severity, and what OpenVINO does with the same input.
-
-The first letter names the room that finds it: X text, N root and sections, L layers, P ports, D attributes, S shapes,
-C constants, E edges, B bodies, V variables, R rt_info, O operators,
-F files of other formats, Q repairs of printed snippets, T documented results, U the command line, W the writer.
-"""
+"""The vocabulary: every diagnostic code, its title, default severity, and what OpenVINO does with the same input."""
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import NamedTuple
 
 from irexec.diagnostics.diagnostic import Severity
 
 E, W, N = Severity.ERROR, Severity.WARNING, Severity.NOTE
+
+
+class Area(Enum):
+    """What a finding is about: the first letter of its code."""
+
+    TEXT = "X"
+    ROOT = "N"
+    LAYER = "L"
+    PORT = "P"
+    ATTRIBUTE = "D"
+    SHAPE = "S"
+    CONSTANT = "C"
+    EDGE = "E"
+    BODY = "B"
+    VARIABLE = "V"
+    RT_INFO = "R"
+    OPERATOR = "O"
+    FORMAT = "F"
+    REPAIR = "Q"
+    DOCUMENTED = "T"
+    USAGE = "U"
+    WRITER = "W"
+
+
+# With an error about one of these a layer cannot be run by itself; a declared shape or precision is only compared.
+_NEEDED_TO_RUN = {Area.BODY, Area.ATTRIBUTE, Area.EDGE, Area.LAYER, Area.OPERATOR, Area.VARIABLE}
+_PORT_COUNT = "P007"
+# These say that there is nothing to run: no model or layer in the text, a file or input that cannot be used.
+_NOTHING_TO_RUN = {"N001", "O008", "Q029", "F001", "F002"}
 
 
 class Code(NamedTuple):
@@ -22,6 +47,20 @@ class Code(NamedTuple):
     title: str
     openvino: str | None = None
     lenient: bool = False
+
+    @property
+    def area(self) -> Area:
+        return Area(self.code[0])
+
+    @property
+    def stops_layer(self) -> bool:
+        """Whether a layer that this error is about cannot be run, whatever its inputs."""
+        return self.area in _NEEDED_TO_RUN or self.code == _PORT_COUNT
+
+    @property
+    def stops_all(self) -> bool:
+        """Whether this error says that there is nothing to run at all."""
+        return self.area in (Area.TEXT, Area.USAGE) or self.code in _NOTHING_TO_RUN
 
 
 _TABLE = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -50,7 +50,10 @@ class Related(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding. `found` and `allowed` are short texts; `openvino` says how OpenVINO treats the same input."""
+    """One finding. `found` and `allowed` are short texts; `openvino` says how OpenVINO treats the same input.
+
+    `repair` maps ports (by id, or by name in the operator's signature) to the shapes that would mend it; for programs.
+    """
 
     code: str
     severity: Severity
@@ -65,6 +68,7 @@ class Diagnostic:
     openvino: str | None = None
     hint: str | None = None
     related: tuple[Related, ...] = ()
+    repair: Mapping[str, tuple[int, ...]] | None = None
 
     @property
     def file(self) -> str | None:

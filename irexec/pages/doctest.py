@@ -16,6 +16,7 @@ from typing import Any
 from irexec.arrays.brief import plural
 from irexec.arrays.given import Given
 from irexec.diagnostics import Diagnostic, Place, Report, Severity
+from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.build import build
 from irexec.inference import infer, set_types
@@ -319,8 +320,8 @@ def _sort(checked: Checked, found: list[Diagnostic], block: XmlExample | TextExa
             checked.in_full = False
         moved = block.excerpt.moved(finding)
         if finding.severity is Severity.ERROR:
-            checked.errata.append(erratum(finding, moved, block.excerpt, found, example))
-        elif finding.code.startswith("Q"):
+            checked.errata.append(erratum(finding, moved, block.excerpt, example))
+        elif CODES[finding.code].area is Area.REPAIR:
             checked.repairs.append(moved)
         else:
             checked.notes.append(moved)
@@ -332,7 +333,7 @@ def _sort(checked: Checked, found: list[Diagnostic], block: XmlExample | TextExa
 def _is_left_out(finding: Diagnostic, shortened: set[str], example: Example | None) -> bool:
     """Whether what is missing is what an ellipsis stands for: layers of a body, and port maps, are shortened so."""
     inside = example is not None and finding.layer is not None and finding.layer != example.layer
-    return inside or "Q015" in shortened or (finding.code.startswith("B") and "Q003" in shortened)
+    return inside or "Q015" in shortened or (CODES[finding.code].area is Area.BODY and "Q003" in shortened)
 
 
 def _judged(finding: Diagnostic, block: XmlExample | TextExample) -> Diagnostic:
@@ -341,7 +342,7 @@ def _judged(finding: Diagnostic, block: XmlExample | TextExample) -> Diagnostic:
     if finding.code in _NOT_THE_PAGES or its_own:
         # A page may describe an operator that is newer than the opsets known here.
         return replace(finding, severity=Severity.NOTE)
-    if finding.code == "Q022" and contents.canonical_type(_quoted(finding.message)) is None:
+    if finding.code == "Q022" and contents.canonical_type(finding.found or "") is None:
         return replace(finding, severity=Severity.ERROR)
     return finding
 
@@ -353,10 +354,6 @@ def _describes(block: XmlExample | TextExample, type: str) -> bool:
     file = block.excerpt.page.file or ""
     parts = (re.sub(r"[^a-z0-9]", "", part.lower().split(".")[0]) for part in PurePath(file).parts[-2:])
     return version_from_name(file, type) is not None or type.lower() in parts
-
-
-def _quoted(message: str) -> str:
-    return message.split("'")[1] if message.count("'") > 1 else ""
 
 
 def summary(pages: Sequence[CheckedPage]) -> dict[str, Any]:

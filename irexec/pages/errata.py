@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from irexec.arrays.brief import shown_item, shown_shape
-from irexec.arrays.listed import shape_of
 from irexec.diagnostics import Diagnostic
 from irexec.ir.xml.positions import Span
 from irexec.pages.excerpt import Excerpt
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
     from irexec.pages.doctest import CheckedPage
 
 _DIM = re.compile(r"<dim>[^<>]*</dim>")
-_SHAPE = re.compile(r"\[[\d, ]*\]")
+# Findings at the value of an attribute that say which other value it should have: a port's precision, a layer's type.
+_ATTRIBUTES = frozenset({"P004", "Q022"})
 _LONGEST = 2000
 
 
@@ -47,10 +47,8 @@ class _Mended(NamedTuple):
     first: Span | None = None
 
 
-def erratum(
-    found: Diagnostic, moved: Diagnostic, excerpt: Excerpt, others: Sequence[Diagnostic], example: Example | None
-) -> Erratum:
-    """The erratum that a finding about `excerpt` is; `moved` is the finding in the page, `others` are found with it."""
+def erratum(found: Diagnostic, moved: Diagnostic, excerpt: Excerpt, example: Example | None) -> Erratum:
+    """The erratum that a finding about `excerpt` is; `moved` is the finding in the page."""
     right = found.allowed or found.hint
     if found.place.line is None:
         return Erratum(moved, "", right)
@@ -58,11 +56,11 @@ def erratum(
     mended: _Mended | None = None
     if found.code == "T001" and example is not None:
         mended = _mended_values(excerpt.text, start, _output_at(found, example))
-    elif (shape := _right_shape(found, others, example)) is not None:
-        right = f"shape {shape}"
+    elif (shape := (found.repair or {}).get(found.port or "")) is not None:
+        right = f"shape {shown_shape(shape)}"
         mended = _mended_dims(excerpt.text, start, shape)
-    elif (value := found.allowed if found.code == "P004" else found.hint if found.code == "Q022" else None) is not None:
-        mended = _mended_attribute(excerpt.text, Span(start, found.place.length), value)
+    elif found.code in _ATTRIBUTES and found.allowed is not None:
+        mended = _mended_attribute(excerpt.text, Span(start, found.place.length), found.allowed)
     if mended is None:
         return Erratum(moved, (moved.place.source_line or "").strip(), right)
     span, replacement, first = mended
@@ -111,23 +109,7 @@ def _item(value: Any, printed: str) -> str:
     return text
 
 
-def _right_shape(found: Diagnostic, others: Sequence[Diagnostic], example: Example | None) -> str | None:
-    """The shape that a port should declare."""
-    if found.code == "P005":
-        return found.allowed if found.allowed and _SHAPE.fullmatch(found.allowed) else None
-    if found.code == "T002" and example is not None:
-        ports = (*example.snippet.inputs, *example.snippet.outputs)
-        port = next((p for p in ports if p.place == found.place and p.listed is not None), None)
-        shape = shape_of(port.listed.value) if port is not None and port.listed is not None else None
-        return None if shape is None else shown_shape(shape)
-    if found.code.startswith("O"):
-        read = next((d for d in others if d.code == "Q033" and d.place == found.place), None)
-        shapes = _SHAPE.findall(read.message) if read is not None else []
-        return shapes[0] if shapes else None
-    return None
-
-
-def _mended_dims(text: str, start: int, shape: str) -> _Mended | None:
+def _mended_dims(text: str, start: int, shape: tuple[int, ...]) -> _Mended | None:
     """The port around `start` with the dims of another shape; its comments stay where they are."""
     opening = text.rfind("<port", 0, start + 5)
     closing = text.find("</port>", opening)
@@ -136,7 +118,7 @@ def _mended_dims(text: str, start: int, shape: str) -> _Mended | None:
     span = Span(opening, closing + len("</port>") - opening)
     port = text[opening : span.start + span.length]
     dims = list(_DIM.finditer(port))
-    wanted = [f"<dim>{extent.strip()}</dim>" for extent in shape.strip("[]").split(",") if extent.strip()]
+    wanted = [f"<dim>{extent}</dim>" for extent in shape]
     if not dims or not wanted:
         return None
     line = port.rfind("\n", 0, dims[0].start()) + 1
@@ -156,7 +138,6 @@ def _mended_attribute(text: str, span: Span, value: str) -> _Mended | None:
     end = text.find("\n", span.start)
     end = len(text) if end < 0 else end
     begin += len(text[begin : span.start]) - len(text[begin : span.start].lstrip())
-    value = value.partition('="')[2].removesuffix('"') or value
     if end - begin > _LONGEST:
         return None
     mended = f"{text[begin : span.start]}{value}{text[span.start + span.length : end]}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from irexec.arrays.brief import plural
 from irexec.diagnostics import Diagnostic, Report, Severity
+from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.render import render
 from irexec.diagnostics.render.characters import visible_text, width
 
@@ -77,7 +78,9 @@ class Printout:
         head = self._painted(f"{finding.severity}[{finding.code}]", _SEVERITIES[finding.severity])
         where = ":".join(str(part) for part in (finding.line, finding.column) if part is not None)
         # A repair says itself what it did.
-        text = finding.message + (f"; {finding.hint}" if finding.hint and finding.code[0] != "Q" else "")
+        text = finding.message + (
+            f"; {finding.hint}" if finding.hint and CODES[finding.code].area is not Area.REPAIR else ""
+        )
         shown = text if len(text) <= 200 else text[:197] + "..."
         self.lines.append(f"{head} {where + ': ' if where else ''}{visible_text(shown)}")
 

@@ -148,7 +148,8 @@ def listed_array(
     message = f"{name} lists {plural(array.size, 'value')}, its dims {shape} hold {holds}"
     found, allowed = plural(array.size, "value"), f"{shape}: {holds}"
     hint = f"the values make shape {shown_shape(array.shape)}"
-    findings.add("T002", message, found=found, allowed=allowed, hint=hint, **where)
+    repair = {port.port.id or "": array.shape}
+    findings.add("T002", message, found=found, allowed=allowed, hint=hint, repair=repair, **where)
     return array
 
 

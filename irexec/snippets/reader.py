@@ -188,6 +188,8 @@ class _Reading:
                 severity=Severity.ERROR if self.strict else None,
                 layer=layers[index].layer.ref if inside else None,
                 hint=repair.hint,
+                found=repair.found,
+                allowed=repair.allowed,
             )
         return Snippet(self.text, self.written.text, document, self.findings, layers, tuple(self.repairs))
 

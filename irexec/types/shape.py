@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum, auto
 from functools import reduce
 from typing import Any, Union, overload
 
@@ -198,22 +199,39 @@ def is_unknown(value: DimLike) -> bool:
 _DIMENSION = re.compile(r"(?:(?P<any>\?|-1)|(?P<exact>[0-9]+)|(?P<low>[0-9]*)\.\.(?P<high>[0-9]*))\Z")
 
 
+class ShapeFault(Enum):
+    """What is wrong with the text of a shape."""
+
+    REVERSED = auto()
+    NEGATIVE = auto()
+    TOO_LARGE = auto()
+    FORM = auto()
+
+
+class UnreadableShape(ValueError):
+    """A text that is no shape: the message says why, `fault` which kind of reason that is."""
+
+    def __init__(self, message: str, fault: ShapeFault = ShapeFault.FORM) -> None:
+        super().__init__(message)
+        self.fault = fault
+
+
 def parse_dimension(text: str) -> Dimension:
-    """Read `5`, `?`, `-1`, `1..10`, `..10`, `1..`. Raises ValueError that says what is wrong."""
+    """Read `5`, `?`, `-1`, `1..10`, `..10`, `1..`. Raises UnreadableShape."""
     text = text.strip(" \t\r\n")
     match = _DIMENSION.match(text)
     if match is None:
         if re.fullmatch(r"-\d+", text):
-            raise ValueError(f"{text} is negative: only -1 (any extent) may be")
-        raise ValueError(f"{text!r} is not a dimension: expected a number, `?`, -1 or a range such as 1..10")
+            raise UnreadableShape(f"{text} is negative: only -1 (any extent) may be", ShapeFault.NEGATIVE)
+        raise UnreadableShape(f"{text!r} is not a dimension: expected a number, `?`, -1 or a range such as 1..10")
     if match["any"]:
         return ANY_DIMENSION
     low = int(match["exact"] or match["low"] or 0)
     high: int | None = low if match["exact"] else int(match["high"]) if match["high"] else None
     if low >= MAX_LENGTH or (high is not None and high >= MAX_LENGTH):
-        raise ValueError(f"{text} is beyond the 64-bit range of a dimension")
+        raise UnreadableShape(f"{text} is beyond the 64-bit range of a dimension", ShapeFault.TOO_LARGE)
     if high is not None and high < low:
-        raise ValueError(f"the range {text} is reversed: did you mean {high}..{low}?")
+        raise UnreadableShape(f"the range {text} is reversed: did you mean {high}..{low}?", ShapeFault.REVERSED)
     return Dimension(low, high)
 
 
@@ -232,10 +250,10 @@ class PartialShape:
 
     @staticmethod
     def parse(text: str) -> PartialShape:
-        """Read OpenVINO's text form: `1,3,?,1..10`, `[1,3]`, `...`, `` (rank 0). Raises ValueError."""
+        """Read OpenVINO's text form: `1,3,?,1..10`, `[1,3]`, `...`, `` (rank 0). Raises UnreadableShape."""
         inner = text.strip(" \t\r\n")
         if inner.startswith("[") != inner.endswith("]"):
-            raise ValueError(f"{text!r} has only one of its brackets")
+            raise UnreadableShape(f"{text!r} has only one of its brackets")
         if inner.startswith("["):
             inner = inner[1:-1].strip(" \t\r\n")
         if inner == "...":
@@ -246,7 +264,7 @@ class PartialShape:
         for number, item in enumerate(items):
             if not item.strip():
                 what = "a trailing comma" if number == len(items) - 1 else "an empty dimension"
-                raise ValueError(f"{text!r} has {what}")
+                raise UnreadableShape(f"{text!r} has {what}")
         return PartialShape([parse_dimension(item) for item in items])
 
     @property

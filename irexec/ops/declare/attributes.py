@@ -16,7 +16,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from irexec.ir import text
-from irexec.types import ElementType, PartialShape
+from irexec.types import ElementType, PartialShape, ShapeFault, UnreadableShape
 
 
 class Alias(NamedTuple):
@@ -144,10 +144,16 @@ def read_shape(value: str) -> PartialShape:
     """A partial shape: `1,3,?,1..10`, `...`, or nothing for a scalar."""
     try:
         return PartialShape.parse(value)
-    except ValueError as error:
-        said = str(error)
-        codes = {"reversed": "S001", "negative": "S002", "64-bit": "S003"}
-        raise Unreadable(next((c for word, c in codes.items() if word in said), "S006"), said) from None
+    except UnreadableShape as error:
+        raise Unreadable(_SHAPE_CODES[error.fault], str(error)) from None
+
+
+_SHAPE_CODES = {
+    ShapeFault.REVERSED: "S001",
+    ShapeFault.NEGATIVE: "S002",
+    ShapeFault.TOO_LARGE: "S003",
+    ShapeFault.FORM: "S006",
+}
 
 
 _READERS: dict[Any, Callable[[str], Any]] = {

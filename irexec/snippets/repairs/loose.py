@@ -84,7 +84,8 @@ class LooseLayers:
             return
         meant = known_type(kind.value, self.known_types)
         if meant is not None and meant != kind.value:
-            self._repair("Q022", f"type {kind.value!r} is spelled {meant!r} in an IR", kind.span, f'type="{meant}"')
+            message, hint = f"type {kind.value!r} is spelled {meant!r} in an IR", f'type="{meant}"'
+            self.repairs.append(Repair("Q022", message, kind.span, hint, kind.value, meant))
             kind.value = meant
 
     def _choose_version(self, layer: Node) -> None:

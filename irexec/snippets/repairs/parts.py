@@ -10,12 +10,14 @@ from irexec.ir.xml.positions import Span
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """One thing that was put right: what, and where in the original text."""
+    """One thing that was put right: what, and where in the original text; `found` was replaced by `allowed`."""
 
     code: str
     message: str
     span: Span
     hint: str | None = None
+    found: str | None = None
+    allowed: str | None = None
 
 
 @dataclass(slots=True)
