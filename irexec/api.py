@@ -79,7 +79,7 @@ def validate(
         return load(source, mode=mode)[1]
     read_source = _source(source)
     if is_snippet(read_source):
-        from irexec.snippets.example import evaluate, evaluated_report, read_examples
+        from irexec.snippets.evaluate import evaluate, evaluated_report, read_examples
 
         snippet = read_examples(read_source.text, file=read_source.file, strict=strict, mode=mode)
         evaluate(snippet, execute=False)

@@ -107,7 +107,7 @@ def _given(args: argparse.Namespace) -> tuple[Given, Report]:
 def _run_snippet(args: argparse.Namespace, given: Given, source: Source) -> int:
     from irexec.show.as_json import examples_dict
     from irexec.show.example import show_examples
-    from irexec.snippets.example import read_examples
+    from irexec.snippets.evaluate import read_examples
     from irexec.snippets.run import run_examples
 
     snippet = read_examples(source.text, file=args.file, page=args.page, strict=args.strict, mode=args.mode)

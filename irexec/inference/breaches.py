@@ -11,7 +11,7 @@ from irexec.ops.declare.operator import Breach, ConstraintError
 
 def report_breach(node: Node, breach: Breach, findings: Findings) -> None:
     """A constraint that types or known extents break, at the port or attribute that it names."""
-    details: dict[str, Any] = {k: getattr(breach, k) for k in ("attribute", "hint", "found", "allowed")}
+    details: dict[str, Any] = {k: getattr(breach, k) for k in ("attribute", "hint", "found", "allowed", "repair")}
     _report(node, breach.code, breach.message, breach.constraint, breach.port, findings, **details)
 
 

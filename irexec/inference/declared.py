@@ -89,7 +89,8 @@ def _check_output(
         found, allowed = str(declared.shape), str(inferred.shape)
         message = f"output {index} is declared {found}; the operator makes {allowed}"
         where = _first_difference(port, declared.shape, inferred.shape)
-        findings.add("P005", message, at=where, found=found, allowed=allowed, **details)
+        repair = {port.id or "": inferred.shape.to_shape()} if inferred.shape.is_static else None
+        findings.add("P005", message, at=where, found=found, allowed=allowed, repair=repair, **details)
 
 
 def _same_kind(a: ElementType, b: ElementType) -> bool:

@@ -22,14 +22,17 @@ _BODIES = {"If": infer_if, "Loop": infer_loop, "TensorIterator": infer_tensor_it
 _MAX_TRIALS = 16
 
 
-def infer(model: Model, inputs: Types | None = None, findings: Findings | None = None) -> Inference:
+def infer(
+    model: Model, inputs: Types | None = None, findings: Findings | None = None, *, declared: bool | None = None
+) -> Inference:
     """The types of all values, and findings about the operators' constraints and what the file itself declares.
 
-    `inputs`: types that take the place of the Parameters' own; what the file declares is not held against them.
+    `inputs`: types that take the place of the Parameters' own. `declared`: what the file's ports declare is compared
+    with what is inferred; if that is not said, only where no `inputs` are given, which may be others than the file's.
     `findings`: where to report, if not apart: with the places of a file, and what reading it has found already.
     """
     found = findings if findings is not None else Findings(file=model.file)
-    run = Inferring(found, declared=inputs is None)
+    run = Inferring(found, declared=inputs is None if declared is None else declared)
     run.model(model, inputs)
     check_variables(model, run.inference, found)
     return run.inference

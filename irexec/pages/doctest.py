@@ -26,18 +26,14 @@ from irexec.pages.errata import Erratum, erratum
 from irexec.pages.names import Named
 from irexec.pages.page import Page, TextExample, XmlExample, pages_below, read_page
 from irexec.pages.text_example import describe
-from irexec.snippets.example import Example, evaluate_layer, read_examples
-from irexec.snippets.obstacle import Obstacle
+from irexec.snippets.evaluate import evaluate_layer, read_examples
+from irexec.snippets.example import Example
 from irexec.snippets.reader import Snippet, SnippetLayer, version_from_name
-from irexec.types import TensorType
 
 # What is found about a printed example without the page being at fault.
 _NOT_THE_PAGES = frozenset({"O004", "O007", "C010", "X005", "N008"})
 # Beyond this an execution takes more than a second or so.
 MOST_WORK = 1.5e8
-_MULTIPLYING = frozenset({"convolution", "matrix"})
-_SAMPLING = frozenset({"detection"})
-_SAMPLES = 20
 # An ellipsis stands for attributes, an element's name, or content; the text ends early.
 _SHORTENED = frozenset({"Q001", "Q002", "Q003", "Q015"})
 # What says that the documented values are wrong, not the layer.
@@ -215,7 +211,8 @@ def _check_layer(
         checked.not_executed = f"{block.named} is in no opset"
         _sort(checked, read, block, None)
         return checked
-    example, findings = _evaluate(layer, locate, most_work)
+    findings = Findings(locate)
+    example = evaluate_layer(layer, findings, Given(), most_work=most_work)
     _fill(checked, example)
     _sort(checked, [*read, *findings.report], block, example)
     return checked
@@ -254,7 +251,8 @@ def _check_text(block: TextExample, most_work: float, checked: Checked) -> Check
         return checked
     tried = []
     for layer in described.layers:
-        example, findings = _evaluate(layer, described.locate, most_work)
+        findings = Findings(described.locate)
+        example = evaluate_layer(layer, findings, Given(), most_work=most_work)
         tried.append((example, findings))
         if findings.report.ok and all(output.agrees is not False for output in example.outputs):
             break
@@ -264,40 +262,6 @@ def _check_text(block: TextExample, most_work: float, checked: Checked) -> Check
     checked.operator = str(block.named)
     _sort(checked, list(findings.report), block, example)
     return checked
-
-
-def _evaluate(layer: SnippetLayer, locate: Callable[[At], Place], most_work: float) -> tuple[Example, Findings]:
-    """Evaluate a layer; one that would take long and has nothing to compare with is not executed."""
-    findings = Findings(locate)
-    example = evaluate_layer(layer, findings, Given(), execute=False)
-    documents = any(port.listed is not None for port in layer.outputs)
-    if not documents and (work := estimated_work(example)) > most_work:
-        example.not_executed = Obstacle(f"it takes long (some {work:.0e} steps), and the page documents no values")
-        return example, findings
-    findings = Findings(locate)
-    return evaluate_layer(layer, findings, Given()), findings
-
-
-def estimated_work(example: Example) -> float:
-    """How many steps an execution takes, roughly: its elements, or its multiplications."""
-    sizes = [_size(entry.type) for entry in example.inputs]
-    results = [_size(output.type) for output in example.outputs]
-    work = float(sum(sizes) + sum(results))
-    operator = example.operator
-    family = operator.kernel.__module__.split(".")[-2] if operator is not None else ""
-    if family in _SAMPLING:
-        work *= _SAMPLES
-    if family in _MULTIPLYING and len(sizes) > 1:
-        # What a matrix product takes is the square root of the three sizes' product; a convolution some times that.
-        first, second = sorted(sizes)[-2:]
-        work = max(work, math.sqrt(first * second * max(results, default=1)))
-    return work
-
-
-def _size(type: TensorType) -> float:
-    if type.rank is None:
-        return 1.0
-    return math.prod(float(d.value) if d.is_static else 2.0 for d in type.shape)
 
 
 def _fill(checked: Checked, example: Example) -> None:

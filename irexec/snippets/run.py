@@ -10,7 +10,8 @@ from irexec.arrays.options import check_names
 from irexec.arrays.plain import exact_array
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import At, Findings
-from irexec.snippets.example import Example, evaluate, evaluated_report, output_name
+from irexec.snippets.evaluate import evaluate, evaluated_report
+from irexec.snippets.example import Example, output_name
 from irexec.snippets.reader import Snippet
 from irexec.types import Array
 

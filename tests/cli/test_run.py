@@ -64,7 +64,7 @@ def test_colour_is_for_terminals_only(folder: Path, capsys: pytest.CaptureFixtur
     from irexec.arrays.given import Given
     from irexec.show.example import show_examples
     from irexec.show.printing import Printout
-    from irexec.snippets.example import read_examples
+    from irexec.snippets.evaluate import read_examples
     from irexec.snippets.run import run_examples
 
     page = Printout(color=True)

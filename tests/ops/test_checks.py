@@ -11,7 +11,7 @@ from irexec.arrays.given import Given
 from irexec.ops.declare.checks import noted, running
 from irexec.ops.declare.operator import ConstraintError, require
 from irexec.ops.movement.transpose import transpose_1
-from irexec.snippets.example import evaluate, read_examples
+from irexec.snippets.evaluate import evaluate, read_examples
 from irexec.types import TensorType
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from irexec.arrays.given import FIRST_GROUP, Given, Origin
-from irexec.snippets.example import Example, evaluate, evaluated_report, read_examples
+from irexec.snippets.evaluate import evaluate, evaluated_report, read_examples
+from irexec.snippets.example import Example
 from irexec.types import BF16, I32, U8
 
 

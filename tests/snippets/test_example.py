@@ -9,7 +9,8 @@ import pytest
 
 from irexec.arrays.given import Given, Origin
 from irexec.diagnostics import Severity
-from irexec.snippets.example import Example, evaluate, evaluated_report, examples_of, read_examples
+from irexec.snippets.evaluate import evaluate, evaluated_report, examples_of, read_examples
+from irexec.snippets.example import Example
 from irexec.snippets.reader import Snippet
 
 SAMPLES = Path(__file__).parents[2] / "samples"

@@ -1,0 +1,271 @@
+"""Examples evaluated: completed, built, inferred, run like any model, and compared with what the page documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from math import inf
+from typing import Any
+
+from irexec.arrays.brief import shown_shape
+from irexec.arrays.given import Given
+from irexec.diagnostics import Diagnostic, IRError, Report, Severity
+from irexec.diagnostics.codes import CODES, Area
+from irexec.diagnostics.findings import At, Findings
+from irexec.engine import CompiledModel
+from irexec.graph.bind import bind_operator
+from irexec.graph.build import build_net, declared_type
+from irexec.inference import Inference, infer, set_types
+from irexec.inference.breaches import place_of
+from irexec.ir.files import open_regular
+from irexec.ir.weights.file import Weights
+from irexec.ops.declare import contents
+from irexec.ops.declare.checks import noted, running
+from irexec.ops.declare.operator import REGISTRY, Operator
+from irexec.snippets.complete import complete_inputs, draw_missing
+from irexec.snippets.documented import open_result
+from irexec.snippets.example import Example, ExampleOutput
+from irexec.snippets.judge import judge, verified
+from irexec.snippets.net import complete_net
+from irexec.snippets.obstacle import Obstacle
+from irexec.snippets.reader import Snippet, SnippetLayer, read_snippet, version_from_name
+from irexec.snippets.work import estimated_work
+from irexec.types import PartialShape, TensorType
+
+# Which results a page leaves open is not looked for among more elements: no page documents so many values.
+MAX_OPEN = 1 << 20
+_WITH_BODIES = ("If", "Loop", "TensorIterator")
+
+
+def read_examples(
+    data: str | bytes, *, file: str | None = None, page: str | None = None, strict: bool = False, mode: Any = "strict"
+) -> Snippet:
+    """Read a text of loose layers; `page` is the name of the page it stands on, which may tell the version."""
+
+    def choose_version(type: str) -> str | None:
+        type = contents.canonical_type(type) or type
+        number = next((n for name in (page, file) if name and (n := version_from_name(name, type))), None)
+        return contents.versioned(type, int(number) if number else None)
+
+    known = {*contents.CONTENTS, *(type for type, _ in REGISTRY)}
+    return read_snippet(data, file=file, known_types=known, choose_version=choose_version, strict=strict, mode=mode)
+
+
+def evaluate(snippet: Snippet, given: Given | None = None, *, execute: bool = True) -> list[Example]:
+    """Evaluate every loose layer of a snippet; findings go to the snippet's. Never raises for its text."""
+    return [evaluate_layer(layer, snippet.findings, given or Given(), execute=execute) for layer in snippet.layers]
+
+
+def evaluate_layer(
+    layer: SnippetLayer, findings: Findings, given: Given, *, execute: bool = True, most_work: float = inf
+) -> Example:
+    """Evaluate one layer. One that takes more steps than `most_work`, and has no values to compare, is not run."""
+    before = len(findings.report)
+    operator = bind_operator(layer.layer, findings.trial())
+    example = Example(layer.layer.ref, layer, operator)
+    if operator is None:
+        bind_operator(layer.layer, findings)
+        errors = Report(findings.report.diagnostics[before:]).errors
+        example.not_executed = Obstacle(errors[0].message if errors else "the operator is not known")
+        return example
+    with noted(operator) as checks:
+        evaluation = _Evaluation(example, operator, findings, given)
+        example.not_executed = evaluation.obstacle(execute=execute, most_work=most_work)
+        if example.not_executed is None:
+            evaluation.run()
+        if example.executed:
+            example.verified = verified(example, checks)
+    return example
+
+
+class _Evaluation:
+    """One example on its way: `model` is the net that its layer is completed to, `node` the layer in it."""
+
+    def __init__(self, example: Example, operator: Operator, findings: Findings, given: Given) -> None:
+        self.example, self.operator, self.findings, self.given = example, operator, findings, given
+        self.layer = example.snippet.layer
+        self.earlier = findings.report.errors
+        example.inputs = complete_inputs(example.snippet, operator, given, findings)
+        self._build()
+        self._note_outputs([TensorType()] * len(self.node.outputs))
+        if "data" not in example.snippet.elided:
+            example.attributes = dict(self.node.attributes)
+
+    def _build(self) -> None:
+        """The layer in a net of its own, as its inputs are known now; `built` is what is found about it on the way."""
+        made = self.operator.outputs
+        outputs = 1 if made and made[0].variadic else len(made)
+        inputs = [(entry.name, entry.type) for entry in self.example.inputs]
+        net, self.added = complete_net(self.layer, inputs, outputs)
+        trial = self.findings.trial()
+        self.model = build_net(net, trial, Weights())
+        self.node = next(n for n in (*self.model.nodes, *self.model.unreachable) if n.ref not in self.added)
+        self.built = [finding for finding in trial.report if self._is_of_the_page(finding)]
+
+    def _is_of_the_page(self, finding: Diagnostic) -> bool:
+        """Whether a finding is about what the page prints: not what was added, and not what an ellipsis stands for."""
+        elided, area = self.example.snippet.elided, CODES[finding.code].area
+        if finding.layer in self.added:
+            return False
+        if finding.layer != self.example.layer:
+            return True
+        if area is Area.CONSTANT:
+            return False  # A page has no weights.
+        if area is Area.ATTRIBUTE:
+            return "data" not in elided
+        return area is not Area.PORT or not elided & {"input", "output"}
+
+    def obstacle(self, *, execute: bool, most_work: float) -> Obstacle | None:
+        """Infer the example, as far as it is written, and mend it; why it is not run, None when it can be."""
+        unwritten = missing = self._unwritten()
+        if unwritten is None and execute:
+            missing = self._too_long(most_work) or self._draw()
+        found = self._infer() if unwritten is None or not execute else self.built
+        for finding in found:
+            self.findings.keep(finding)
+        # What the grammar says about bodies was found when the text was read.
+        known = [*(self.earlier if self.node.bodies else ()), *found]
+        errors = [finding for finding in known if finding.severity is Severity.ERROR]
+        if missing is None:
+            broken = next((finding for finding in errors if CODES[finding.code].stops_layer), None)
+            missing = Obstacle(f"{broken.code}: {broken.message}") if broken is not None else None
+        return missing or (None if execute else Obstacle("not asked for"))
+
+    def _unwritten(self) -> Obstacle | None:
+        """What has to be written for the layer to be run, whatever the values, and is not."""
+        example, operator = self.example, self.operator
+        if "data" in example.snippet.elided and any(a.required for a in operator.attributes):
+            return Obstacle("its attributes are not written")
+        lacking = [a.file_name for a in operator.attributes if a.required and a.name not in example.attributes]
+        if lacking:
+            return Obstacle(f"it lacks the attribute {lacking[0]}")
+        if operator.type in _WITH_BODIES and not self.node.bodies:
+            return Obstacle("its bodies are not written")
+        if "input" in example.snippet.elided or len(example.inputs) < operator.signature.min_inputs:
+            return Obstacle("its inputs are not written")
+        if operator.type in ("Parameter", "Const"):
+            return Obstacle(f"a {operator.type} by itself computes nothing")
+        for index, entry in enumerate(example.inputs):
+            names = {entry.name, str(index), *entry.keys}
+            has_values = entry.port.listed is not None or names & self.given.inputs.keys()
+            if entry.array is None and has_values and not entry.type.element_type.is_dynamic:
+                return Obstacle(f"the values of {entry.name} cannot be read")
+        return None
+
+    def _too_long(self, most_work: float) -> Obstacle | None:
+        """Why an example that documents no values is not worth its time."""
+        if most_work == inf or any(port.listed is not None for port in self.example.snippet.outputs):
+            return None
+        self._note_outputs(self._types_inferred(self.findings.trial()).outputs(self.node))
+        work = estimated_work(self.example)
+        if work <= most_work:
+            return None
+        return Obstacle(f"it takes long (some {work:.0e} steps), and the page documents no values")
+
+    def _draw(self) -> Obstacle | None:
+        return draw_missing(self.example.inputs, self.operator, self.example.attributes, self.given)
+
+    def _types_inferred(self, findings: Findings) -> Inference:
+        # The values of the page are known; those that were drawn say nothing about it.
+        types = [
+            TensorType.of(entry.array, entry.type.element_type)
+            if entry.array is not None and not entry.is_drawn
+            else TensorType(entry.type.element_type, entry.type.shape)
+            for entry in self.example.inputs
+        ]
+        return infer(self.model, types or None, findings, declared=True)
+
+    def _infer(self) -> list[Diagnostic]:
+        """What is found about the layer; where a constraint names the shape that would mend it, with that shape."""
+        while True:
+            trial = self.findings.trial()
+            inference = self._types_inferred(trial)
+            found = [finding for finding in trial.report if finding.layer not in self.added]
+            mendable = next((finding for finding in found if self._mends(finding)), None)
+            if mendable is None:
+                self._note_outputs(inference.outputs(self.node))
+                return [*self.built, *found]
+            self.findings.keep(mendable)
+            self._mend(mendable.repair or {})
+
+    def _mends(self, finding: Diagnostic) -> bool:
+        """Whether a broken constraint names the shape in which an input's values do not break it."""
+        if CODES[finding.code].area is not Area.OPERATOR or finding.layer != self.example.layer:
+            return False
+        inputs = {entry.name: entry for entry in self.example.inputs if entry.array is not None and not entry.repaired}
+        return finding.repair is not None and bool(finding.repair) and finding.repair.keys() <= inputs.keys()
+
+    def _mend(self, repair: Mapping[str, tuple[int, ...]]) -> None:
+        for entry in self.example.inputs:
+            shape = repair.get(entry.name)
+            if shape is None or entry.array is None:
+                continue
+            entry.array = entry.array.reshape(shape)
+            entry.type = TensorType(entry.type.element_type, PartialShape(shape))
+            entry.repaired = True
+            message = f"{entry.name} is read as {shown_shape(shape)} to go on"
+            port = entry.port.port
+            self.findings.add("Q033", message, at=At(port.at), layer=self.example.layer, port=port.id)
+
+    def _note_outputs(self, types: Sequence[TensorType]) -> None:
+        ports = self.example.snippet.outputs
+        self.example.outputs = [
+            ExampleOutput(port, declared_type(port.port) if port is not None else TensorType(), type)
+            for port, type in zip_longest(ports, types)
+            if type is not None
+        ]
+
+    def run(self) -> None:
+        """Execute the layer and compare what comes out."""
+        example, operator = self.example, self.operator
+        self._build()
+        model = self.model
+        set_types(model, infer(model, findings=self.findings.trial()))
+        # What is declared is judged here: a page may show dims that are those of its own values only.
+        model.keeps_declared = False
+        arrays = [entry.array for entry in example.inputs]
+        try:
+            # What the layers of a body check is nothing that this operator checks.
+            with running(None if self.node.bodies else operator):
+                results = CompiledModel(model).infer_new_request(arrays)
+        except IRError as error:
+            self._report_failure(error.report)
+            return
+        for output, result in zip(example.outputs, results.to_tuple(), strict=False):
+            output.array = result
+        small = sum(array.size for array in arrays if array is not None) <= MAX_OPEN
+        left_open = open_result(operator, arrays, self.node.attributes) if small else None
+        if left_open is not None:
+            self.findings.add("O009", left_open.note, at=At(self.layer.at), layer=example.layer)
+        judge(example, left_open, self.findings)
+
+    def _report_failure(self, report: Report) -> None:
+        """What broke while running, at its place in the example. Values that were drawn are not the page's fault."""
+        drawn = {entry.name for entry in self.example.inputs if entry.is_drawn}
+        by_chance = []
+        for finding in report:
+            blamed = finding.port in drawn or (bool(drawn) and finding.port is None and finding.code == "O005")
+            self.findings.keep(
+                replace(
+                    finding,
+                    place=self.findings.place(place_of(self.node, finding.port, None)),
+                    severity=Severity.NOTE if blamed else finding.severity,
+                    layer=self.example.layer,
+                    hint="give its values with --input" if blamed else finding.hint,
+                )
+            )
+            by_chance.append(blamed)
+        self.example.not_executed = Obstacle(report.diagnostics[0].message, by_chance=by_chance[0])
+
+
+def evaluated_report(snippet: Snippet) -> Report:
+    """Everything found about a snippet, in the order of its text."""
+    return snippet.findings.report.sorted()
+
+
+def examples_of(path: str, given: Given | None = None, **options: Any) -> tuple[Snippet, Sequence[Example]]:
+    """Read and evaluate the file at `path`."""
+    with open_regular(path) as stream:
+        snippet = read_examples(stream.read(), file=path, **options)
+    return snippet, evaluate(snippet, given)

@@ -1,0 +1,34 @@
+"""How long an example would take, estimated from its shapes."""
+
+from __future__ import annotations
+
+import math
+
+from irexec.snippets.example import Example
+from irexec.types import TensorType
+
+_MULTIPLYING = frozenset({"convolution", "matrix"})
+_SAMPLING = frozenset({"detection"})
+_SAMPLES = 20
+
+
+def estimated_work(example: Example) -> float:
+    """How many steps an execution takes, roughly: its elements, or its multiplications."""
+    sizes = [_size(entry.type) for entry in example.inputs]
+    results = [_size(output.type) for output in example.outputs]
+    work = float(sum(sizes) + sum(results))
+    operator = example.operator
+    family = operator.kernel.__module__.split(".")[-2] if operator is not None else ""
+    if family in _SAMPLING:
+        work *= _SAMPLES
+    if family in _MULTIPLYING and len(sizes) > 1:
+        # What a matrix product takes is the square root of the three sizes' product; a convolution some times that.
+        first, second = sorted(sizes)[-2:]
+        work = max(work, math.sqrt(first * second * max(results, default=1)))
+    return work
+
+
+def _size(type: TensorType) -> float:
+    if type.rank is None:
+        return 1.0
+    return math.prod(float(d.value) if d.is_static else 2.0 for d in type.shape)
