@@ -14,9 +14,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +27,9 @@ WORTH_PRODUCTS = 1 << 24
 WORTH_BYTES = 1 << 20
 # Scratch arrays beyond this are not kept.
 MAX_KEPT_BYTES = 1 << 26
+
+if TYPE_CHECKING:
+    from threadpoolctl import LibController
 
 _lock = threading.Lock()
 _local = threading.local()
@@ -146,14 +148,18 @@ def _current_cpu() -> int | None:
     return None if reader is None else reader()
 
 
-def _forget_pool() -> None:
+def _forget_threads() -> None:
     """A forked process has no threads but the one that forked."""
-    global _pool, _lock
+    global _pool, _lock, _blas_users
     _pool, _lock = None, threading.Lock()
+    if _blas_users:
+        _blas_users = 1
+        if not getattr(_local, "holds_blas", False):
+            _release_blas()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 def _get_pool() -> _Pool:
@@ -229,47 +235,57 @@ def scratch(slot: str, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
 
 
 @cache
-def _blas() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """Reading and setting the thread count of the OpenBLAS that NumPy brings; None with another BLAS."""
-    folder = Path(np.__file__).parent
-    for path in [*folder.parent.glob("numpy.libs/*openblas*"), *folder.glob(".dylibs/*openblas*")]:
-        try:
-            library = ctypes.CDLL(str(path))
-        except OSError:
-            continue
-        for ending in ("64_", ""):
-            for prefix in ("scipy_openblas", "openblas"):
-                get = getattr(library, f"{prefix}_get_num_threads{ending}", None)
-                put = getattr(library, f"{prefix}_set_num_threads{ending}", None)
-                if get is not None and put is not None:
-                    put.restype = None
-                    return get, put
-    return None
+def _blas() -> list[LibController]:
+    """The BLAS libraries of this process (OpenBLAS, MKL, BLIS, ...), whose threads threadpoolctl can read and set."""
+    # Finding them takes milliseconds, so it waits for the first product.
+    from threadpoolctl import ThreadpoolController
+
+    controllers: list[LibController] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return controllers
 
 
 _blas_users = 0
-_blas_before = 1
+_blas_before: list[int] = []
 
 
 @contextlib.contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Hold NumPy's BLAS to one thread, process-wide, while any thread is inside; nothing with an unknown BLAS."""
-    global _blas_users, _blas_before
-    blas = _blas()
-    if blas is None:
+    """Hold BLAS to one thread, process-wide, while any thread is inside.
+
+    The limit is the process's: the first to enter sets it and the last to leave takes it back. threadpoolctl's own
+    context looks for the libraries each time and would take back the limit under another thread's feet.
+    """
+    if getattr(_local, "holds_blas", False):
         yield
         return
-    get, put = blas
-    with _lock:
-        if _blas_users == 0:
-            _blas_before = get()
-            if _blas_before != 1:
-                put(1)
-        _blas_users += 1
+    _hold_blas()
+    _local.holds_blas = True
     try:
         yield
     finally:
-        with _lock:
-            _blas_users -= 1
-            if _blas_users == 0 and _blas_before != 1:
-                put(_blas_before)
+        _local.holds_blas = False
+        _release_blas()
+
+
+def _hold_blas() -> None:
+    global _blas_users, _blas_before
+    libraries = _blas()
+    with _lock:
+        if _blas_users == 0:
+            _blas_before = [library.get_num_threads() for library in libraries]
+            _set_blas_threads([1] * len(libraries))
+        _blas_users += 1
+
+
+def _release_blas() -> None:
+    global _blas_users
+    with _lock:
+        _blas_users -= 1
+        if _blas_users == 0:
+            _set_blas_threads(_blas_before)
+
+
+def _set_blas_threads(counts: list[int]) -> None:
+    for library, before, count in zip(_blas(), _blas_before, counts, strict=True):
+        if before != 1:
+            library.set_num_threads(count)
