@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from irexec.ops.declare.operator import operator
     from irexec.types import Dimension, ElementType, PartialShape
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOMES = {
     "Core": "irexec.api",
