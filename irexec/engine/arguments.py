@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.arrays.accept import as_plain_array
 from irexec.diagnostics import IRError
 from irexec.engine.errors import wrong_input
 from irexec.graph.model import Value
@@ -63,7 +64,7 @@ def _fitting(given: Any, port: Value) -> Array:
     kind: ElementType = port.element_type
     layer = port.node.ref
     try:
-        array: Array = to_container(given, kind) if kind in CONTAINERS else np.asarray(given)
+        array = to_container(given, kind) if kind in CONTAINERS else as_plain_array(given)
     except (ValueError, TypeError) as error:
         raise IRError(wrong_input(f"input {_label(port)} is no array: {error}", layer=layer)) from error
     if kind is not DYNAMIC and array.dtype != kind.dtype:

@@ -1,0 +1,51 @@
+"""What a caller may give as an input: any byte order; what is no tensor is refused by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec import opset15 as ops
+
+
+@pytest.fixture(scope="module")
+def relu() -> irexec.CompiledModel:
+    x = ops.parameter([2], np.float32, name="x")
+    return irexec.compile_model(irexec.Model([ops.relu(x)], [x], "m"))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        np.array([-1, 2], ">f4"),
+        np.ma.array([-1.0, 2.0], "f4"),
+        np.array([9, -1, 9, 2], "f4")[1::2],
+        [np.float32(-1), 2],
+    ],
+    ids=["big-endian", "mask that hides nothing", "strided", "list"],
+)
+def test_arrays_of_any_layout(relu: irexec.CompiledModel, given) -> None:
+    assert relu({"x": given})[0].tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (np.ma.array([1.0, 2.0], mask=[True, False]), "masked"),
+        ([[1.0], [2.0, 3.0]], "differ in length"),
+        (np.array(["2026-01-01"] * 2, "M8[D]"), "dates"),
+        (np.array([{}, 1.0], object), "objects"),
+        (np.zeros(2, [("a", "f4")]), "records"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_no_tensor_is_refused_by_name(relu: irexec.CompiledModel, given, reason: str) -> None:
+    with pytest.raises(irexec.IRError, match=reason):
+        relu({"x": given})
+
+
+def test_texts_come_as_objects_too() -> None:
+    x = ops.parameter([2], "string", name="x")
+    model = irexec.compile_model(irexec.Model([ops.result(x)], [x], "m"))
+    assert model({"x": np.array(["a", "bc"], object)})[0].tolist() == ["a", "bc"]
