@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-Value: TypeAlias = "int | float | bool | str | list[Value]"
+ListedValue: TypeAlias = "int | float | bool | str | list[ListedValue]"
 
 MAX_DEPTH = 32
 MAX_DIGITS = 40
@@ -22,7 +22,7 @@ class Listed:
     False when closing brackets are missing or left over.
     """
 
-    value: Value
+    value: ListedValue
     name: str | None = None
     kind: str | None = None
     note: str = ""
@@ -61,7 +61,7 @@ def read_values(comment: str, *, closing: bool = False) -> Listed | Unfinished |
     return None
 
 
-def shape_of(value: Value) -> tuple[int, ...] | None:
+def shape_of(value: ListedValue) -> tuple[int, ...] | None:
     """The shape of a nested list, `()` for a scalar, None when its rows differ in length."""
     if not isinstance(value, list):
         return ()
@@ -135,7 +135,7 @@ _TEXT_OF_BYTES = re.compile(r"\butf-?8\b|\bbytes?\b", re.IGNORECASE)
 
 
 class _Literal(NamedTuple):
-    value: Value
+    value: ListedValue
     end: int
     is_float: bool
     open: int = 0
@@ -143,7 +143,7 @@ class _Literal(NamedTuple):
 
 def _literal(text: str, start: int, *, after_lead: bool) -> _Literal | None:
     """A list, several lists or scalars in a row, or one scalar, at `start`; None when something else stands there."""
-    items: list[Value] = []
+    items: list[ListedValue] = []
     position, is_float = start, False
     while True:
         bracket = text[position : position + 1] in ("[", "{")
@@ -190,7 +190,7 @@ def _scalar(text: str, position: int) -> _Literal | None:
 
 def _list(text: str, position: int) -> _Literal | None:
     """A bracketed list; `open` counts the brackets that the text does not close."""
-    whole: list[Value] = []
+    whole: list[ListedValue] = []
     stack = [whole]
     is_float, separated = False, True
     while True:
@@ -201,7 +201,7 @@ def _list(text: str, position: int) -> _Literal | None:
         if character in "[{":
             if len(stack) > MAX_DEPTH:
                 return None
-            inner: list[Value] = []
+            inner: list[ListedValue] = []
             stack[-1].append(inner)
             stack.append(inner)
             position, separated = position + 1, True

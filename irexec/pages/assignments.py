@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from irexec.arrays.listed import Value
+from irexec.arrays.listed import ListedValue
 from irexec.ir.xml.positions import Span
 from irexec.pages.literals import Literal, read_literal
 
@@ -18,7 +18,7 @@ class Assignment:
     """A name and the value it is given. `kind` is the element type that a dtype names, `shape` one stated behind it."""
 
     name: str
-    value: Value
+    value: ListedValue
     span: Span
     leaves: tuple[Span, ...]
     kind: str | None = None

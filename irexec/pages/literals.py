@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from irexec.arrays.listed import MAX_DEPTH, MAX_DIGITS, Value
+from irexec.arrays.listed import MAX_DEPTH, MAX_DIGITS, ListedValue
 from irexec.ir.xml.positions import Span
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
@@ -26,7 +26,7 @@ _OPEN, _CLOSE = "[({", "])}"
 class Literal:
     """A value and its place; `leaves` are the places of its items, in order."""
 
-    value: Value
+    value: ListedValue
     span: Span
     leaves: tuple[Span, ...]
 
@@ -48,7 +48,7 @@ def read_literal(text: str, start: int, *, commented: bool = False) -> Literal |
         value = _item(match)
         span = Span(start, match.end() - start)
         return None if value is None else Literal(value, span, (span,))
-    stack: list[list[Value]] = [[]]
+    stack: list[list[ListedValue]] = [[]]
     leaves: list[Span] = []
     position = start
     while True:
@@ -57,7 +57,7 @@ def read_literal(text: str, start: int, *, commented: bool = False) -> Literal |
         if character and character in _OPEN:
             if len(stack) > MAX_DEPTH:
                 return None
-            inner: list[Value] = []
+            inner: list[ListedValue] = []
             stack[-1].append(inner)
             stack.append(inner)
             position += 1
@@ -78,7 +78,7 @@ def read_literal(text: str, start: int, *, commented: bool = False) -> Literal |
             position = match.end()
 
 
-def _item(match: re.Match[str]) -> Value | None:
+def _item(match: re.Match[str]) -> ListedValue | None:
     if match["special"] is not None:
         return float(match["special"].lower().replace("np.", ""))
     if match["number"] is not None:

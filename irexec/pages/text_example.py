@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from irexec.arrays.listed import Listed, Value
+from irexec.arrays.listed import Listed, ListedValue
 from irexec.diagnostics import Place
 from irexec.diagnostics.findings import At
 from irexec.ir.document import Layer, Port
@@ -229,7 +229,7 @@ class _Binder:
         return SnippetPort(port, given.name, Listed(given.value, given.name, given.kind), place, elided=not dims)
 
 
-def _leaves(port: SnippetPort) -> Iterator[Value]:
+def _leaves(port: SnippetPort) -> Iterator[ListedValue]:
     """The single values that are listed at a port."""
     waiting = [port.listed.value] if port.listed is not None else []
     while waiting:
@@ -244,7 +244,7 @@ def _folded(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
 
 
-def _attribute_text(value: Value | Any) -> str:
+def _attribute_text(value: ListedValue | Any) -> str:
     if isinstance(value, (list, tuple)):
         return ",".join(_attribute_text(item) for item in value)
     if isinstance(value, bool):

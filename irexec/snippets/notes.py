@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from irexec.arrays.listed import Listed, Unfinished, Value, read_values, role_of, shape_of
+from irexec.arrays.listed import Listed, ListedValue, Unfinished, read_values, role_of, shape_of
 from irexec.ir.xml.positions import Span
-from irexec.snippets.repairs.parts import Comment, Node
+from irexec.snippets.repairs.parts import PrintedComment, PrintedElement
 
 MOST_JOINED = 256
 """How many comments one list may be spread over."""
@@ -29,11 +29,11 @@ class PortNotes:
 class _Said:
     """A comment at a port; `of_dim` when it stands behind one of the port's dims on the same line."""
 
-    comment: Comment
+    comment: PrintedComment
     of_dim: bool
 
 
-def notes_of_section(section: Node, text: str) -> list[PortNotes]:
+def notes_of_section(section: PrintedElement, text: str) -> list[PortNotes]:
     """The notes of every port of an `<input>` or `<output>`, in order; `text` is the original text.
 
     A comment inside a port, or behind it on its last line, is the port's. One on a line of its own between ports is the
@@ -41,12 +41,12 @@ def notes_of_section(section: Node, text: str) -> list[PortNotes]:
     """
     said: list[list[_Said]] = []
     waiting: list[_Said] = []
-    port: Node | None = None
+    port: PrintedElement | None = None
     for child in section.children:
-        if isinstance(child, Node) and child.name == "port":
+        if isinstance(child, PrintedElement) and child.name == "port":
             said.append([*waiting, *_inside(child, text)])
             port, waiting = child, []
-        elif isinstance(child, Comment):
+        elif isinstance(child, PrintedComment):
             here = _Said(child, of_dim=False)
             if port is None and _same_line(text, section.span.start, child.span.start):
                 continue
@@ -59,14 +59,14 @@ def notes_of_section(section: Node, text: str) -> list[PortNotes]:
     return [_read(comments, node) for comments, node in zip(said, ports, strict=True)]
 
 
-def _inside(port: Node, text: str) -> Iterator[_Said]:
-    dim: Node | None = None
+def _inside(port: PrintedElement, text: str) -> Iterator[_Said]:
+    dim: PrintedElement | None = None
     for child in port.children:
-        if isinstance(child, Comment):
+        if isinstance(child, PrintedComment):
             yield _Said(child, dim is not None and _same_line(text, dim.span.start, child.span.start))
-        elif isinstance(child, Node):
+        elif isinstance(child, PrintedElement):
             # a remark inside a dim is about the dim
-            yield from (_Said(inner, of_dim=True) for inner in child.children if isinstance(inner, Comment))
+            yield from (_Said(inner, of_dim=True) for inner in child.children if isinstance(inner, PrintedComment))
             dim = child
 
 
@@ -97,7 +97,7 @@ def _text(said: Sequence[_Said]) -> str:
     return " ".join(item.comment.text for item in said)
 
 
-def _read(said: Sequence[_Said], port: Node) -> PortNotes:
+def _read(said: Sequence[_Said], port: PrintedElement) -> PortNotes:
     notes = PortNotes()
     extents = [dim.text.strip() for dim in port.elements("dim")]
     found: list[tuple[Listed, Span]] = []
@@ -140,12 +140,12 @@ def _rows(found: Sequence[Listed], extents: Sequence[str]) -> Listed | None:
     shapes = {shape_of(listed.value) for listed in found}
     if len(shapes) > 1 or None in shapes or extents[:1] not in ([str(len(found))], ["-1"]):
         return None
-    rows: list[Value] = [listed.value for listed in found]
+    rows: list[ListedValue] = [listed.value for listed in found]
     kind = next((listed.kind for listed in found if listed.kind), None)
     return replace(found[0], value=rows, kind=kind, balanced=all(listed.balanced for listed in found))
 
 
-def _as_bytes(listed: Listed, port: Node) -> Listed:
+def _as_bytes(listed: Listed, port: PrintedElement) -> Listed:
     """A text that is the content of a byte tensor, as its bytes."""
     precision = port.get("precision")
     is_bytes = listed.kind == "utf-8" or (precision is not None and precision.value.lower() == "u8")

@@ -21,7 +21,7 @@ from irexec.ir.xml.source import Source
 from irexec.snippets.notes import PortNotes, notes_of_section
 from irexec.snippets.repairs.loose import ChooseVersion, LooseLayers
 from irexec.snippets.repairs.names import version_from_name
-from irexec.snippets.repairs.parts import Node, Repair
+from irexec.snippets.repairs.parts import PrintedElement, Repair
 from irexec.snippets.repairs.tree import Tree, read_tree
 from irexec.snippets.repairs.writer import Written
 
@@ -97,23 +97,23 @@ def read_snippet(
         text = data if isinstance(data, str) else decode(data)
     except EncodingProblem:
         return _whole(Source.from_bytes(data if isinstance(data, bytes) else data.encode(), file), mode)
-    source = Source(text, file=file)
-    if source.root is not None and str(source.root.tag).lower() == "net":
-        return _whole(source, mode)
-    if len(text) > MAX_CHARACTERS:
-        return _whole(source, mode)
+    # A text that can be a model is first read as one; loose layers are read once, as what they are repaired to.
+    if "<net" in text.lower() or len(text) > MAX_CHARACTERS:
+        source = Source(text, file=file)
+        if len(text) > MAX_CHARACTERS or (source.root is not None and str(source.root.tag).lower() == "net"):
+            return _whole(source, mode)
     tree = read_tree(text)
     if tree.refused is not None:
         tree.repairs.append(tree.refused)
-        return _Reading(source, tree, [], wrapped=False, mode=mode, strict=strict).nothing()
+        return _Reading(text, file, tree, [], wrapped=False, mode=mode, strict=strict).nothing()
     if nets := tree.root.elements("net"):
         _report_other_roots(tree, nets[:1])
-        return _Reading(source, tree, nets[:1], wrapped=False, mode=mode, strict=strict).model()
+        return _Reading(text, file, tree, nets[:1], wrapped=False, mode=mode, strict=strict).model()
     nodes = _loose_nodes(tree.root)
     _report_other_roots(tree, nodes)
     as_written = [(_value(node, "type"), _value(node, "version")) for node in nodes]
     LooseLayers(known_types, choose_version, tree.repairs).complete(nodes)
-    reading = _Reading(source, tree, nodes, wrapped=True, mode=mode, strict=strict)
+    reading = _Reading(text, file, tree, nodes, wrapped=True, mode=mode, strict=strict)
     return reading.layers(as_written) if nodes else reading.nothing()
 
 
@@ -123,7 +123,7 @@ def _whole(source: Source, mode: Mode) -> Snippet:
     return Snippet(source.text, source.text, read(source, findings), findings)
 
 
-def _loose_nodes(root: Node) -> list[Node]:
+def _loose_nodes(root: PrintedElement) -> list[PrintedElement]:
     """The layers that stand in no model: alone, one after the other, or in a `<layers>`."""
     return [
         layer
@@ -132,7 +132,7 @@ def _loose_nodes(root: Node) -> list[Node]:
     ]
 
 
-def _report_other_roots(tree: Tree, nodes: list[Node]) -> None:
+def _report_other_roots(tree: Tree, nodes: list[PrintedElement]) -> None:
     roots = tree.root.elements()
     if not nodes:
         tree.repairs.append(Repair("Q029", "there is no <layer> here", roots[0].span if roots else Span(0, 1)))
@@ -145,17 +145,23 @@ class _Reading:
     """A repaired tree on its way to a Snippet: written out as clean XML, read as any other, placed in the original."""
 
     def __init__(
-        self, original: Source, tree: Tree, roots: list[Node], *, wrapped: bool, mode: Mode, strict: bool
+        self,
+        text: str,
+        file: str | None,
+        tree: Tree,
+        roots: list[PrintedElement],
+        *,
+        wrapped: bool,
+        mode: Mode,
+        strict: bool,
     ) -> None:
-        self.text = original.text
+        self.text = text
         self.nodes = roots
         self.repairs = tree.repairs
         self.strict = strict
         self.written = Written(roots, wrapper="layers" if wrapped else None)
-        self.source = Source(
-            self.written.text, file=original.file, remap=self.written.original, display_text=original.text
-        )
-        self.findings = Findings(self.source.locate, file=original.file, mode=mode)
+        self.source = Source(self.written.text, file=file, remap=self.written.original, display_text=text)
+        self.findings = Findings(self.source.locate, file=file, mode=mode)
 
     def nothing(self) -> Snippet:
         return self._snippet(None)
@@ -210,7 +216,7 @@ class _Reading:
             if not (is_precision or is_version):
                 self.findings.report.add(finding)
 
-    def _layer(self, node: Node, layer: Layer, kind: str | None, version: str | None) -> SnippetLayer:
+    def _layer(self, node: PrintedElement, layer: Layer, kind: str | None, version: str | None) -> SnippetLayer:
         return SnippetLayer(
             layer,
             self._ports(node, "input", layer.inputs),
@@ -220,24 +226,24 @@ class _Reading:
             version,
         )
 
-    def _ports(self, layer: Node, side: str, ports: tuple[Port, ...]) -> tuple[SnippetPort, ...]:
+    def _ports(self, layer: PrintedElement, side: str, ports: tuple[Port, ...]) -> tuple[SnippetPort, ...]:
         sections = layer.elements(side)
         if not sections:
             return ()
         nodes, notes = sections[0].elements("port"), notes_of_section(sections[0], self.text)
         return tuple(self._port(*parts) for parts in zip(nodes, notes, ports, strict=True))
 
-    def _port(self, node: Node, notes: PortNotes, port: Port) -> SnippetPort:
+    def _port(self, node: PrintedElement, notes: PortNotes, port: Port) -> SnippetPort:
         place = self.source.display_place(notes.span) if notes.span is not None else None
         if notes.listed is not None and notes.span is not None and not notes.listed.balanced:
             self.repairs.append(Repair("Q028", "the brackets around the values do not match", notes.span))
         return SnippetPort(port, notes.role, notes.listed, place, tuple(notes.remarks), node.elided)
 
 
-def _value(node: Node, name: str) -> str | None:
+def _value(node: PrintedElement, name: str) -> str | None:
     attribute = node.get(name)
     return attribute.value if attribute is not None else None
 
 
-def _has_ellipsis(node: Node) -> bool:
+def _has_ellipsis(node: PrintedElement) -> bool:
     return node.elided or any(_has_ellipsis(child) for child in node.elements())

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irexec.arrays.listed import MAX_DEPTH, Listed, Unfinished, Value, read_values, role_of, shape_of
+from irexec.arrays.listed import MAX_DEPTH, Listed, ListedValue, Unfinished, read_values, role_of, shape_of
 
-NOTATIONS: list[tuple[str, Value, str | None]] = [
+NOTATIONS: list[tuple[str, ListedValue, str | None]] = [
     (" values: [1, 2, 3, 4] ", [1, 2, 3, 4], None),
     (" values: [[1, 2],\n          [3, 4]] ", [[1, 2], [3, 4]], None),
     (" values: [-25], silently clamped to 0 ", [-25], None),
@@ -95,7 +95,7 @@ REMARKS = [
 
 
 @pytest.mark.parametrize(("comment", "value", "name"), NOTATIONS)
-def test_every_notation_is_read(comment: str, value: Value, name: str | None) -> None:
+def test_every_notation_is_read(comment: str, value: ListedValue, name: str | None) -> None:
     listed = read_values(comment)
     assert isinstance(listed, Listed)
     assert (listed.value, listed.name, listed.balanced) == (value, name, True)
@@ -182,7 +182,7 @@ def test_shape_of_nested_lists() -> None:
     assert shape_of([[1], [2, 3]]) is None
 
 
-def _leaves(value: Value) -> list[Value]:
+def _leaves(value: ListedValue) -> list[ListedValue]:
     return [leaf for item in value for leaf in _leaves(item)] if isinstance(value, list) else [value]
 
 
@@ -201,7 +201,7 @@ _LISTS = st.sampled_from(sorted(_LEAVES)).flatmap(
 )
 
 
-def _printed(value: Value, brackets: str, separator: str) -> str:
+def _printed(value: ListedValue, brackets: str, separator: str) -> str:
     if isinstance(value, list):
         items = separator.join(_printed(item, brackets, separator) for item in value)
         return f"{brackets[0]}{items}{brackets[1]}"
@@ -217,7 +217,7 @@ def _printed(value: Value, brackets: str, separator: str) -> str:
     separator=st.sampled_from([",", ", ", " ,  ", ",\n     "]),
     tail=st.sampled_from(["", " ", ", clamped", " - all of it", " (axes)."]),
 )
-def test_any_printed_list_is_read_back(value: Value, lead: str, brackets: str, separator: str, tail: str) -> None:
+def test_any_printed_list_is_read_back(value: ListedValue, lead: str, brackets: str, separator: str, tail: str) -> None:
     listed = read_values(f" {lead}{_printed(value, brackets, separator)}{tail} ")
     assert isinstance(listed, Listed)
     assert listed.value == value
@@ -228,7 +228,7 @@ def test_any_printed_list_is_read_back(value: Value, lead: str, brackets: str, s
     value=_LEAVES["int"] | _LEAVES["float"] | _LEAVES["bool"],
     lead=st.sampled_from(["", "value: ", "axis = ", "k value "]),
 )
-def test_any_printed_scalar_is_read_back(value: Value, lead: str) -> None:
+def test_any_printed_scalar_is_read_back(value: ListedValue, lead: str) -> None:
     listed = read_values(f"{lead}{value}")
     assert isinstance(listed, Listed)
     assert listed.value == value and listed.is_scalar

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from irexec.arrays.listed import Value
+from irexec.arrays.listed import ListedValue
 from irexec.snippets.reader import Snippet, SnippetPort, read_snippet
 
 EXAMPLE = """<layer ... reduction="sum" type="ScatterNdUpdate">
@@ -58,7 +58,7 @@ def in_port(text: str) -> SnippetPort:
     return snippet.layers[0].inputs[0]
 
 
-def value_of(port: SnippetPort) -> Value | None:
+def value_of(port: SnippetPort) -> ListedValue | None:
     return port.listed.value if port.listed is not None else None
 
 
@@ -124,7 +124,7 @@ def test_findings_of_later_rooms_are_placed_in_the_original_text() -> None:
         ('<port id="0"><dim>2</dim> <!-- values: [[1, 2], [3 --></port>', [[1, 2], [3]]),
     ],
 )
-def test_where_a_comment_stands_says_which_port_it_means(ports: str, value: Value | None) -> None:
+def test_where_a_comment_stands_says_which_port_it_means(ports: str, value: ListedValue | None) -> None:
     assert value_of(in_port(ports)) == value
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irexec.types import Dimension, PartialShape, UnknownRank, element_count, shape_like
+from irexec.types import Dimension, PartialShape, ShapeFault, UnknownRank, UnreadableShape, element_count, shape_like
 
 LARGEST = 3
 Static = tuple[int, ...]
@@ -135,3 +135,18 @@ def test_texts_that_are_no_shape(text: str, said: str) -> None:
 @pytest.mark.parametrize("text", ["", "[]", " [ ] "])
 def test_a_scalar(text: str) -> None:
     assert PartialShape.parse(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("4..2", ShapeFault.REVERSED),
+        ("-3", ShapeFault.NEGATIVE),
+        ("9223372036854775807", ShapeFault.TOO_LARGE),
+        ("1,,2", ShapeFault.FORM),
+    ],
+)
+def test_an_error_says_what_kind_of_fault_it_is(text: str, fault: ShapeFault) -> None:
+    with pytest.raises(UnreadableShape) as caught:
+        PartialShape.parse(text)
+    assert caught.value.fault is fault

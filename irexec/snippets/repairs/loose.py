@@ -9,7 +9,7 @@ from itertools import count
 from irexec.ir.xml.positions import Span
 from irexec.snippets.repairs.grammar import LAYER_ATTRIBUTES
 from irexec.snippets.repairs.names import known_type
-from irexec.snippets.repairs.parts import Attribute, Node, Repair
+from irexec.snippets.repairs.parts import Attribute, PrintedElement, Repair
 from irexec.types import ElementType
 
 ChooseVersion = Callable[[str], str | None]
@@ -27,7 +27,7 @@ class LooseLayers:
     choose_version: ChooseVersion
     repairs: list[Repair]
 
-    def complete(self, layers: list[Node], *, in_body: bool = False) -> None:
+    def complete(self, layers: list[PrintedElement], *, in_body: bool = False) -> None:
         """Change `layers` in place. In a body, edges name layers and ports by id, so written ids stay."""
         for layer in layers:
             self._merge_sections(layer)
@@ -48,7 +48,7 @@ class LooseLayers:
 
     # Structure
 
-    def _merge_sections(self, layer: Node) -> None:
+    def _merge_sections(self, layer: PrintedElement) -> None:
         for name in ("input", "output", "data"):
             sections = layer.elements(name)
             for section in sections[1:]:
@@ -59,7 +59,7 @@ class LooseLayers:
                 first.elided, first.end = first.elided or section.elided, section.end
                 layer.children.remove(section)
 
-    def _move_attributes(self, layer: Node) -> None:
+    def _move_attributes(self, layer: PrintedElement) -> None:
         """Attributes of the operator belong into `<data>`; the `precision` of old files belongs to the output ports."""
         own = [name for name in layer.attributes if name not in LAYER_ATTRIBUTES]
         for attribute in [layer.attributes.pop(name) for name in own]:
@@ -72,13 +72,13 @@ class LooseLayers:
             self._repair("Q017", message, attribute.span, f'<data {attribute.name}="{attribute.value}"/>')
             data = next(iter(layer.elements("data")), None)
             if data is None:
-                data = Node("data", layer.span)
+                data = PrintedElement("data", layer.span)
                 layer.children.insert(0, data)
             data.put(attribute)
 
     # Identity
 
-    def _spell_type(self, layer: Node) -> None:
+    def _spell_type(self, layer: PrintedElement) -> None:
         kind = layer.get("type")
         if kind is None or not self.known_types:
             return
@@ -88,14 +88,14 @@ class LooseLayers:
             self.repairs.append(Repair("Q022", message, kind.span, hint, kind.value, meant))
             kind.value = meant
 
-    def _choose_version(self, layer: Node) -> None:
+    def _choose_version(self, layer: PrintedElement) -> None:
         kind = layer.get("type")
         if layer.get("version") is None and kind is not None:
             version = self.choose_version(kind.value)
             if version is not None:
                 self._add(layer, "version", version, "Q020")
 
-    def _identify(self, layers: list[Node], *, keep: bool) -> None:
+    def _identify(self, layers: list[PrintedElement], *, keep: bool) -> None:
         """Give every layer an id and a name that no other has; a repeated id is kept where edges may mean it."""
         ids, names = _Unused(), _Unused()
         for layer in layers:
@@ -112,13 +112,13 @@ class LooseLayers:
             if layer.get("name") is None:
                 self._add(layer, "name", names.name(kind.value if kind is not None else "layer"), "Q019")
 
-    def _add(self, node: Node, name: str, value: str, code: str) -> None:
+    def _add(self, node: PrintedElement, name: str, value: str, code: str) -> None:
         self._repair(code, f"<{node.name}> has no {name}; taken as {value!r}", node.span, f'{name}="{value}"')
         node.put(Attribute(name, value, node.span, written=False))
 
     # Ports
 
-    def _number_ports(self, layer: Node, *, keep: bool) -> None:
+    def _number_ports(self, layer: PrintedElement, *, keep: bool) -> None:
         """Ports are bound by their order: ids that say otherwise are replaced, unless others refer to them (`keep`)."""
         reported: set[str] = set()
         seen: set[str] = set()
@@ -141,7 +141,7 @@ class LooseLayers:
                 self._repair(code, message, span)
                 reported.add(code)
 
-    def _name_outputs(self, layer: Node) -> None:
+    def _name_outputs(self, layer: PrintedElement) -> None:
         """A port map names an output port by its id; some pages count the outputs instead."""
         ids = [port.get("id") for port in _ports(layer, "output")]
         known = [attribute.value for attribute in ids if attribute is not None]
@@ -156,8 +156,8 @@ class LooseLayers:
                 self._repair("Q032", message, attribute.span, f'external_port_id="{meant}"')
                 attribute.value = meant
 
-    def _spell_precisions(self, layer: Node, sides: tuple[str, ...]) -> None:
-        missing: list[tuple[str, Node]] = []
+    def _spell_precisions(self, layer: PrintedElement, sides: tuple[str, ...]) -> None:
+        missing: list[tuple[str, PrintedElement]] = []
         for side in sides:
             for number, port in enumerate(_ports(layer, side)):
                 precision = port.get("precision")
@@ -174,7 +174,7 @@ class LooseLayers:
             self._repair("Q021", f"no precision is written on {which}", missing[0][1].span)
 
 
-def _ports(layer: Node, side: str) -> list[Node]:
+def _ports(layer: PrintedElement, side: str) -> list[PrintedElement]:
     return [port for section in layer.elements(side) for port in section.elements("port")]
 
 

@@ -31,7 +31,7 @@ class Attribute:
 
 
 @dataclass(slots=True, eq=False)
-class Comment:
+class PrintedComment:
     """A comment: its text without the marks, and its place with them."""
 
     text: str
@@ -47,7 +47,7 @@ class Text:
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class PrintedElement:
     """An element. `span` is its start tag; `end` the offset behind its end tag; `at` its number when it is written out.
 
     `elided` says that an ellipsis stands for some of its content.
@@ -68,13 +68,13 @@ class Node:
         """Add an attribute unless there is one of that name."""
         self.attributes.setdefault(attribute.name, attribute)
 
-    def elements(self, *names: str) -> list[Node]:
+    def elements(self, *names: str) -> list[PrintedElement]:
         """The child elements, those with one of `names` when any are given."""
-        return [c for c in self.children if isinstance(c, Node) and (not names or c.name in names)]
+        return [c for c in self.children if isinstance(c, PrintedElement) and (not names or c.name in names)]
 
     @property
     def text(self) -> str:
         return "".join(c.text for c in self.children if isinstance(c, Text))
 
 
-Child: TypeAlias = "Node | Comment | Text"
+Child: TypeAlias = "PrintedElement | PrintedComment | Text"

@@ -9,7 +9,7 @@ from xml.sax.saxutils import unescape
 
 from irexec.ir.xml.positions import Span
 from irexec.snippets.repairs.grammar import NAMES
-from irexec.snippets.repairs.parts import Attribute, Comment, Repair, Text
+from irexec.snippets.repairs.parts import Attribute, PrintedComment, Repair, Text
 
 ELLIPSIS = re.compile(r"\.{2,}|…")
 
@@ -64,7 +64,7 @@ class Scanner:
         self.cut_off = False
         self._endless: set[str] = set()
 
-    def tokens(self) -> Iterator[Tag | Comment | Text]:
+    def tokens(self) -> Iterator[Tag | PrintedComment | Text]:
         position = 0
         while position < len(self.text) and self.unsafe is None:
             match = _MARKUP.search(self.text, position)
@@ -86,7 +86,7 @@ class Scanner:
 
     # Markup
 
-    def _markup(self, match: re.Match[str]) -> tuple[Tag | Comment | Text | None, int]:
+    def _markup(self, match: re.Match[str]) -> tuple[Tag | PrintedComment | Text | None, int]:
         start = match.start()
         if match["comment"] is not None:
             return self._comment(match)
@@ -104,7 +104,7 @@ class Scanner:
         tag.span = Span(start, end - start)
         return tag, end
 
-    def _comment(self, match: re.Match[str]) -> tuple[Comment, int]:
+    def _comment(self, match: re.Match[str]) -> tuple[PrintedComment, int]:
         start = match.start()
         if match[0] != "<!--":
             self._repair("Q011", "a comment starts with '<!--'", start, len(match[0]))
@@ -113,8 +113,8 @@ class Scanner:
             line_end = self.text.find("\n", start)
             stop = len(self.text) if line_end < 0 else line_end
             self._repair("Q011", "the comment has no end", start, stop - start)
-            return Comment(self.text[match.end() : stop], Span(start, stop - start)), stop
-        return Comment(self.text[match.end() : end.start()], Span(start, end.end() - start)), end.end()
+            return PrintedComment(self.text[match.end() : stop], Span(start, stop - start)), stop
+        return PrintedComment(self.text[match.end() : end.start()], Span(start, end.end() - start)), end.end()
 
     def _find(self, mark: str, position: int) -> re.Match[str] | None:
         """The end of a comment; once there is none, nobody looks for it again."""

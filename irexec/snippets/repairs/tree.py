@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from irexec.diagnostics.nearest import alike
 from irexec.ir.xml.positions import Span
 from irexec.snippets.repairs.grammar import CHILDREN, NAMES, is_free, spelled_like
-from irexec.snippets.repairs.parts import Comment, Node, Repair, Text
+from irexec.snippets.repairs.parts import PrintedComment, PrintedElement, Repair, Text
 from irexec.snippets.repairs.scanner import ELLIPSIS, Scanner, Tag
 
 MAX_DEPTH = 200
@@ -23,7 +23,7 @@ _SHOWN = re.compile(r"\S.*\S|\S", re.DOTALL)
 class Tree:
     """The roots under a node without name, and what had to be repaired. `refused` says why there is no tree."""
 
-    root: Node
+    root: PrintedElement
     repairs: list[Repair] = field(default_factory=list)
     refused: Repair | None = None
 
@@ -37,7 +37,7 @@ class _Builder:
     def __init__(self, text: str) -> None:
         self.text = text
         self.repairs: list[Repair] = []
-        self.root = Node("", Span(0, 0))
+        self.root = PrintedElement("", Span(0, 0))
         self.stack = [self.root]
         # what looks like a tag among the words around the elements
         self._prose: list[Span] = []
@@ -53,7 +53,7 @@ class _Builder:
         for index, token in enumerate(tokens if refused is None else ()):
             if isinstance(token, Text):
                 self._characters(token)
-            elif isinstance(token, Comment):
+            elif isinstance(token, PrintedComment):
                 self.top.children.append(token)
             elif token.closing or self._closes_itself(token, tokens[index + 1 : index + 20]):
                 self._close(token)
@@ -68,7 +68,7 @@ class _Builder:
         return Tree(self.root, self.repairs, refused)
 
     @property
-    def top(self) -> Node:
+    def top(self) -> PrintedElement:
         return self.stack[-1]
 
     def _repair(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
@@ -88,7 +88,7 @@ class _Builder:
         if name in NAMES:
             self._make_room(name, tag.span)
         end = tag.span.start + tag.span.length
-        node = Node(name, tag.span, tag.attributes, end=end)
+        node = PrintedElement(name, tag.span, tag.attributes, end=end)
         self.top.children.append(node)
         if not tag.empty:
             self.stack.append(node)
@@ -124,7 +124,7 @@ class _Builder:
 
     def _open_port(self, span: Span) -> None:
         """Dims outside a port go on with one that was closed too early, `<port id="4"/>`, or begin another one."""
-        last = next((child for child in reversed(self.top.children) if isinstance(child, Node)), None)
+        last = next((child for child in reversed(self.top.children) if isinstance(child, PrintedElement)), None)
         if last is not None and last.name == "port" and not last.elements("dim"):
             self._repair("Q008", "the port is closed already, but goes on with its <dim>s", last.span)
             behind = self.top.children.index(last) + 1
@@ -137,7 +137,7 @@ class _Builder:
     def _open_silently(self, name: str, span: Span) -> None:
         """Open an element although its start tag is not there."""
         self._repair("Q005", f"<{name}> is missing", span)
-        node = Node(name, span)
+        node = PrintedElement(name, span)
         self.top.children.append(node)
         self.stack.append(node)
 
@@ -156,7 +156,7 @@ class _Builder:
 
     # End tags
 
-    def _closes_itself(self, tag: Tag, following: list[Tag | Comment | Text]) -> bool:
+    def _closes_itself(self, tag: Tag, following: list[Tag | PrintedComment | Text]) -> bool:
         """True for a start tag that stands where the end tag of the same element belongs: `<dim>5<dim>`."""
         top = self.top
         if tag.name != top.name or tag.name not in NAMES or tag.attributes or tag.empty or is_free(tag.name):
@@ -273,11 +273,11 @@ def _element_with(tag: Tag, possible: frozenset[str]) -> str:
     return next((name for name in ("dim", "port", "layer") if name in possible), "layer")
 
 
-def _described(node: Node) -> str:
+def _described(node: PrintedElement) -> str:
     return f"<{node.name}>" if node.name else "the text around the elements"
 
 
-def _all(node: Node) -> Iterable[Node]:
+def _all(node: PrintedElement) -> Iterable[PrintedElement]:
     waiting = [node]
     while waiting:
         current = waiting.pop()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from irexec.ir.xml.positions import Span
-from irexec.snippets.repairs.parts import Comment, Node, Text
+from irexec.snippets.repairs.parts import PrintedComment, PrintedElement, Text
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -22,9 +22,9 @@ class _Piece(NamedTuple):
 
 
 class Written:
-    """The text of a repaired tree; every element's node knows its number (`Node.at`) in it."""
+    """The text of a repaired tree; every element's node knows its number (`PrintedElement.at`) in it."""
 
-    def __init__(self, roots: list[Node], *, wrapper: str | None = None) -> None:
+    def __init__(self, roots: list[PrintedElement], *, wrapper: str | None = None) -> None:
         self._parts: list[str] = []
         self._pieces: list[_Piece] = []
         self._length = 0
@@ -57,15 +57,15 @@ class Written:
             self._parts.append(text)
             self._length += len(text)
 
-    def _element(self, root: Node) -> None:
-        waiting: list[Node | Text | Comment | str] = [root]
+    def _element(self, root: PrintedElement) -> None:
+        waiting: list[PrintedElement | Text | PrintedComment | str] = [root]
         while waiting:
             item = waiting.pop()
             if isinstance(item, str):
                 self._put(item, Span(0, 1))
             elif isinstance(item, Text):
                 self._put(_clean(item.text), Span(item.start, len(item.text)), verbatim=True)
-            elif isinstance(item, Comment):
+            elif isinstance(item, PrintedComment):
                 self._put(f"<!--{_comment(item.text)}-->", item.span)
             else:
                 self._start_tag(item)
@@ -73,7 +73,7 @@ class Written:
                     waiting.append(f"</{item.name}>")
                     waiting += reversed(item.children)
 
-    def _start_tag(self, node: Node) -> None:
+    def _start_tag(self, node: PrintedElement) -> None:
         node.at, self._count = self._count, self._count + 1
         self._put(f"<{node.name}", node.span)
         for attribute in node.attributes.values():

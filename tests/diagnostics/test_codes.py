@@ -1,0 +1,22 @@
+"""What a code says of a finding: its area, and whether anything can be run in spite of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from irexec.diagnostics.codes import CODES, Area
+
+
+def test_every_code_has_an_area() -> None:
+    assert {code.area for code in CODES.values()} <= set(Area)
+    assert CODES["Q022"].area is Area.REPAIR
+
+
+@pytest.mark.parametrize(("code", "stops"), [("D001", True), ("O001", True), ("P007", True), ("P005", False)])
+def test_what_stops_a_layer(code: str, stops: bool) -> None:
+    assert CODES[code].stops_layer is stops
+
+
+@pytest.mark.parametrize(("code", "stops"), [("X001", True), ("U004", True), ("Q029", True), ("O001", False)])
+def test_what_leaves_nothing_to_run(code: str, stops: bool) -> None:
+    assert CODES[code].stops_all is stops
