@@ -276,10 +276,14 @@ class Model:
 
     def walk(self) -> Iterator[Node]:
         """All nodes, those of bodies included, each body after its node."""
-        for node in self.nodes:
-            yield node
-            for body in node.bodies:
-                yield from body.model.walk()
+        levels = [iter(self.nodes)]
+        while levels:
+            node = next(levels[-1], None)
+            if node is None:
+                levels.pop()
+            else:
+                yield node
+                levels += [iter(body.model.nodes) for body in reversed(node.bodies)]
 
     def __repr__(self) -> str:
         ports = "\n".join(map(repr, [*self.inputs, *self.outputs]))

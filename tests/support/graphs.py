@@ -1,33 +1,163 @@
-"""Models whose graphs are worth a drawing, made in Python."""
+"""Random graphs over all operators: each node takes what earlier ones made, seen through views where that fits."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 import irexec
-from irexec import opset15
+from irexec.engine import CompiledModel
+from irexec.graph.model import Model, Node, Value
+from irexec.ops.declare.contents import everything
+from irexec.ops.declare.operator import Operator
+from irexec.types import F16, F32, I32, Array, ElementType, PartialShape
+from support.examples import Example, example_of
 
-HOSTILE = [
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "&amp;&#x41;]]>",
-    "</style></svg></script><b>",
-    "<!--",
-    "'; alert(1); //${alert(1)}`",
-    "a\u202eb\u2028c",
-]
-"""Names that would do something where they became markup or script."""
+ops: Any = irexec.opset15
+# The engine runs their bodies, keeps their state, or has their values.
+WITHOUT_KERNEL = {"Const", "If", "Loop", "Parameter", "ReadValue", "Assign", "Result", "TensorIterator"}
+# Elementwise operators that may write into their input, and that take any float tensor of any shape.
+INPLACE = ("relu", "exp", "sigmoid", "gelu", "swish", "tanh", "negative", "hswish", "softplus", "mish")
 
 
-def stacked(count: int, names: str = "net/layer.{}/") -> irexec.Model:
-    """`count` times the same seven layers with a residual; their names begin with `names`."""
-    x = opset15.parameter([1, 8], np.float32, name="x")
-    value = x
-    for number in range(count):
-        own = names.replace("{}", str(number))
-        a = opset15.matmul(value, np.ones((8, 8), np.float32), name=own + "in")
-        b = opset15.relu(opset15.add(a, np.ones(8, np.float32), name=own + "bias"), name=own + "relu")
-        c = opset15.matmul(b, np.ones((8, 8), np.float32), name=own + "out")
-        d = opset15.softmax(opset15.tanh(c, name=own + "tanh"), axis=1, name=own + "max")
-        value = opset15.add(value, d, name=own + "sum")
-    return irexec.Model([value], [x], "stack")
+def candidates() -> list[Operator]:
+    """Every operator of the opsets that can be run by itself with the same result each time."""
+    found = [op for _, _, op in everything() if op is not None and op.type not in WITHOUT_KERNEL]
+    return [op for op in found if op.tolerance.kind != "random" and example_of(op) is not None]
+
+
+class RandomGraph:
+    """A model of some operators of `pool`; `inputs` are arrays for its Parameters.
+
+    Every node's first float input comes through a random chain of layers that write in place and of views, and its
+    float results go into such chains again, so that buffers meet views, broadcasts and several consumers.
+    """
+
+    def __init__(self, pool: list[Operator], seed: int, *, dynamic: bool = False) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.dynamic = dynamic
+        self.parameters: list[Node] = []
+        self.inputs: list[Array] = []
+        self.made: list[Value] = []
+        for _ in range(int(self.rng.integers(2, 6))):
+            self._add(pool[int(self.rng.integers(len(pool)))])
+        outputs = [value for value in self.made if self.rng.random() < 0.5] or self.made[-1:]
+        self.model = Model(outputs, self.parameters, "random")
+
+    def _add(self, op: Operator) -> None:
+        kind = (F32, F32, F32, F16, I32)[int(self.rng.integers(5))]
+        example = example_of(op, kind) or example_of(op)
+        assert example is not None
+        values = [self._source(array, number) for number, array in enumerate(example.arrays)]
+        try:
+            node = irexec.graph.namespace.make_node(op, tuple(values), _texts(op, example))
+        except irexec.IRError:
+            return  # with dynamic inputs some operators want to know more
+        self.made += [self._chain(value) for value in node.outputs]
+
+    def _source(self, array: Array, number: int) -> Any:
+        """A value that holds the array: what an earlier node made, if it fits, a Parameter or a constant."""
+        if array.dtype.kind not in "f" or array.ndim == 0:
+            return array if self.rng.random() < 0.7 else self._parameter(array)
+        fits = [v for v in self.made if v.type.element_type.dtype == array.dtype and v.partial_shape.is_static]
+        fits = [v for v in fits if v.shape == array.shape and self.rng.random() < 0.7]
+        if number == 0 and fits:
+            return fits[int(self.rng.integers(len(fits)))]
+        return self._chain(self._parameter(array)) if number == 0 else self._parameter(array)
+
+    def _parameter(self, array: Array) -> Value:
+        extents = [-1 if self.dynamic and self.rng.random() < 0.5 else n for n in array.shape]
+        kind = ElementType.of(array.dtype)
+        parameter = ops.parameter(PartialShape(extents), kind, name=f"p{len(self.parameters)}")
+        self.parameters.append(parameter)
+        self.inputs.append(array)
+        return parameter.outputs[0]
+
+    def _chain(self, value: Value) -> Value:
+        """The value through layers that write in place and views that end in its own shape again."""
+        kind = value.type.element_type
+        if kind.dtype is None or kind.dtype.kind != "f" or value.type.rank in (None, 0):
+            return value
+        for _ in range(int(self.rng.integers(0, 4))):
+            choice = int(self.rng.integers(6))
+            if choice < 3:
+                value = getattr(ops, INPLACE[int(self.rng.integers(len(INPLACE)))])(value).outputs[0]
+            elif choice == 3:
+                value = self._turned(value)
+            elif choice == 4:
+                value = ops.add(value, ops.relu(value)).outputs[0]
+            else:
+                value = self._through_slices(value)
+        return value
+
+    def _turned(self, value: Value) -> Value:
+        """Transposed, something elementwise, and back."""
+        order = self.rng.permutation(value.type.rank or 0)
+        turned = ops.transpose(value, ops.constant(order.astype(np.int64)))
+        inner = getattr(ops, INPLACE[int(self.rng.integers(len(INPLACE)))])(turned)
+        return ops.transpose(inner, ops.constant(np.argsort(order).astype(np.int64))).outputs[0]
+
+    def _through_slices(self, value: Value) -> Value:
+        """Cut in two along the last axis, one part changed in place, and joined again."""
+        extent = value.partial_shape[-1]
+        if extent.is_dynamic or extent.value < 2:
+            return value
+        lengths = np.array([extent.value // 2, extent.value - extent.value // 2])
+        parts = ops.variadic_split(value, ops.constant(np.int64(-1)), ops.constant(lengths))
+        changed = ops.exp(ops.negative(parts.output(1)))
+        return ops.concat([parts.output(0), changed], axis=-1).outputs[0]
+
+
+def _texts(op: Operator, example: Example) -> dict[str, Any]:
+    names = {a.name: a.file_name for a in op.attributes}
+    return {names[name]: value for name, value in example.attributes.items() if value is not None}
+
+
+def node_by_node(model: Model, inputs: list[Array]) -> list[Array]:
+    """The results of a model when each node's kernel is called by itself on contiguous copies: the reference."""
+    values: dict[Value, Array] = {p.outputs[0]: a for p, a in zip(model.parameters, inputs, strict=True)}
+    with np.errstate(all="ignore"):
+        for node in model.nodes:
+            if node.type == "Parameter":
+                continue
+            if node.constant is not None:
+                values[node.outputs[0]] = node.constant
+            elif node.type == "Result":
+                values[node.outputs[0]] = values[node.inputs[0]]  # type: ignore[index]
+            else:
+                assert node.operator is not None
+                arrays = [None if v is None else values[v].copy(order="C") for v in node.inputs]
+                made = node.operator(*arrays, **node.attributes)
+                made = made if isinstance(made, (tuple, list)) else [made]
+                for value, array in zip(node.outputs, made, strict=False):
+                    values[value] = np.array(array)
+    return [values[result.outputs[0]] for result in model.results]
+
+
+def difference(model: Model, inputs: list[Array]) -> str | None:
+    """What the engine computes otherwise than node by node, in three runs of one request; None when nothing."""
+    expected = node_by_node(model, inputs)
+    request = CompiledModel(model).create_infer_request()
+    kept = []
+    for number in range(3):
+        given = [array.copy() for array in inputs]
+        kept.append(request.infer(given).to_tuple())
+        if any(a.tobytes() != b.tobytes() for a, b in zip(given, inputs, strict=True) if a.dtype.kind != "T"):
+            return f"run {number}: an input was written to"
+    for number, got in enumerate(kept):
+        for index, (a, b) in enumerate(zip(got, expected, strict=True)):
+            if not _alike(np.asarray(a), b):
+                return f"run {number}: result {index} differs"
+    return None
+
+
+def _alike(got: Array, expected: Array) -> bool:
+    """Equal up to the order in which a kernel sums, which the layout of its inputs may change."""
+    if got.shape != expected.shape:
+        return False
+    if got.dtype.kind in "UTO" or expected.dtype.kind in "UTO":
+        return got.tolist() == expected.tolist()
+    a, b = got.astype(np.float64), expected.astype(np.float64)
+    tolerance = 2e-3 if expected.dtype.itemsize == 2 else 1e-5
+    return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True))

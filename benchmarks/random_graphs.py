@@ -1,0 +1,38 @@
+"""Random graphs over all operators, run by the engine and node by node: `python benchmarks/random_graphs.py 0 20000`.
+
+Prints each seed whose graph differs, with what differs and its layers, and at the end how many there were. A sample of
+the same graphs is run by tests/engine/test_random_graphs.py.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from support.graphs import RandomGraph, candidates, difference
+
+from irexec.engine import memory
+
+
+def main() -> int:
+    first, end = (int(text) for text in (sys.argv[1:] or ["0", "2000"]))
+    memory._MIN_BYTES = 1  # small results share buffers, too
+    pool, wrong, begin = candidates(), 0, time.perf_counter()
+    for seed in range(first, end):
+        graph = RandomGraph(pool, seed, dynamic=seed % 3 == 0)
+        try:
+            found = difference(graph.model, graph.inputs)
+        except Exception as error:
+            found = f"{type(error).__name__}: {error}"
+        if found is not None:
+            wrong += 1
+            print(f"{seed}: {found}; layers: {', '.join(node.type for node in graph.model.nodes)}")
+    print(f"{end - first} graphs over {len(pool)} operators: {wrong} differ; {time.perf_counter() - begin:.0f} s")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,134 @@
+"""The cost of reading, validating, compiling and running grows with the size of a model: counted, not timed.
+
+What is counted are calls of functions and lookups of nodes and values in sets and dicts (their hashes): a set that is
+built anew for every layer, or a list that is searched for every finding, shows in the one or the other.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec.diagnostics import LayerRef, Place
+from irexec.graph.model import Node, Value
+
+SMALL, LARGE = 100, 400
+# So many times the work for LARGE / SMALL times the layers, at most.
+MOST = LARGE / SMALL * 1.1
+
+
+def net(layers: list[str], edges: list[tuple[int, int, int, int]]) -> str:
+    joined = "".join(f'<edge from-layer="{a}" from-port="{b}" to-layer="{c}" to-port="{d}"/>' for a, b, c, d in edges)
+    return f'<net name="m" version="11"><layers>{"".join(layers)}</layers><edges>{joined}</edges></net>'
+
+
+def parameter(id: int, shape: str = "2,3") -> str:
+    dims = "".join(f"<dim>{d}</dim>" for d in shape.split(","))
+    data = f'<data shape="{shape}" element_type="f32"/>'
+    port = f'<output><port id="0" precision="FP32">{dims}</port></output>'
+    return f'<layer id="{id}" name="x{id}" type="Parameter" version="opset1">{data}{port}</layer>'
+
+
+def layer(id: int, type: str, inputs: int = 1, *, out: str = "2,3", more: str = "") -> str:
+    dims = "<dim>2</dim><dim>3</dim>"
+    ports = "".join(f'<port id="{i}" precision="FP32">{dims}</port>' for i in range(inputs))
+    made = "".join(f"<dim>{d}</dim>" for d in out.split(","))
+    output = f'<output><port id="{inputs}" precision="FP32">{made}</port></output>' if type != "Result" else ""
+    return f'<layer id="{id}" name="n{id}" type="{type}" version="opset1">{more}<input>{ports}</input>{output}</layer>'
+
+
+def chain(count: int, *, out: str = "2,3", more: str = "") -> str:
+    layers = [parameter(0), *(layer(i, "ReLU", out=out, more=more) for i in range(1, count)), layer(count, "Result")]
+    return net(layers, [(i, 1 if i else 0, i + 1, 0) for i in range(count)])
+
+
+def fan_out(count: int) -> str:
+    """One Parameter that all layers read, each with a Result of its own."""
+    layers, edges = [parameter(0)], []
+    for i in range(1, count, 2):
+        layers += [layer(i, "ReLU"), layer(i + 1, "Result")]
+        edges += [(0, 0, i, 0), (i, 1, i + 1, 0)]
+    return net(layers, edges)
+
+
+def unreachable(count: int) -> str:
+    """Layers that lead to no Result."""
+    layers = [parameter(0), layer(1, "Result"), *(layer(i, "ReLU") for i in range(2, count))]
+    return net(layers, [(0, 0, 1, 0), *((0, 0, i, 0) for i in range(2, count))])
+
+
+def all_wrong(count: int) -> str:
+    """Every layer has an attribute that does not exist and declares a wrong shape."""
+    return chain(count, out="2,4", more='<data alhpa="1"/>')
+
+
+def disconnected(count: int) -> str:
+    return net([parameter(0), *(layer(i, "ReLU") for i in range(1, count)), layer(count, "Result")], [])
+
+
+def nested(count: int) -> str:
+    """TensorIterators in TensorIterators, so deep that they have about so many layers in all."""
+    text = ""
+    for _ in range(count // 20):
+        inner = layer(1, "ReLU") if not text else _iterator(text)
+        body = [parameter(0), inner, layer(2, "Result")]
+        edges = [(0, 0, 1, 0), (1, 1, 2, 0)]
+        text = net(body, edges).replace('<net name="m" version="11">', "<body>").replace("</net>", "</body>")
+    return text.replace("<body>", '<net name="m" version="11">', 1)[: -len("</body>")] + "</net>"
+
+
+def _iterator(body: str) -> str:
+    maps = '<input external_port_id="0" internal_layer_id="0"/><output external_port_id="1" internal_layer_id="2"/>'
+    plain = layer(1, "TensorIterator")
+    return plain.replace("</layer>", f"<port_map>{maps}</port_map>{body}</layer>")
+
+
+class Work:
+    """Counts while it is entered."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        for kind in (Node, Value, LayerRef, Place):
+            monkeypatch.setattr(kind, "__hash__", self._counting(kind.__hash__))
+
+    def _counting(self, hash: Callable[[object], int]) -> Callable[[object], int]:
+        def counting(item: object) -> int:
+            self.count += 1
+            return hash(item)
+
+        return counting
+
+    def of(self, work: Callable[[], object]) -> int:
+        """How much work is done."""
+        self.count = 0
+
+        def called(frame: object, event: str, argument: object) -> None:
+            self.count += event in ("call", "c_call")
+
+        sys.setprofile(called)
+        try:
+            work()
+        finally:
+            sys.setprofile(None)
+        return self.count
+
+
+@pytest.mark.parametrize("build", [chain, fan_out, unreachable, all_wrong, disconnected, nested])
+def test_validating(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Work(monkeypatch)
+    texts = [build(size).encode() for size in (SMALL, SMALL, LARGE)]  # the first for what happens only once
+    _, small, large = (work.of(lambda text=text: irexec.validate(text)) for text in texts)
+    assert large < MOST * small
+
+
+@pytest.mark.parametrize("build", [chain, fan_out, nested])
+def test_compiling_and_running(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Work(monkeypatch)
+    models = [irexec.read_model(build(size).encode()) for size in (SMALL, SMALL, LARGE)]
+    x = np.ones((2, 3), np.float32)
+    _, small, large = (work.of(lambda model=model: irexec.compile_model(model)([x])) for model in models)
+    assert large < MOST * small
