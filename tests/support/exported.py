@@ -113,30 +113,31 @@ TRANSFORMERS = {
     "nystromformer": Family("Nystromformer", "Model", _TEXT),
     "squeezebert": Family("SqueezeBert", "Model", _TEXT | {"embedding_size": 32}),
     "esm": Family("Esm", "Model", _TEXT | {"pad_token_id": 1, "max_position_embeddings": 64}),
-    "gpt2": Family("GPT2", "LMHeadModel", {"n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 99}),
+    "gpt2": Family(
+        "GPT2", "LMHeadModel", {"n_embd": 32, "n_layer": 2, "n_head": 4, "vocab_size": 99}, "continued words"
+    ),
     "gpt_neo": Family(
         "GPTNeo",
         "Model",
         {"hidden_size": 32, "num_layers": 2, "num_heads": 4, "vocab_size": 99}
         | {"attention_types": [[["global", "local"], 1]]},
+        "continued words",
     ),
-    "gptj": Family("GPTJ", "Model", {"n_embd": 32, "n_layer": 2, "n_head": 4, "rotary_dim": 4, "vocab_size": 99}),
-    "opt": Family(
-        "OPT",
-        "Model",
-        {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
-        | {"ffn_dim": 64, "vocab_size": 99, "word_embed_proj_dim": 32},
+    "gptj": Family(
+        "GPTJ", "Model", {"n_embd": 32, "n_layer": 2, "n_head": 4, "rotary_dim": 4, "vocab_size": 99}, "continued words"
     ),
-    "llama": Family("Llama", "ForCausalLM", _GROUPED),
-    "mistral": Family("Mistral", "ForCausalLM", _GROUPED | {"sliding_window": 4}),
-    "mixtral": Family("Mixtral", "ForCausalLM", _GROUPED | {"num_local_experts": 4}),
-    "qwen2": Family("Qwen2", "ForCausalLM", _GROUPED),
-    "qwen3": Family("Qwen3", "ForCausalLM", _GROUPED | {"head_dim": 8}),
-    "gemma2": Family("Gemma2", "ForCausalLM", _GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 8}),
-    "phi3": Family("Phi3", "ForCausalLM", _GROUPED | {"pad_token_id": 0}),
+    "llama": Family("Llama", "ForCausalLM", _GROUPED, "continued words"),
+    "mistral": Family("Mistral", "ForCausalLM", _GROUPED | {"sliding_window": 4}, "continued words"),
+    "mixtral": Family("Mixtral", "ForCausalLM", _GROUPED | {"num_local_experts": 4}, "continued words"),
+    "qwen2": Family("Qwen2", "ForCausalLM", _GROUPED, "continued words"),
+    "qwen3": Family("Qwen3", "ForCausalLM", _GROUPED | {"head_dim": 8}, "continued words"),
+    "gemma2": Family(
+        "Gemma2", "ForCausalLM", _GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 8}, "continued words"
+    ),
+    "phi3": Family("Phi3", "ForCausalLM", _GROUPED | {"pad_token_id": 0}, "continued words"),
     "falcon": Family("Falcon", "ForCausalLM", _TEXT),
     "bloom": Family("Bloom", "ForCausalLM", {"hidden_size": 32, "n_layer": 2, "n_head": 4, "vocab_size": 99}),
-    "stablelm": Family("StableLm", "ForCausalLM", _GROUPED),
+    "stablelm": Family("StableLm", "ForCausalLM", _GROUPED, "continued words"),
     "mamba": Family(
         "Mamba", "ForCausalLM", {"hidden_size": 32, "num_hidden_layers": 2, "state_size": 4} | {"vocab_size": 99}
     ),
@@ -171,7 +172,9 @@ TRANSFORMERS = {
         _TEXT | {"conv_dim": [16] * 7} | {"num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 4},
         "sound",
     ),
-    "whisper_encoder": Family("Whisper", "Model", _BART | {"max_source_positions": 16, "num_mel_bins": 8}, "spectrum"),
+    "whisper_encoder": Family(
+        "Whisper", "Model", _BART | {"vocab_size": 51865, "max_source_positions": 16, "num_mel_bins": 8}, "spectrum"
+    ),
 }
 
 NNCF = (
@@ -213,19 +216,14 @@ def export(name: str, folder: Path) -> Exported:
         return _MAKERS[library](model, folder)
 
 
-def _export_torch(model: Any, example: dict[str, Any] | Any, folder: Path) -> Exported:
+def _export_torch(model: Any, example: tuple[Any, ...], folder: Path) -> Exported:
     import openvino as ov
     import torch
 
     model.eval()
     with torch.no_grad():
         converted = ov.convert_model(model, example_input=example)
-    tensors = list(example.values()) if isinstance(example, dict) else [example]
-    arrays = [tensor.numpy() for tensor in tensors]
-    if isinstance(example, dict):
-        order = {key: index for index, key in enumerate(example)}
-        arrays = [arrays[min(order[n] for n in port.names if n in order)] for port in converted.inputs]
-    return write(converted, arrays, folder)
+    return write(converted, [tensor.numpy() for tensor in example], folder)
 
 
 def write(converted: Any, arrays: list[np.ndarray], folder: Path) -> Exported:
@@ -280,7 +278,7 @@ def _torchvision(name: str, folder: Path) -> Exported:
         options |= {"aux_logits": False, "init_weights": False}
     if module:
         options |= {"weights_backbone": None}
-    return _export_torch(_varied(make(**options)), torch.rand(1, 3, TORCHVISION[name], TORCHVISION[name]), folder)
+    return _export_torch(_varied(make(**options)), (torch.rand(1, 3, TORCHVISION[name], TORCHVISION[name]),), folder)
 
 
 def _timm(name: str, folder: Path) -> Exported:
@@ -294,7 +292,7 @@ def _timm(name: str, folder: Path) -> Exported:
         model = timm.create_model(name, pretrained=False, img_size=side)
     except TypeError:
         model = timm.create_model(name, pretrained=False)
-    return _export_torch(_varied(model), torch.rand(1, 3, side, side), folder)
+    return _export_torch(_varied(model), (torch.rand(1, 3, side, side),), folder)
 
 
 def _varied(model: Any) -> Any:
@@ -321,7 +319,6 @@ def _transformers(name: str, folder: Path) -> Exported:
     family = TRANSFORMERS[name]
     prefix = family.prefix
     config = getattr(transformers, f"{prefix}Config")(**family.config)
-    config.return_dict = False
     if hasattr(config, "use_cache"):
         config.use_cache = False
     config._attn_implementation = "sdpa" if name not in ("deberta", "deberta_v2") else "eager"
@@ -330,25 +327,51 @@ def _transformers(name: str, folder: Path) -> Exported:
     except ValueError:  # A model that knows only the plain attention.
         config._attn_implementation = "eager"
         model = getattr(transformers, prefix + family.model)(config)
-    example = _example(family.input)
     if name == "whisper_encoder":
         model = model.encoder
-    return _export_torch(_varied(model), example, folder)
+    given = _example(family.input)
+    return _export_torch(_first_result(_varied(model), tuple(given), family.input), tuple(given.values()), folder)
 
 
-def _example(kind: str) -> Any:
+def _first_result(model: Any, names: tuple[str, ...], kind: str) -> Any:
+    """A model of arrays in and one array out; the mask of a decoder is given: its own is made as no tracer follows."""
+    import torch
+
+    class First(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, *inputs: Any) -> Any:
+            given = dict(zip(names, inputs, strict=True))
+            if kind == "continued words":
+                given["attention_mask"] = _causal_mask(given["input_ids"])
+            elif kind == "two texts":
+                given["decoder_attention_mask"] = _causal_mask(given["decoder_input_ids"])
+            return self.model(**given)[0]
+
+    return First()
+
+
+def _causal_mask(words: Any) -> Any:
+    import torch
+
+    count = words.shape[1]
+    return torch.full((count, count), -1e4).triu(1)[None, None].expand(words.shape[0], 1, count, count)
+
+
+def _example(kind: str) -> dict[str, Any]:
     import torch
 
     words = torch.randint(2, 90, (1, 8))
-    if kind == "words":
-        return {"input_ids": words}
-    if kind == "two texts":
-        return {"input_ids": words, "decoder_input_ids": torch.randint(2, 90, (1, 5))}
-    if kind == "image":
-        return {"pixel_values": torch.rand(1, 3, 32, 32)}
-    if kind == "sound":
-        return {"input_values": torch.rand(1, 1600)}
-    return {"input_features": torch.rand(1, 8, 32)}
+    return {
+        "words": {"input_ids": words},
+        "continued words": {"input_ids": words},
+        "two texts": {"input_ids": words, "decoder_input_ids": torch.randint(2, 90, (1, 5))},
+        "image": {"pixel_values": torch.rand(1, 3, 32, 32)},
+        "sound": {"input_values": torch.rand(1, 1600)},
+        "spectrum": {"input_features": torch.rand(1, 8, 32)},
+    }[kind]
 
 
 def _nncf(kind: str, folder: Path) -> Exported:
@@ -357,6 +380,7 @@ def _nncf(kind: str, folder: Path) -> Exported:
     import torch
 
     torch.manual_seed(0)
+    torch.backends.mha.set_fastpath_enabled(False)  # No tracer follows that.
 
     class Attention(torch.nn.Module):
         def __init__(self) -> None:

@@ -42,3 +42,87 @@ def mutants(text: str, seed: int) -> list[str]:
         result.append(text[:place] + rng.choice(STRUCTURE) + text[place + rng.randrange(3) :])
         result.append(text[:place])
     return result
+
+
+NUMBERS = [
+    "0",
+    "-1",
+    "1",
+    "2",
+    "3",
+    "7",
+    "64",
+    "65535",
+    "1000000",
+    "2147483648",
+    "9223372036854775807",
+    "-9223372036854775808",
+]
+WORDS = [
+    "f32",
+    "i64",
+    "boolean",
+    "string",
+    "u4",
+    "dynamic",
+    "FP32",
+    "I64",
+    "UNSPECIFIED",
+    "true",
+    "NaN",
+    "inf",
+    "...",
+    "?,?",
+    "1..3",
+]
+_VALUE = re.compile(r'\s([\w-]+)="([^"]*)"')
+_ELEMENT = re.compile(r"<(dim|port|edge|layer|data|input|output|body)\b[^>]*?(?:/>|>(?:[^<]*</\1>)?)")
+
+
+def mutant(text: str, rng: random.Random, types: list[str]) -> str:
+    """The text with one to three changes that someone who edits, converts or attacks a file could make.
+
+    Mostly it stays XML: numbers, words, types of layers and whole elements are exchanged. `types`: what a layer can be.
+    """
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        text = rng.choice([_other_value, _other_value, _other_value, _other_element, _other_type, _other_byte])(
+            text, rng, types
+        )
+    return text
+
+
+def _other_value(text: str, rng: random.Random, types: list[str]) -> str:
+    found = list(_VALUE.finditer(text))
+    if not found:
+        return text
+    match, other = rng.choice(found), rng.choice(found)
+    items = match[2].split(",")
+    items[rng.randrange(len(items))] = rng.choice(NUMBERS)
+    value = rng.choice([rng.choice(NUMBERS), rng.choice(WORDS), rng.choice(VALUES), other[2], ",".join(items)])
+    return text[: match.start(2)] + value + text[match.end(2) :]
+
+
+def _other_element(text: str, rng: random.Random, types: list[str]) -> str:
+    found = list(_ELEMENT.finditer(text))
+    if not found:
+        return text
+    match, other = rng.choice(found), rng.choice(found)
+    if match[1] == "dim":
+        number = f"<dim>{rng.choice(NUMBERS)}</dim>"
+        return text[: match.start()] + rng.choice([number, "", match[0] * 2]) + text[match.end() :]
+    return text[: match.start()] + rng.choice(["", match[0] * 2, other[0]]) + text[match.end() :]
+
+
+def _other_type(text: str, rng: random.Random, types: list[str]) -> str:
+    found = list(re.finditer(r'type="(\w+)" version="(\w+)"', text))
+    if not found:
+        return text
+    match = rng.choice(found)
+    return (
+        text[: match.start()] + f'type="{rng.choice(types)}" version="opset{rng.randint(1, 17)}"' + text[match.end() :]
+    )
+
+
+def _other_byte(text: str, rng: random.Random, types: list[str]) -> str:
+    place = rng.randrange(len(text) + 1)
+    return text[:place] + rng.choice([*STRUCTURE, "", chr(rng.randrange(32, 127))]) + text[place + rng.randrange(3) :]
