@@ -455,3 +455,26 @@ def import_torchvision() -> None:
             for name in ("roi_align", "ps_roi_align", "roi_pool", "ps_roi_pool", "deform_conv2d"):
                 _library.define(f"{name}(Tensor input) -> Tensor")
                 _library.define(f"_{name}_backward(Tensor input) -> Tensor")
+
+
+def widened(path: Path) -> Path:
+    """A copy of a model whose compressed weights are decompressed in f32 instead of f16.
+
+    That is how OpenVINO's CPU plugin computes them, whatever the file declares: it fuses the layers that decompress.
+    """
+    import openvino as ov
+    from openvino import opset13
+
+    model = ov.Core().read_model(path)
+    for node in model.get_ordered_ops():
+        kind, wide = node.get_type_name(), None
+        if kind in ("Convert", "Multiply", "Subtract") and node.get_output_element_type(0) == ov.Type.f16:
+            inputs = [opset13.convert(value.get_source_output(), "f32") for value in node.inputs()]
+            make = {"Multiply": opset13.multiply, "Subtract": opset13.subtract}.get(kind)
+            wide = inputs[0] if make is None else make(*inputs)
+        if wide is not None:
+            for target in node.output(0).get_target_inputs():
+                target.replace_source_output(wide.output(0))
+    model.validate_nodes_and_infer_types()
+    ov.save_model(model, path.with_name("widened.xml"), compress_to_fp16=False)
+    return path.with_name("widened.xml")

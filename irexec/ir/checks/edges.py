@@ -46,8 +46,11 @@ def check_edges(scope: Scope) -> None:
     if not complete or not needed:
         return
     # A Parameter stays an input of the model in any case.
+    # OpenVINO writes an LSTMCell of opset1 without its last input, and leaves behind the constant that it took.
+    leaves_constants = any(layer.type == "LSTMCell" and layer.version == "opset1" for layer in scope.net.layers)
     for layer in scope.net.layers:
-        if layer.at not in needed and layer.type != "Parameter":
+        is_left = leaves_constants and layer.type in ("Const", "Convert")
+        if layer.at not in needed and layer.type != "Parameter" and not is_left:
             message = f"no Result and no Assign depends on {layer.ref}"
             scope.findings.add("L008", message, at=At(layer.at), layer=layer.ref)
 
