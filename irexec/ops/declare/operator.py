@@ -430,7 +430,8 @@ def operator(
             type, opset, kernel, shapes=shapes, inplace=inplace, view=view, tolerance=tolerance, values=values
         )
         # Modules of standard operators are imported when a model needs them: a user's own operator was there first.
-        if not made.__module__.startswith("irexec.ops.") or (type, opset) not in REGISTRY:
+        own = not (made.__module__ or "").startswith("irexec.ops.")  # None: made by exec().
+        if own or (type, opset) not in REGISTRY:
             REGISTRY[type, opset] = made
         return made
 
