@@ -261,7 +261,7 @@ class _Evaluation:
 
 def evaluated_report(snippet: Snippet) -> Report:
     """Everything found about a snippet, in the order of its text."""
-    return snippet.findings.report.sorted()
+    return snippet.findings.finished()
 
 
 def examples_of(path: str, given: Given | None = None, **options: Any) -> tuple[Snippet, Sequence[Example]]:

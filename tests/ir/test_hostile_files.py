@@ -131,3 +131,10 @@ def test_a_text_of_200_kilobytes_is_cut_into_its_markup(unit: str) -> None:
     source = Source(text)
     assert source.root is not None or source.problems
     source.comments()
+
+
+def test_a_snippets_report_is_bounded_too(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("<layer " * 3000)
+    report = irexec.validate(tmp_path / "x.txt")
+    assert sum(report.left_out.values()) > 1000
+    assert all(count > 0 for count in report.left_out.values())
