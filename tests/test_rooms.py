@@ -27,6 +27,7 @@ FLOORS: list[set[str]] = [
     {"watch"},
     {"catalog"},
     {"pages", "survey"},
+    {"trust"},
     {"show"},
     {"cli"},
     {"__init__", "__main__"},

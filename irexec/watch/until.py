@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from irexec.arrays.options import likely_names
 from irexec.diagnostics.findings import Findings
+from irexec.graph.cut import cut, needed_by
 from irexec.graph.model import Model, Node
 
 
@@ -22,20 +23,11 @@ def find_in_bodies(model: Model, name: str) -> Node | None:
     return None
 
 
-def cut(model: Model, node: Node) -> Model:
-    """A model of the layer and what it depends on. It shares the nodes, so only one of both should be changed."""
-    part = Model([node] if node.type == "Result" else list(node.outputs), [])
-    needed = set(part.nodes)
-    part.parameters = [parameter for parameter in model.parameters if parameter in needed]
-    part.name, part.file, part.version = model.name, model.file, model.version
-    return part
-
-
 def reduce(model: Model, name: str, findings: Findings) -> Model | None:
     """The part of the model that ends with the layer of that name; None, with a finding, when there is none."""
     node = find_layer(model, name)
     if node is not None and node.outputs:
-        return cut(model, node)
+        return cut(model, needed_by([node]), [node] if node.type == "Result" else node.outputs).model
     outer = find_in_bodies(model, name)
     if node is not None:
         message, hint = f"--until {name}: the layer has no outputs", None

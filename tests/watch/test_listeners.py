@@ -17,7 +17,7 @@ from irexec.watch import progress
 from irexec.watch.dump import Dump
 from irexec.watch.progress import Progress
 from irexec.watch.trace import Trace
-from irexec.watch.until import cut, find_layer, reduce
+from irexec.watch.until import reduce
 
 
 def test_the_time_of_a_layer_is_without_that_of_its_listener(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,9 +69,8 @@ def test_the_bar_is_for_terminals_and_for_those_who_wait(monkeypatch: pytest.Mon
 
 def test_a_cut_model_needs_only_what_the_layer_needs() -> None:
     model = irexec.read_model(two_inputs().text.encode())
-    node = find_layer(model, "positive")
-    assert node is not None
-    part = cut(model, node)
+    part = reduce(model, "positive", Findings())
+    assert part is not None
     assert [p.friendly_name for p in part.parameters] == ["x"]
     result = irexec.compile_model(part)(np.array([[-1, 0, 1]], np.float32))
     np.testing.assert_array_equal(result[0], [[0, 0, 1]])

@@ -1,0 +1,141 @@
+"""Extracts: a part of a model with the values that reach it in a run, as a model and an archive that can be sent on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from irexec.arrays.plain import exact_array
+from irexec.arrays.saving import archive_names, save_arrays
+from irexec.diagnostics import IRError
+from irexec.engine import CompiledModel
+from irexec.graph.cut import Part, copied, cut
+from irexec.graph.model import Body, Model, Node, Value
+from irexec.graph.write import write_model
+from irexec.inference import infer, set_types
+from irexec.trust.record import Reference, same
+from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
+from irexec.watch.run import port_name
+
+# Integer constants up to this size are axes, shapes and indices; larger ones are weights.
+_MAX_STRUCTURE = 64
+# They hold what the run before left behind: a part has what they read among its inputs, and does not write it.
+STATE = ("ReadValue", "Assign")
+
+
+@dataclass(slots=True)
+class Extract:
+    """A model with inputs for it, and the results that they had where it was cut out of.
+
+    `checked`: running it gives these results again, bit for bit; None for a model whose values were replaced.
+    """
+
+    model: Model
+    inputs: list[Array]
+    results: list[Array]
+    checked: bool | None
+
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the model, its weights and its inputs (.xml, .bin, .npz). Raises IRError and OSError."""
+        xml = Path(path).with_suffix(".xml")
+        write_model(self.model, xml)
+        names = archive_names([port_name(port) for port in self.model.inputs])
+        kinds = [port.element_type for port in self.model.inputs]
+        arrays = {n: exact_array(a, k) for n, a, k in zip(names, self.inputs, kinds, strict=True)}
+        save_arrays(xml.with_suffix(".npz"), arrays)
+        return [xml, xml.with_suffix(".bin"), xml.with_suffix(".npz")]
+
+
+def find(model: Model, name: str) -> tuple[Model, Node] | None:
+    """The layer of that name (or else id) and the model it stands in: this one, or one of its bodies."""
+    for node in model.nodes:
+        if node.friendly_name == name:
+            return model, node
+    for node in model.nodes:
+        for body in node.bodies:
+            if (found := find(body.model, name)) is not None:
+                return found
+    return next(((model, node) for node in model.nodes if node.id and node.id == name), None)
+
+
+def extract(
+    reference: Reference, whole: Model, nodes: Collection[Node], ends: Sequence[Value], *, step: int = 0, call: int = 0
+) -> Extract:
+    """These layers of `whole` (the reference's model or one of its bodies), with what reaches them in a run.
+
+    `call`: which of a body's iterations. Raises IRError when the model cannot be run, ValueError when these layers do
+    not run then.
+    """
+    part = cut(whole, [node for node in nodes if node.type not in STATE], ends)
+    values = reference.record({*part.begins, *part.ends}, call)[step]
+    inputs = [values[value] for value in part.begins if value in values]
+    if len(inputs) < len(part.begins):
+        missing = next(value for value in part.begins if value not in values)
+        raise ValueError(f"{missing.node.friendly_name!r} does not run in this inference (run {call} of its layer)")
+    settle(part, inputs)
+    try:
+        results = list(CompiledModel(part.model)(inputs).to_tuple())
+    except IRError:
+        return Extract(part.model, inputs, [], False)
+    expected = [values.get(value) for value in part.ends]
+    checked = all(e is not None and same(e, r) for e, r in zip(expected, results, strict=True))
+    return Extract(part.model, inputs, results, checked)
+
+
+def settle(part: Part, inputs: Sequence[Array]) -> None:
+    """Give the part's values the types that follow from its Parameters'; open element types are those that came."""
+    for port, array in zip(part.model.inputs, inputs, strict=True):
+        if port.element_type is DYNAMIC or port.partial_shape.rank is None:
+            kind = ElementType.of(array.dtype) if port.element_type is DYNAMIC else port.element_type
+            shape = port.partial_shape if port.partial_shape.rank is not None else PartialShape([-1] * array.ndim)
+            port.node.attributes |= {"element_type": kind, "shape": shape}
+            port.type = TensorType(kind, shape)
+    set_types(part.model, infer(part.model))
+
+
+def anonymised(part: Extract, seed: int = 0) -> Extract:
+    """The same structure with other names, no rt_info, and noise of the same range for weights and inputs."""
+    rng = np.random.default_rng(seed)
+    model = copied(part.model)
+    model.name = "model"
+    _strip(model, rng, [0])
+    inputs = [_noise(array, rng) for array in part.inputs]
+    results = list(CompiledModel(model)(inputs).to_tuple())
+    return Extract(model, inputs, results, None)
+
+
+def _strip(model: Model, rng: np.random.Generator, counter: list[int]) -> None:
+    model.rt_info, model.file, model.source = {}, None, None
+    for node in model.nodes:
+        node.friendly_name = f"{node.type.lower()}_{counter[0]}"
+        counter[0] += 1
+        node.layer, node.rt_info, node.input_rt_info = None, {}, {}
+        for value in node.outputs:
+            value.names, value.rt_info = set(), {}
+        if node.constant is not None:
+            node.constant = _noise(node.constant, rng)
+        for body in node.bodies:
+            _strip_body(body, rng, counter)
+
+
+def _strip_body(body: Body, rng: np.random.Generator, counter: list[int]) -> None:
+    _strip(body.model, rng, counter)
+    body.model.name = "body"
+
+
+def _noise(array: Array, rng: np.random.Generator) -> Array:
+    """Random values of the same type, shape and range; small integer arrays, which are structure, stay."""
+    kind = ElementType.of(array.dtype)
+    if array.size == 0 or not (kind.is_real or (kind.is_integral and array.size > _MAX_STRUCTURE)):
+        return array
+    wide = array.astype(np.float64)
+    finite = wide[np.isfinite(wide)]
+    if not finite.size:
+        return array
+    low, high = float(finite.min()), float(finite.max())
+    noise: Array = np.asarray(rng.uniform(low, high, array.shape))
+    return (np.rint(noise) if kind.is_integral else noise).astype(array.dtype)

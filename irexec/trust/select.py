@@ -1,0 +1,84 @@
+"""Selecting: the layers that somebody names, as an extract; what cannot be cut is a finding."""
+
+from __future__ import annotations
+
+from irexec.arrays.options import likely_names
+from irexec.diagnostics import IRError, Report
+from irexec.diagnostics.findings import Findings
+from irexec.graph.cut import around as layers_around
+from irexec.graph.cut import between, leaving, needed_by
+from irexec.graph.model import Model, Node, Value
+from irexec.trust.extract import STATE, Extract, anonymised, extract, find
+from irexec.trust.record import Reference
+
+_ENDS = ("Parameter", "Const", "Result", *STATE)
+
+
+def select(
+    reference: Reference,
+    *,
+    begin: str | None = None,
+    end: str | None = None,
+    around: str | None = None,
+    distance: int = 0,
+    call: int = 0,
+    anonymise: bool = False,
+    report: Report,
+) -> Extract | None:
+    """The layers from `begin` to `end`, or those around one; None, with findings in `report`, when that cannot be.
+
+    A layer of a body makes a part of the body, with the values of its `call`-th iteration.
+    """
+    findings = Findings(file=reference.model.file)
+    made = None
+    try:
+        if (around is None) == (end is None):
+            findings.add("U003", "say what to cut out: --to LAYER (and --from LAYER), or --around LAYER")
+        elif around is not None:
+            made = _around(reference, around, distance, call, findings)
+        else:
+            assert end is not None
+            made = _between(reference, begin, end, call, findings)
+        if made is not None and anonymise:
+            made = anonymised(made)
+    except ValueError as error:
+        findings.add("U006", str(error))
+    except IRError as error:
+        findings.report.extend(error.report)
+    report.extend(findings.report)
+    return made if findings.report.ok else None
+
+
+def _around(reference: Reference, name: str, distance: int, call: int, findings: Findings) -> Extract | None:
+    found = _find(reference.model, "--around", name, findings)
+    if found is None:
+        return None
+    whole, centre = found
+    nodes = {node for node in layers_around(whole, centre, distance) if node.type not in STATE}
+    return extract(reference, whole, nodes, leaving(whole, nodes), call=call)
+
+
+def _between(reference: Reference, begin: str | None, end: str, call: int, findings: Findings) -> Extract | None:
+    last = _find(reference.model, "--to", end, findings)
+    first = _find(reference.model, "--from", begin, findings) if begin is not None else None
+    if last is None or (begin is not None and first is None):
+        return None
+    whole, node = last
+    if first is None:
+        nodes = needed_by([node])
+    elif first[0] is not whole or not (nodes := between(whole, first[1], node)):
+        findings.add("U005", f"--from {begin} --to {end}: no way leads from the one to the other")
+        return None
+    ends: list[Value] = list(node.outputs)
+    return extract(reference, whole, nodes, ends, call=call)
+
+
+def _find(model: Model, option: str, name: str, findings: Findings) -> tuple[Model, Node] | None:
+    found = find(model, name)
+    if found is None:
+        names = [node.friendly_name for node in model.walk() if node.friendly_name]
+        findings.add("U005", f"{option} {name}: no layer has this name", hint=likely_names(name, names))
+    elif found[1].type in _ENDS:
+        findings.add("U003", f"{option} {name}: a {found[1].type} computes nothing that could be cut out")
+        return None
+    return found
