@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.declare.operator import ConstraintError, Operator
+from irexec.ops.declare.work import steps
 from irexec.types import ANY_DIMENSION, I32, I64, MAX_KNOWN, MAX_RANK, Dimension, DimLike, TensorType, is_unknown
 
 Array = np.ndarray[Any, Any]
 
 _SHAPE_TYPES = frozenset({I32, I64})
+# So much work, some tenths of a second, may be done to know a value before anything runs.
+MAX_STEPS = 1 << 26
 # What a variable holds is another value at each inference.
 _CHANGING = frozenset({"ReadValue"})
 
@@ -35,6 +38,8 @@ def propagate(
     if operator.type in _CHANGING or operator.tolerance.kind == "random" or not all(map(_is_small, outputs)):
         return outputs
     if all(t is None or t.value is not None for t in inputs):
+        if (steps(operator, inputs, attributes, outputs) or 0) > MAX_STEPS:
+            return outputs
         return _run(operator, [None if t is None else t.value for t in inputs], attributes, outputs)
     if operator.values is None or len(outputs) == 0 or outputs[0].element_type not in _SHAPE_TYPES:
         return outputs

@@ -412,6 +412,18 @@ def product_within(extents: Iterable[int], most: int) -> int | None:
     return product
 
 
+def common_shape(*shapes: Sequence[int]) -> tuple[int, ...] | None:
+    """The shape of a NumPy broadcast of static shapes, of any rank; None when they do not broadcast."""
+    rank = max(map(len, shapes), default=0)
+    extents = []
+    for axis in range(-rank, 0):
+        others = {shape[axis] for shape in shapes if len(shape) >= -axis} - {1}
+        if len(others) > 1:
+            return None
+        extents.append(others.pop() if others else 1)
+    return tuple(extents)
+
+
 def shape_like(value: Any) -> PartialShape:
     """A PartialShape from a PartialShape, a text, or a sequence of extents (None and -1 mean any)."""
     if isinstance(value, PartialShape):

@@ -10,7 +10,6 @@ import pytest
 from support.calls import Call, calls, table
 
 import irexec
-from irexec.graph.namespace import evaluate
 from irexec.ops.declare.contents import CONTENTS
 
 BODIES = {"If", "Loop", "TensorIterator", "ReadValue", "Assign", "Parameter", "Const", "Result"}
@@ -20,7 +19,7 @@ Axes = frozenset[tuple[int, int]]
 def emptied(call: Call) -> Iterator[Call]:
     """The call with some axes cut to 0: one, two of the same extent, all of one extent, or one in all inputs."""
     axes = [(i, k) for i, a in enumerate(call.arrays) if a is not None for k in range(a.ndim)]
-    extents = {place: call.arrays[place[0]].shape[place[1]] for place in axes}  # type: ignore[union-attr]
+    extents = {place: call.arrays[place[0]].shape[place[1]] for place in axes}
     choices: set[Axes] = {frozenset([place]) for place in axes}
     choices |= {frozenset(pair) for pair in combinations(axes, 2) if extents[pair[0]] == extents[pair[1]]}
     choices |= {frozenset(p for p in axes if extents[p] == n) for n in set(extents.values())}
@@ -41,7 +40,7 @@ def test_zero_size_axes(first: str) -> None:
             continue
         for empty in emptied(call):
             try:
-                evaluate(empty.operator, tuple(empty.arrays), empty.attributes)
+                empty.run()
             except irexec.IRError as error:
                 codes = {d.code for d in error.report.diagnostics}
                 assert not codes & {"O006", "O007"}, f"{empty}: {error}"
@@ -56,7 +55,7 @@ def test_the_table_of_calls_has_every_operator_without_a_body() -> None:
 def test_every_call_of_the_table_is_legal() -> None:
     for call in calls():
         if call.operator.type != "BinaryConvolution":  # whose u1 kernel no array says
-            evaluate(call.operator, tuple(call.arrays), call.attributes)
+            call.run()
 
 
 EMPTY = {

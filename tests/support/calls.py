@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+import irexec
 from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import Operator
 from irexec.types import ElementType
@@ -26,12 +28,23 @@ class Call(NamedTuple):
     """An operator with inputs and attributes."""
 
     operator: Operator
-    arrays: list[np.ndarray | None]
+    arrays: list[Any]
     attributes: dict[str, Any]
 
+    def run(self) -> Any:
+        """What the public function of the operator's own opset gives."""
+        return _functions(self.operator.opset)[self.operator.type.lower()](*self.arrays, **self.attributes)
+
     def __str__(self) -> str:
-        inputs = ", ".join("-" if a is None else f"{ElementType.of(a.dtype)}{list(a.shape)}" for a in self.arrays)
+        inputs = ", ".join(f"{a.dtype}{list(a.shape)}" if isinstance(a, np.ndarray) else repr(a) for a in self.arrays)
         return f"{self.operator}({inputs}, {self.attributes})"
+
+
+@cache
+def _functions(opset: str) -> dict[str, Callable[..., Any]]:
+    """The functions of an opset by the type in small letters, which is the function's name without its underscores."""
+    namespace = getattr(irexec, opset)
+    return {name.replace("_", ""): getattr(namespace, name) for name in dir(namespace) if not name.startswith("__")}
 
 
 @cache

@@ -28,7 +28,7 @@ from irexec.ops.compute.elementwise import blockwise, result_like, through_float
 from irexec.ops.compute.precision import is_float, narrow
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
-from irexec.types import FLOATS, NUMERIC, Array, PartialShape, TensorType
+from irexec.types import FLOATS, NUMERIC, Array, PartialShape, TensorType, common_shape
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_NUMERIC: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
@@ -148,10 +148,7 @@ def prelu_1(data: T_NUMERIC, slope: T_NUMERIC, /, *, out: Array | None = None) -
         slope = slope.reshape(-1, *[1] * (data.ndim - along - 1))
     while slope.ndim > data.ndim and slope.shape[0] == 1:
         slope = slope[0]
-    try:
-        fits = np.broadcast_shapes(data.shape, slope.shape) == data.shape
-    except ValueError:
-        fits = False
+    fits = common_shape(data.shape, slope.shape) == data.shape
     message = f"slope of shape {list(slope.shape)} does not broadcast into data of shape {list(data.shape)}"
     require("C1", fits, message, port="slope")
     return wide_pair(_prelu, data, slope, Broadcasting(), out)

@@ -8,7 +8,9 @@ it: the formula's total padding is no less than 0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
+from math import prod
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -201,6 +203,17 @@ def _given(check: Check, output_shape: TensorType, spatial: int) -> list[Dimensi
     if not check("C6", not negative, f"output_shape holds {negative}", port="output_shape", allowed="0 or more"):
         return [Dimension(-1)] * spatial
     return [dimension_of(v) for v in known]
+
+
+@convolution_backprop_data_1.work
+def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType, output_shape: TensorType | None) -> int:
+    """Products: each pixel of data has one per element of its channel's kernel."""
+    return prod(data.shape.to_shape()) * prod(kernel.shape.to_shape()[1:])
+
+
+@group_convolution_backprop_data_1.work
+def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType, output_shape: TensorType | None) -> int:
+    return prod(data.shape.to_shape()) * prod(kernel.shape.to_shape()[2:])
 
 
 @convolution_backprop_data_1.shapes

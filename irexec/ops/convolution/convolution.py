@@ -6,7 +6,8 @@ means nothing and is refused, as OpenVINO does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -102,6 +103,17 @@ def _with_constant_kernel(kernel: Array, windows: Windowing) -> Callable[..., Ar
         return convolve(data, out)
 
     return run
+
+
+@convolution_1.work
+def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType) -> int:
+    """Products: each output pixel has one per element of its channel's kernel."""
+    return math.prod(outputs[0].shape.to_shape()) * math.prod(kernel.shape.to_shape()[1:])
+
+
+@group_convolution_1.work
+def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType) -> int:
+    return math.prod(outputs[0].shape.to_shape()) * math.prod(kernel.shape.to_shape()[2:])
 
 
 @convolution_1.shapes

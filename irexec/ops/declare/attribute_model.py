@@ -6,9 +6,11 @@ longer to import than most models take to read.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, get_args, get_origin
 
+import numpy as np
 import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 from pydantic_core import PydanticCustomError
@@ -59,7 +61,7 @@ def _validator(annotation: Any) -> Callable[[Any], Any]:
         if is_list and not isinstance(value, tuple) and hasattr(value, "__iter__"):
             return tuple(v.item() if hasattr(v, "item") else v for v in value)
         if base is ElementType and not isinstance(value, ElementType) and value is not None:
-            return ElementType.of(value)
+            return _element_type(value)
         if base is PartialShape and value is not None and not isinstance(value, PartialShape):
             return PartialShape(value)
         if enum and value is None and "none" in enum:
@@ -67,6 +69,16 @@ def _validator(annotation: Any) -> Callable[[Any], Any]:
         return value
 
     return validate
+
+
+def _element_type(value: Any) -> ElementType:
+    """The element type of a NumPy dtype or a Python or NumPy type of numbers, as a caller gives it."""
+    if isinstance(value, (type, np.dtype)):
+        with contextlib.suppress(TypeError):
+            return ElementType.of(value)
+    raise PydanticCustomError(
+        "unreadable", "{reason}", {"reason": f"{value!r} is no element type", "code": "D005", "lenient": None}
+    )
 
 
 def parse_attributes(

@@ -191,13 +191,12 @@ class Operator:
         self.specializer: Callable[[NodeTypes], Special] | None = None
         self.drawers: dict[str, Callable[..., Any]] = {}
         self.opener: Callable[..., Open | None] | None = None
+        self.worker: Callable[..., int] | None = None
         self.__doc__ = kernel.__doc__
         self.__name__ = kernel.__name__
         self.__module__ = kernel.__module__
-        names = {i.name for i in self.signature.inputs}
-        for name in (*self.inplace, *self.view):
-            if name not in names:
-                raise TypeError(f"{self}: {name!r} is no input")
+        for name in {*self.inplace, *self.view} - {i.name for i in self.signature.inputs}:
+            raise TypeError(f"{self}: {name!r} is no input")
         self._kernel_binding = kernel_binding(self.signature.groups)
         if shapes is not None:
             self.shapes(shapes)
@@ -241,6 +240,15 @@ class Operator:
         """Declare where the page leaves the result open: `f(*inputs, *, attributes)` → Open or None."""
         binding = self._binding(function, self.signature.max_inputs, "opener")
         self.opener = lambda *inputs, **attributes: function(*inputs, **binding(attributes))
+        return function
+
+    def work(self, function: Callable[..., int]) -> Callable[..., int]:
+        """Declare what a call costs beyond its inputs and outputs: `f(output types, *input types, *, attributes)`.
+
+        It counts elements gone over, of scratch memory too; asking for an extent that is not known ends it.
+        """
+        binding = self._binding(function, self.signature.max_inputs and 1 + len(self.inputs), "work")
+        self.worker = lambda outputs, *inputs, attributes: function(outputs, *inputs, **binding(attributes))
         return function
 
     def _binding(self, function: Callable[..., Any], ports: int | None, role: str) -> Binding:

@@ -13,7 +13,17 @@ import numpy as np
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
 from irexec.ops.rules.axes import filled, first_known
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import MAX_KNOWN, NUMERIC, Array, Dimension, ElementType, PartialShape, TensorType, is_unknown
+from irexec.types import (
+    MAX_KNOWN,
+    MAX_LENGTH,
+    NUMERIC,
+    Array,
+    Dimension,
+    ElementType,
+    PartialShape,
+    TensorType,
+    is_unknown,
+)
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T1: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
@@ -45,6 +55,7 @@ def _range(start: Array, stop: Array, step: Array, kind: ElementType) -> Array:
     first, last, by = (_cast(value.reshape(()).item(), kind) for value in (start, stop, step))
     require("C2", _usable(first, last, by), f"start {first}, stop {last}, step {by}: finite, step not 0", port="step")
     count = _count(first, last, by)
+    require("C2", count <= MAX_LENGTH, f"start {first}, stop {last}, step {by} make {count} elements", port="stop")
     dtype = kind.dtype
     assert dtype is not None
     if isinstance(first, int):

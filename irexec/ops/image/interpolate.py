@@ -6,6 +6,7 @@ Source: operation pages Interpolate-1, -4 and -11.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite, prod
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,7 +19,7 @@ from irexec.ops.declare.operator import Check, ConstraintError, Elements, operat
 from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, Taps, resample, taps_of
 from irexec.ops.rules.axes import integers
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.types import FLOATS, INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.types import FLOATS, INTEGERS, MAX_LENGTH, NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_SIZE: TypeAlias = Annotated[Array, Elements("T_SIZE", INTEGERS)]
@@ -75,9 +76,11 @@ def interpolate_11(
         scales = {a: t / padded.shape[a] if padded.shape[a] else 1.0 for a, t in targets.items()}
     else:
         scales = {a: float(s) for a, s in zip(chosen, scales_or_sizes, strict=True)}
+        finite = all(map(isfinite, scales.values()))
+        require("C4", finite, f"scales {list(scales.values())}: expected finite numbers", port="scales_or_sizes")
         targets = {a: scaled_extent(padded.shape[a], s) for a, s in scales.items()}
     for a, target in targets.items():
-        require("C4", target >= 0, f"axis {a} is to have {target} elements", port="scales_or_sizes")
+        require("C4", 0 <= target <= MAX_LENGTH, f"axis {a} is to have {target} elements", port="scales_or_sizes")
         require("C7", target == 0 or padded.shape[a] > 0, f"axis {a} has no elements to interpolate", port="image")
     stretched = antialias and mode == "linear" and any(np.float32(s) < 1 for s in scales.values())
     double = image.dtype == np.float64 or not is_float(image.dtype)
@@ -162,7 +165,8 @@ def _(
     shape_calculation_mode: str,
     padding: Padding,
 ) -> PartialShape:
-    has_rank(check, "C1", scales_or_sizes, 1, "scales_or_sizes")
+    if not has_rank(check, "C1", scales_or_sizes, 1, "scales_or_sizes"):
+        return PartialShape.dynamic(image.rank)
     if not scales_or_sizes.element_type.is_dynamic:
         fits = scales_or_sizes.element_type.is_real == (shape_calculation_mode == "scales")
         message = (
@@ -192,8 +196,8 @@ def _resized(
     port: str,
 ) -> PartialShape:
     """The shape rule of versions 4 and 11; `given` is the input that the mode reads."""
-    if axes is not None:
-        has_rank(check, "C1", axes, 1, "axes")
+    if axes is not None and not has_rank(check, "C1", axes, 1, "axes"):
+        return PartialShape.dynamic(image.rank)
     rank = len(image.shape)
     chosen = list(range(rank)) if axes is None else axes.ints
     if chosen is None:
@@ -216,8 +220,9 @@ def _resized(
         dims[a] = dimension_of(None)
         if value is None:
             continue
-        negative = not isinstance(value, Dimension) and not value >= 0
-        if not check("C4", not negative, f"axis {a} is resized to {value} {shape_calculation_mode}", port=port):
+        possible = isinstance(value, Dimension) or 0 <= value < np.inf
+        message = f"axis {a} is resized by {shape_calculation_mode} {value}, expected a finite number, 0 or more"
+        if not check("C4", possible, message, port=port):
             continue
         if shape_calculation_mode == "sizes":
             dims[a] = Dimension.of(value)
@@ -260,7 +265,8 @@ def _(
     padding: Padding,
 ) -> PartialShape:
     given = sizes if shape_calculation_mode == "sizes" else scales
-    has_rank(check, "C1", given, 1, shape_calculation_mode)
+    if not has_rank(check, "C1", given, 1, shape_calculation_mode):
+        return PartialShape.dynamic(data.rank)
     return _resized(check, data, given, axes, shape_calculation_mode, padding, False, shape_calculation_mode)
 
 
@@ -328,7 +334,8 @@ def _(
     axes: tuple[int, ...],
     padding: Padding,
 ) -> PartialShape:
-    has_rank(check, "C1", target_spatial_shape, 1, "target_spatial_shape")
+    if not has_rank(check, "C1", target_spatial_shape, 1, "target_spatial_shape"):
+        return PartialShape.dynamic(data.rank)
     chosen = np.asarray(axes, np.int64)
     axes_type = TensorType(shape=PartialShape(chosen.shape), value=chosen)
     begin: Sequence[int] = ()
@@ -340,3 +347,18 @@ def _(
         check(error.constraint, False, error.message, attribute="pads_begin")
     resolved = Padding(pads_begin=tuple(begin), pads_end=tuple(end))
     return _resized(check, data, target_spatial_shape, axes_type, "sizes", resolved, False, "target_spatial_shape")
+
+
+@interpolate_11.work
+@interpolate_4.work
+@interpolate_1.work
+def _(
+    outputs: Sequence[TensorType],
+    image: TensorType,
+    *others: TensorType,
+    padding: Padding,
+) -> int:
+    """The padded image, however small the result; a single pad may stand for each axis."""
+    shape = image.shape.to_shape()
+    pads = [p * len(shape) if len(p) == 1 else p for p in (padding.pads_begin, padding.pads_end)]
+    return 4 * prod(n + sum(p[axis] for p in pads if axis < len(p)) for axis, n in enumerate(shape))

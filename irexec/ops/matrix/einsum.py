@@ -6,6 +6,7 @@ Source: operation page Einsum-7.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Annotated, TypeAlias
@@ -166,6 +167,17 @@ def _contract(a: _Term, b: _Term, later: set[str]) -> _Term:
 def _alone(shared: list[str], later: set[str], here: dict[str, int], there: dict[str, int]) -> set[str]:
     """Labels to sum here at once: nothing needs them later, and the other side has extent 1."""
     return {x for x in shared if x not in later and here[x] != there[x] and there[x] == 1}
+
+
+@einsum_7.work
+def _(outputs: Sequence[TensorType], *inputs: TensorType, equation: str) -> int:
+    """At most a product for every combination of labels."""
+    extents: dict[str, int] = {}
+    for part, tensor in zip(Equation.parse(equation).inputs, inputs, strict=True):
+        shape = tensor.shape.to_shape()
+        for label, extent in zip(_spread(part, len(shape), ""), shape, strict=True):
+            extents[label] = max(extent, extents.get(label, 1))
+    return prod(extents.values())
 
 
 @einsum_7.shapes

@@ -6,6 +6,8 @@ matrix gives; it is refused here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Annotated, TypeAlias
 
 import numpy as np
@@ -45,6 +47,12 @@ def _(check: Check, input: TensorType) -> PartialShape:
     if not check("C3", side is not None, message, port="input", found=str(shape)) or side is None:
         return shape
     return shape.with_dim(-1, side).with_dim(-2, side)
+
+
+@inverse_14.work
+def _(outputs: Sequence[TensorType], input: TensorType) -> int:
+    shape = input.shape.to_shape()
+    return prod(shape) * shape[-1]
 
 
 @inverse_14.draw("input")

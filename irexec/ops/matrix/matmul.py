@@ -5,7 +5,8 @@ Source: operation page MatMul-1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Annotated, TypeAlias
 
 import numpy as np
@@ -65,6 +66,14 @@ def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[...
         return settle(matmul_1.kernel(left, right, transpose_a=transpose_a, transpose_b=transpose_b), declared, out)
 
     return run
+
+
+@matmul_1.work
+def _(outputs: Sequence[TensorType], a: TensorType, b: TensorType, *, transpose_a: bool) -> int:
+    """Products: each element of the result has as many as a row of `a` is long."""
+    rows = a.shape.to_shape()
+    inner = rows[-2] if transpose_a and len(rows) > 1 else rows[-1]
+    return prod(outputs[0].shape.to_shape()) * inner
 
 
 @matmul_1.shapes

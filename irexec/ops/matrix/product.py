@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.compute.parallel import parallel_for, split, threads_for
-from irexec.types import Array
+from irexec.ops.declare.operator import ConstraintError
+from irexec.types import Array, common_shape
 
 # Below so many multiply-adds BLAS takes no threads of its own.
 SMALL = 1 << 18
@@ -55,5 +56,9 @@ def _part(array: Array, axis: int, span: tuple[int, int]) -> Array:
 
 
 def product_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a product of stacks of matrices."""
-    return (*np.broadcast_shapes(a[:-2], b[:-2]), a[-2], b[-1])
+    """The shape of a product of stacks of matrices. Raises ConstraintError C3."""
+    batch = common_shape(a[:-2], b[:-2])
+    if batch is None:
+        message = f"the leading axes {list(a[:-2])} and {list(b[:-2])} do not broadcast"
+        raise ConstraintError("C3", message, port="b")
+    return (*batch, a[-2], b[-1])

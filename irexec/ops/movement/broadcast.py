@@ -13,7 +13,7 @@ from irexec.ops.declare.attributes import ReaderDefault
 from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import filled, has_length, integers, length_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType, common_shape
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INTEGERS)]
@@ -54,13 +54,10 @@ def broadcast_3(
         for axis, extent in zip(axes, data.shape, strict=True):
             placed[axis] = extent
         data = data.reshape(placed)
-    try:
-        if mode == "bidirectional":
-            target = np.broadcast_shapes(data.shape, target)
-        view: Array = np.broadcast_to(data, target)
-    except ValueError:
-        require("C1", False, f"{list(data.shape)} does not broadcast to {list(target)}", port="data")
-        raise
+    shape = common_shape(data.shape, target)
+    fits = shape is not None and (mode == "bidirectional" or shape == tuple(target))
+    require("C1", fits, f"{list(data.shape)} does not broadcast to {list(target)}", port="data")
+    view: Array = np.broadcast_to(data, shape or ())
     return view
 
 

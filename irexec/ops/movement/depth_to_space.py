@@ -31,10 +31,12 @@ def depth_to_space_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, 
     k = len(space)
     depth, rest = divmod(channels, block_size**k)
     require("C1", rest == 0, f"{channels} channels are no multiple of {block_size}^{k}", port="data")
+    shape = (n, depth, *(d * block_size for d in space))
+    if block_size == 1 or not data.size:
+        return into(data.reshape(shape), out, data)
     blocks = (block_size,) * k
     first = mode == "blocks_first"
     parts = data.reshape(n, *((*blocks, depth) if first else (depth, *blocks)), *space)
-    shape = (n, depth, *(d * block_size for d in space))
     result = out if out is not None and out.flags.c_contiguous else np.empty(shape, data.dtype)
     grid = result.reshape(n, depth, *(part for d in space for part in (d, block_size)))
     # One place of every block at a time: long strides copy faster than many short runs.
@@ -59,6 +61,8 @@ def space_to_depth_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, 
     divides = all(d % block_size == 0 for d in space)
     require("C1", divides, f"spatial dimensions {space} are no multiples of {block_size}", port="data")
     small = [d // block_size for d in space]
+    if block_size == 1 or not data.size:
+        return into(data.reshape(n, channels * block_size**k, *small), out, data)
     parts = data.reshape(n, channels, *(part for d in small for part in (d, block_size)))
     spots, offsets = [2 + 2 * i for i in range(k)], [3 + 2 * i for i in range(k)]
     order = [0, *offsets, 1, *spots] if mode == "blocks_first" else [0, 1, *offsets, *spots]

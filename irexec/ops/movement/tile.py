@@ -28,10 +28,13 @@ def tile_1(data: T, repeats: T_REPEATS, /, *, out: Array | None = None) -> T:
     rank = max(len(counts), data.ndim)
     counts = [1] * (rank - len(counts)) + counts
     shape = (1,) * (rank - data.ndim) + data.shape
-    # Each dimension becomes a pair: the repetition, along which data is broadcast, and its own extent.
-    pairs = tuple(n for pair in zip(counts, shape, strict=True) for n in pair)
-    repeated = np.broadcast_to(data.reshape([n for extent in shape for n in (1, extent)]), pairs)
     result = tuple(count * extent for count, extent in zip(counts, shape, strict=True))
+    if 0 in result:
+        return np.empty(result, data.dtype) if out is None else out
+    # A repeated dimension becomes a pair: the repetition, along which data is broadcast, and its own extent.
+    both = list(zip(counts, shape, strict=True))
+    pairs = tuple(n for pair in both for n in (pair if pair[0] > 1 else pair[1:]))
+    repeated = np.broadcast_to(data.reshape([n for count, e in both for n in ((1, e) if count > 1 else (e,))]), pairs)
     if out is not None and out.flags.c_contiguous:
         np.copyto(out.reshape(pairs), repeated)
         return out

@@ -11,7 +11,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
-from irexec.types import F8E4M3, F8E5M2, FLOATS, Array, PartialShape, TensorType
+from irexec.types import F8E4M3, F8E5M2, FLOATS, Array, PartialShape, TensorType, common_shape
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
 
@@ -36,10 +36,7 @@ def fake_convert_13(
     factor = widen(scale)
     offset = np.zeros((), factor.dtype) if shift is None else widen(shift)
     for constraint, port, limit in (("C1", "scale", factor), ("C2", "shift", offset)):
-        try:
-            fits = np.broadcast_shapes(data.shape, limit.shape) == data.shape
-        except ValueError:
-            fits = False
+        fits = common_shape(data.shape, limit.shape) == data.shape
         message = f"{port} of shape {list(limit.shape)} does not broadcast into {list(data.shape)}"
         require(constraint, fits, message, port=port)
     kind, greatest = _TYPES[destination_type]

@@ -17,7 +17,7 @@ from irexec.ops.declare.attributes import ReaderDefault, Within
 from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, rounded
 from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes
-from irexec.types import FLOATS, Array, PartialShape, TensorType
+from irexec.types import FLOATS, Array, PartialShape, TensorType, common_shape
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
 
@@ -76,7 +76,7 @@ def _limit(x: Array, limit: Array, port: str, how: Broadcasting) -> Array:
         if limit.size > 1 and limit.shape != x.shape:
             limit = aligned(x, limit, how, port)
         limit = limit.reshape((1,) * x.ndim if limit.size == 1 else (*[1] * (x.ndim - limit.ndim), *limit.shape))
-        if np.broadcast_shapes(x.shape, limit.shape) == x.shape:
+        if common_shape(x.shape, limit.shape) == x.shape:
             holds("C1")
             return limit
     except ValueError:

@@ -66,6 +66,8 @@ class Windows:
     begins: tuple[int, ...]
     ends: tuple[int, ...]
     counts: tuple[int, ...]
+    # Padding that was chosen (same_upper, same_lower), so that every pixel has its window.
+    chosen: bool = False
 
     @staticmethod
     def over(extents: Sequence[int], kernel: Sequence[int], how: Windowing, rounding: str = "floor") -> Windows:
@@ -81,7 +83,8 @@ class Windows:
             _count(e, k, s, d, b, f, rounding)
             for e, k, s, d, b, f in zip(extents, kernel, strides, dilations, begins, ends, strict=True)
         )
-        return Windows(tuple(extents), tuple(kernel), strides, dilations, begins, ends, counts)
+        chosen = how.auto_pad in ("same_upper", "same_lower")
+        return Windows(tuple(extents), tuple(kernel), strides, dilations, begins, ends, counts, chosen)
 
     @property
     def is_pointwise(self) -> bool:
@@ -122,7 +125,8 @@ class Windows:
         ):
             require(constraint, k > 0, f"the kernel has no pixels along spatial axis {axis}", port=port)
             message = f"the kernel covers {dilated(k, d)} pixels of spatial axis {axis}, which has {e} and padding"
-            require(constraint, dilated(k, d) <= e + b + f, f"{message} {b} + {f}", port=port)
+            fits = dilated(k, d) <= e + b + f or (self.chosen and e == 0)
+            require(constraint, fits, f"{message} {b} + {f}", port=port)
 
     def lifted(self, rank: int) -> Windows:
         """The same windows with leading spatial axes of extent 1, `rank` in all."""

@@ -15,8 +15,8 @@ import numpy as np
 from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
-from irexec.types import BOOLEAN, FLOATS, Array, Dimension, PartialShape, TensorType
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
+from irexec.types import BOOLEAN, FLOATS, Array, Dimension, PartialShape, TensorType, common_shape
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 MASK: TypeAlias = Annotated[Array, Elements("T_MASK", FLOATS | {BOOLEAN})]
@@ -49,11 +49,11 @@ def scaled_dot_product_attention_13(
     """
     _require_fitting(query, key, value, attention_mask, scale, causal)
     dtype = compute_dtype(query.dtype)
-    batch = np.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+    batch = _common(query, key, value)
     length, embedding, sources = query.shape[-2], query.shape[-1], key.shape[-2]
     mask = None if causal or attention_mask is None or attention_mask.ndim == 0 else attention_mask
     if mask is not None:
-        batch = np.broadcast_shapes(batch, mask.shape[:-2])
+        batch = _common(query, key, value, mask)
     target = summing_buffer((*batch, length, value.shape[-1]), dtype, out)
     factor = dtype.type(1 / sqrt(max(embedding, 1))) if scale is None else scale.reshape(()).astype(dtype)
     q, k, v = (np.broadcast_to(x.astype(dtype, copy=False), (*batch, *x.shape[-2:])) for x in (query, key, value))
@@ -110,6 +110,15 @@ def _blocks(batch: tuple[int, ...], length: int, row_bytes: int, threads: int) -
         for part in head_parts
         for rows in row_parts
     ]
+
+
+def _common(*tensors: Array) -> tuple[int, ...]:
+    """The batch dimensions of all. Raises ConstraintError C6."""
+    batch = common_shape(*(t.shape[:-2] for t in tensors))
+    if batch is None:
+        shapes = ", ".join(str(list(t.shape)) for t in tensors)
+        raise ConstraintError("C6", f"the batch dimensions of {shapes} do not broadcast")
+    return batch
 
 
 def _require_fitting(

@@ -91,19 +91,24 @@ def istft_16(
     frames = np.fft.irfft(to_complex(data).swapaxes(-1, -2), n=size).astype(weights.dtype, copy=False)
     if normalized:
         frames *= np.sqrt(weights.dtype.type(size))
+    cut = size // 2 if center else 0
     full = max(count - 1, 0) * step + size
-    signal = np.zeros((*frames.shape[:-2], full), weights.dtype)
-    norm = np.zeros(full, weights.dtype)
-    for frame in range(count):
-        part = slice(frame * step, frame * step + size)
-        signal[..., part] += frames[..., frame, :] * weights
-        norm[part] += weights * weights
-    signal = np.divide(signal, norm, out=signal, where=norm > np.finfo(norm.dtype).tiny)
-    if center:
-        signal = signal[..., size // 2 : full - size // 2 if signal_length is None else None]
     if signal_length is not None:
         wanted = integer(signal_length)
         require("C5", wanted >= 0, f"signal_length is {wanted}, expected 0 or more", port="signal_length")
+        # What lies behind the end is not computed.
+        full = min(full, cut + wanted)
+    signal = np.zeros((*frames.shape[:-2], full), weights.dtype)
+    norm = np.zeros(full, weights.dtype)
+    for frame in range(min(count, -(-full // step))):
+        part = slice(frame * step, min(frame * step + size, full))
+        length = part.stop - part.start
+        signal[..., part] += (frames[..., frame, :] * weights)[..., :length]
+        norm[part] += (weights * weights)[:length]
+    signal = np.divide(signal, norm, out=signal, where=norm > np.finfo(norm.dtype).tiny)
+    if center:
+        signal = signal[..., cut : full - cut if signal_length is None else None]
+    if signal_length is not None:
         signal = signal[..., :wanted]
         missing = wanted - signal.shape[-1]
         signal = np.pad(signal, [(0, 0)] * (signal.ndim - 1) + [(0, missing)])

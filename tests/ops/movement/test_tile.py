@@ -54,3 +54,13 @@ def test_tile_agrees_with_openvino_and_numpy() -> None:
 
 def test_tile_c1_repeats_is_1d() -> None:
     assert broken(tile, np.ones(2), scalar(2)) == {"C1"}
+
+
+@pytest.mark.parametrize(("type", "version"), [("Tile", 1), ("DepthToSpace", 1), ("SpaceToDepth", 1)])
+def test_as_many_axes_as_an_array_can_have(type: str, version: int) -> None:
+    """No step on the way has more axes than the result."""
+    data = np.ones((1,) * 60 + (2, 3), np.float32)
+    if type == "Tile":
+        assert the(type, version)(data, ints(*[1] * 61, 2)).shape == (*(1,) * 60, 2, 6)
+    else:
+        assert the(type, version)(data, block_size=1, mode="blocks_first").shape == data.shape

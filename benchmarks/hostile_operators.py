@@ -1,0 +1,124 @@
+"""Operators called with hostile arguments through the opset functions: nothing but results and IRErrors may come back.
+
+Run it with `python benchmarks/hostile_operators.py [--calls 60000] [--seed 0]`. Every line it prints is an escape (any
+other exception, grouped by operator and message), then come the slowest calls and those that took most memory. The
+goals: no escape, 2 s, 500 MB. A seeded sample of the same calls is a test (tests/ops/test_hostile_calls.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import resource
+import signal
+import sys
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from support.calls import Call, calls
+from support.hostile import hostile
+
+import irexec
+
+LIMIT = 4 << 30
+SECONDS = 20
+SLOW, LARGE = 0.5, 100 << 20
+
+
+class TooLong(BaseException):
+    """A call did not end."""
+
+
+def stop(signum: int, frame: object) -> None:
+    raise TooLong
+
+
+def resident() -> int:
+    """The largest resident size since the last reset, in bytes; 0 where the system does not say."""
+    try:
+        text = Path("/proc/self/status").read_text()
+    except OSError:
+        return 0
+    return int(text.split("VmHWM:")[1].split()[0]) << 10
+
+
+def reset() -> None:
+    """Forget the largest resident size; where the system has no such thing, peaks add up."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def attempt(call: Call) -> tuple[str | None, float]:
+    """(what escaped, seconds) of one call; whether its report can be shown is part of it."""
+    start = time.perf_counter()
+    signal.alarm(SECONDS)
+    escape = None
+    try:
+        call.run()
+    except irexec.IRError as error:
+        text = str(error)
+        if any(d.code in ("O006", "O007") for d in error.report.diagnostics):
+            escape = text[:110]
+    except TooLong:
+        escape = f"no end after {SECONDS} s"
+    except Exception as error:
+        escape = f"{type(error).__name__}: {str(error)[:90]}"
+    finally:
+        signal.alarm(0)
+    return escape, time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--calls", type=int, default=60_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--type", help="only operators of this type")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
+    signal.signal(signal.SIGALRM, stop)
+    table = [c for c in calls() if options.type in (None, c.operator.type)]
+    escapes: Counter[tuple[str, str]] = Counter()
+    examples: dict[tuple[str, str], str] = {}
+    slow: list[tuple[float, str]] = []
+    large: list[tuple[int, str]] = []
+    began, done = time.perf_counter(), 0
+    for number in range(options.calls):
+        # Each call has a seed of its own, so that one can be made again.
+        rng = np.random.default_rng((options.seed, number))
+        call = hostile(rng, table[int(rng.integers(len(table)))])
+        reset()
+        before = resident()
+        escape, seconds = attempt(call)
+        taken = resident() - before
+        done += escape is None
+        if escape is not None:
+            key = (call.operator.versioned_name, escape)
+            escapes[key] += 1
+            examples.setdefault(key, f"#{number} {str(call)[:300]}")
+        if seconds > SLOW:
+            slow.append((seconds, f"#{number} {str(call)[:300]}"))
+        if taken > LARGE:
+            large.append((taken, f"#{number} {str(call)[:300]}"))
+    for (name, message), count in sorted(escapes.items()):
+        print(f"{count:5} {name}: {message}\n      {examples[name, message]}")
+    for seconds, text in sorted(slow, reverse=True)[:20]:
+        print(f"{seconds:6.2f} s {text}")
+    for taken, text in sorted(large, reverse=True)[:20]:
+        print(f"{taken >> 20:6} MB {text}")
+    spent = time.perf_counter() - began
+    print(f"{options.calls} calls, {sum(escapes.values())} escapes of {len(escapes)} kinds, {spent:.0f} s")
+    slowest, largest = max([0.0, *(s for s, _ in slow)]), max([0, *(n for n, _ in large)]) >> 20
+    print(f"slowest {slowest:.2f} s (0: below {SLOW} s), largest {largest} MB (0: below {LARGE >> 20} MB)")
+    sys.stdout.flush()
+    os._exit(bool(escapes))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""What a call of an operator costs, before it is made: for budgets, not for clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from irexec.ops.declare.operator import Operator
+from irexec.types import TensorType, UnknownRank
+
+
+def steps(
+    operator: Operator, inputs: Sequence[TensorType | None], attributes: dict[str, Any], outputs: Sequence[TensorType]
+) -> int | None:
+    """About how many elements a call goes over; None where extents are not known."""
+    try:
+        total = 0
+        for tensor in (*inputs, *outputs):
+            size = 0 if tensor is None else tensor.shape.size.max
+            if size is None:
+                return None
+            total += size
+        if operator.worker is None:
+            return total
+        missing = [] if operator.signature.is_variadic else [None] * (len(operator.inputs) - len(inputs))
+        return total + operator.worker(outputs, *inputs, *missing, attributes=attributes)
+    except (UnknownRank, ValueError):
+        return None
