@@ -9,6 +9,7 @@ import pytest
 from support.running import run
 
 import irexec
+from irexec.diagnostics.render import render
 from irexec.ir.xml.source import Source
 from irexec.snippets.reader import read_snippet
 
@@ -68,7 +69,7 @@ def test_eight_thousand_layers_that_are_all_wrong_give_a_report_of_bounded_size(
     report = irexec.validate(net(layers))
     assert sum(report.left_out.values()) > 1000
     assert len(report) < 4000
-    assert "more of P007" in str(irexec.diagnostics.render.render(report))
+    assert "more of P007" in render(report)
 
 
 UNCLOSED = [
