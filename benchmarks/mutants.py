@@ -129,7 +129,7 @@ def main() -> int:
             original, text = known[rng.randrange(len(known))]
             changed = mutant(text, rng, list(CONTENTS))
             path.write_bytes(changed.encode("utf-8", "surrogatepass"))
-            _with_weights(original, path)
+            with_weights(original, path)
             wrong, seconds, megabytes = in_a_process(str(path))
             name = f"{number} of {original.parent.name}/{original.name}"
             slowest, largest = max(slowest, (seconds, name)), max(largest, (megabytes, name))
@@ -141,13 +141,13 @@ def main() -> int:
             if wrong and args.keep:
                 args.keep.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, args.keep / f"{number}.xml")
-                _with_weights(original, args.keep / f"{number}.xml")
+                with_weights(original, args.keep / f"{number}.xml")
     print(f"{args.count} mutants in {time.monotonic() - begin:.0f} s: " + _summary(told))
     print(f"slowest {slowest[0]:.2f} s ({slowest[1]}), largest {largest[0]:.0f} MB ({largest[1]})")
     return 1 if told else 0
 
 
-def _with_weights(original: Path, path: Path) -> None:
+def with_weights(original: Path, path: Path) -> None:
     weights = original.with_suffix(".bin")
     path.with_suffix(".bin").unlink(missing_ok=True)
     if weights.is_file():

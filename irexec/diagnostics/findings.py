@@ -13,6 +13,9 @@ Mode = Literal["strict", "openvino"]
 """Which question is asked: "strict" whether the file is right, "openvino" what it computes (see Code.lenient)."""
 
 
+_CONNECTING = frozenset({"L001", "L002", "L010", "P001", "P013", "E001", "E002", "E003", "E010"})
+
+
 class At(NamedTuple):
     """A place in a document, before its line and column are known.
 
@@ -79,13 +82,13 @@ class Findings:
     def excuse(self, idle: Collection[LayerRef]) -> None:
         """In "openvino" mode, make warnings of the errors about layers that nothing depends on: they never run.
 
-        Two layers with one id stay an error: which of them the edges mean is open.
+        What may itself be why nothing comes to depend on a layer stays an error: its ids, and the edges around it.
         """
         if self.mode != "openvino" or not idle:
             return
 
         def is_excused(finding: Diagnostic) -> bool:
-            return finding.severity is Severity.ERROR and finding.layer in idle and finding.code != "L002"
+            return finding.severity is Severity.ERROR and finding.layer in idle and finding.code not in _CONNECTING
 
         self.report.replace([replace(f, severity=Severity.WARNING) if is_excused(f) else f for f in self.report])
         self.error_count = len(self.report.errors)

@@ -14,7 +14,7 @@ from irexec.inference.inference import Inference, Types
 from irexec.inference.propagate import propagate
 from irexec.inference.variables import check_variables
 from irexec.ops.declare.operator import Breach, ConstraintError
-from irexec.types import MAX_KNOWN, PartialShape, TensorType
+from irexec.types import DYNAMIC, MAX_KNOWN, PartialShape, TensorType
 
 _BODIES = {"If": infer_if, "Loop": infer_loop, "TensorIterator": infer_tensor_iterator}
 # A body is inferred for so many different types of its Parameters; after that only for what it declares itself. Bodies
@@ -105,8 +105,8 @@ class Inferring:
             return (given,)
         if node.constant is not None and node.type == "Const":
             value = node.constant if node.constant.size <= MAX_KNOWN else None
-            kind = node.attributes.get("element_type")
-            return (TensorType(kind, PartialShape(node.constant.shape), value),)  # type: ignore[arg-type]
+            kind = node.attributes.get("element_type", DYNAMIC)
+            return (TensorType(kind, PartialShape(node.constant.shape), value),)
         if operator is None:
             return [value.declared or TensorType() for value in node.outputs]
         inputs = self.inference.inputs(node)

@@ -224,3 +224,15 @@ def test_sampling_ratio_of_roi_align_may_be_torchvisions() -> None:
     )
     assert values["sampling_ratio"] == 0
     assert (problem.code, problem.defined) == ("D007", True)
+
+
+def test_a_layer_that_is_idle_because_its_edge_is_wrong_stays_an_error() -> None:
+    text = unary("ReLU").replace('from-layer="1" from-port="1"', 'from-layer="1" from-port="7"')
+    assert ("E002", "error") in found(text, "openvino")
+
+
+def test_a_constant_of_an_unknown_opset() -> None:
+    constant = LAYER.format(
+        3, "c", "Const", "opset99", 'element_type="f32" shape="3" offset="0" size="12"', ports("output", "3")
+    )
+    assert found(unary("ReLU", extra=constant), "openvino", bytes(12)) == [("L008", "warning"), ("L005", "warning")]
