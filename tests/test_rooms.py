@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -52,6 +52,7 @@ class Imports(ast.NodeVisitor):
     def __init__(self, path: Path) -> None:
         self.all: list[tuple[str, int]] = []
         self.at_once: list[tuple[str, int]] = []
+        self.names: list[tuple[str, int]] = []
         self._inside = 0
         self.visit(ast.parse(path.read_text("utf-8")))
 
@@ -68,10 +69,12 @@ class Imports(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         self._add([alias.name for alias in node.names], node)
+        self.names += [(alias.name, node.lineno) for alias in node.names]
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         assert node.level == 0, f"line {node.lineno}: modules are named whole"
         module = node.module or ""
+        self.names += [(f"{module}.{alias.name}", node.lineno) for alias in node.names]
         # `from irexec import graph` names a room as well as `from irexec.graph import Model`.
         self._add([f"irexec.{a.name}" for a in node.names] if module == "irexec" else [module], node)
 
@@ -108,6 +111,42 @@ def test_every_room_has_its_floor() -> None:
 
 def test_imports_go_one_way() -> None:
     assert [wrong for path in MODULES for wrong in wrong_ways(path)] == []
+
+
+def test_no_two_files_import_each_other() -> None:
+    """No circle of imports, inside a room either; imports inside functions and for type checkers count too."""
+    files = {".".join(("irexec", *path.relative_to(PACKAGE).with_suffix("").parts)): path for path in MODULES}
+    files = {module.removesuffix(".__init__"): path for module, path in files.items()}
+    graph = {
+        module: {_file_of(imported, files) for imported, _ in imports(path).names} - {module}
+        for module, path in files.items()
+    }
+    assert list(_circles(graph)) == []
+
+
+def _file_of(imported: str, modules: Iterable[str]) -> str | None:
+    """The module that an imported name is, or is in."""
+    while imported and imported not in modules:
+        imported = imported.rpartition(".")[0]
+    return imported or None
+
+
+def _circles(graph: dict[str, set[str | None]]) -> Iterator[list[str]]:
+    """Each module that reaches itself, with the way (a depth-first walk that ends each module once)."""
+    done: set[str] = set()
+    for start in graph:
+        path: list[str] = []
+        work: list[tuple[str, bool]] = [(start, True)]
+        while work:
+            module, enters = work.pop()
+            if not enters:
+                done.add(path.pop())
+            elif module in path:
+                yield [*path[path.index(module) :], module]
+            elif module not in done:
+                path.append(module)
+                work.append((module, False))
+                work += [(other, True) for other in sorted(filter(None, graph[module])) if other in graph]
 
 
 def test_the_core_does_not_need_what_it_is_compared_with() -> None:

@@ -93,7 +93,7 @@ def _show(args: argparse.Namespace, pages: Sequence[CheckedPage]) -> None:
 
 def _write_errata(path: str, pages: Sequence[CheckedPage]) -> Report | None:
     from irexec.arrays.saving import save_atomically
-    from irexec.pages.errata import errata_report
+    from irexec.pages.errata_report import errata_report
 
     def write_to(stream: IO[bytes]) -> None:
         stream.write(errata_report(pages).encode("utf-8", "replace"))

@@ -48,7 +48,7 @@ class _Builder:
 
     def __init__(self, net: Net, findings: Findings, weights: Weights, version: int) -> None:
         self.net, self.findings, self.weights, self.version = net, findings, weights, version
-        self.by_id: dict[str, tuple[Layer, Node]] = {}
+        self.keys: dict[str | None, str] = {}
         self.by_port: dict[tuple[str, str], Value] = {}
         self.in_ports: dict[tuple[str, str], tuple[Node, int]] = {}
 
@@ -97,25 +97,33 @@ class _Builder:
         for value, type, port in zip(node.outputs, declared, layer.outputs, strict=False):
             value.declared = type
             value.names = set(name_list(port.names)) if port.names else set()
-            self.by_port.setdefault((_key(layer.id), _key(port.id)), value)
+            self.by_port.setdefault((self._key(layer.id), self._key(port.id)), value)
         if self.version >= 11:
             keep_info(node, layer)
         if self.version < 11 and node.type == "Parameter" and node.friendly_name and node.outputs:
             node.outputs[0].names.add(node.friendly_name)
         for position, port in enumerate(layer.inputs):
-            self.in_ports.setdefault((_key(layer.id), _key(port.id)), (node, position))
+            self.in_ports.setdefault((self._key(layer.id), self._key(port.id)), (node, position))
         if node.type == "Const":
             node.constant = self.weights.of_layer(layer, self.findings)
         return node
 
     def _connect(self) -> None:
         for edge in self.net.edges:
-            value = self.by_port.get((_key(edge.from_layer), _key(edge.from_port)))
-            end = self.in_ports.get((_key(edge.to_layer), _key(edge.to_port)))
+            value = self.by_port.get((self._key(edge.from_layer), self._key(edge.from_port)))
+            end = self.in_ports.get((self._key(edge.to_layer), self._key(edge.to_port)))
             if value is not None and end is not None:
                 node, position = end
                 if node.inputs[position] is None:
                     node.inputs[position] = value
+
+    def _key(self, text: str | None) -> str:
+        """An id as the number it is, so that `01` and `1` meet as they do for OpenVINO."""
+        key = self.keys.get(text)
+        if key is None:
+            number = whole(text).value
+            key = self.keys[text] = text or "" if number is None else str(number)
+        return key
 
     def _bodies(self, node: Node) -> None:
         if node.layer is not None and node.type in ("If", "Loop", "TensorIterator"):
@@ -159,12 +167,6 @@ def check_arity(node: Node, findings: Findings) -> None:
     if outputs and not outputs[0].variadic and declared > len(outputs) and node.type != "Result":
         message = f"{operator} has {declared} output ports, makes {len(outputs)}"
         findings.add("P007", message, at=At(layer.outputs[len(outputs)].at), layer=layer.ref)
-
-
-def _key(text: str | None) -> str:
-    """An id as the number it is, so that `01` and `1` meet as they do for OpenVINO."""
-    number = whole(text).value
-    return text or "" if number is None else str(number)
 
 
 def declared_type(port: Port) -> TensorType:

@@ -11,7 +11,7 @@ from support.seed_pages import PAGES, table
 from irexec.diagnostics import Severity
 from irexec.ops.declare import contents
 from irexec.pages.doctest import Checked, CheckedPage, check_page, find_pages, plan_page, summary
-from irexec.pages.errata import errata_report
+from irexec.pages.errata_report import errata_report
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from irexec.pages.doctest import check_page
-from irexec.pages.errata import pages_table
+from irexec.pages.errata_report import pages_table
 
 PAGES = Path(__file__).parent.parent / "data" / "pages"
 SYSTEMS = {
