@@ -59,6 +59,7 @@ def test_names_types_and_shapes(tmp_path: Path) -> None:
     }"""
     model = read(tmp_path, model_of(text))
     assert model.friendly_name == "agraph"
+    assert model.rt_info["dimensions"] == {"x": "N,3"}
     # An initializer that is listed as an input is a constant, as in IR version 3 of ONNX.
     assert [(p.any_name, str(p.partial_shape), p.element_type.name) for p in model.inputs] == [("x", "[?,3]", "f32")]
     assert [(p.any_name, str(p.partial_shape)) for p in model.outputs] == [("y", "[?,3]")]

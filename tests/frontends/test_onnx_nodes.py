@@ -146,3 +146,12 @@ def test_every_stored_test_passes(kind: str, tmp_path: Path) -> None:
     cases = list(stored_cases(kind))
     assert len(cases) > 10
     assert unexpected(failures(cases, tmp_path)) == {}
+
+
+def test_the_page_of_operators_is_in_step() -> None:
+    from irexec.frontends.onnx import status
+
+    if not onnx.__version__.startswith("1.23"):
+        pytest.skip(f"the page is of onnx 1.23, this is {onnx.__version__}")
+    page = (Path(__file__).parents[2] / "docs" / "onnx.md").read_text("utf-8")
+    assert page == status.page(), "regenerate: python -m irexec.frontends.onnx.status > docs/onnx.md"

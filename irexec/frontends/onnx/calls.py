@@ -80,9 +80,11 @@ class Call:
             del node.attribute[:]
             node.attribute.extend(_renamed(attribute, name) for name, attribute in self.attributes.items())
             protos = [type_proto(t).SerializeToString() for t in types]
-            data = self.schema.get_context_dependent_function_with_opset_version(
-                opset, node.SerializeToString(), protos
-            )
+            make = self.schema.get_context_dependent_function_with_opset_version
+            try:
+                data = make(opset, node.SerializeToString(), protos)
+            except (ValueError, RuntimeError) as error:
+                raise Refused("F004", f"ONNX's function for it cannot be made: {str(error)[:200]}") from None
         function = onnx.FunctionProto()
         function.ParseFromString(data)
         if not function.node:
@@ -116,6 +118,10 @@ def call_of(
     try:
         schema: Any = defs.get_schema(node.op_type, opset, domain)
     except (defs.SchemaError, OverflowError, TypeError):
+        # Some of ONNX Runtime's own operators stand in ONNX's domain.
+        own = None if domain else translators().get((MICROSOFT, node.op_type, 1))
+        if own is not None:
+            return Call(node, attributes, opset, 1, translator=own)
         if domain:
             raise Refused("F003", f"no translation of {shown} (opset {opset})", hint=_HINT) from None
         raise Refused("F003", f"opset {opset} of ONNX has no operator {node.op_type!r}", hint=_near(node, "")) from None

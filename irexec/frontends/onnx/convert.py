@@ -15,7 +15,7 @@ from irexec.diagnostics.findings import Findings
 from irexec.frontends.onnx.builder import Broken, Builder, Refused
 from irexec.frontends.onnx.calls import Call, call_of
 from irexec.frontends.onnx.file import read_proto
-from irexec.frontends.onnx.kinds import NotReadable, declared_type, has_type
+from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_names, has_type
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.scope import BodyScope, Scope, domain_of, opsets_of
 from irexec.frontends.onnx.tensors import BadTensor, dense, read_tensor
@@ -26,7 +26,7 @@ from irexec.types import DYNAMIC, I64, Dimension, ElementType, PartialShape, Ten
 # Functions that call functions: no ONNX model nests them deeper than a handful.
 _MAX_DEPTH = 64
 # Nodes of function bodies, at every call: beyond these a model is one whose functions multiply.
-_MAX_CALLED = 100_000
+_MAX_CALLED = 50_000
 
 
 def convert_file(path: str | os.PathLike[str], findings: Findings) -> Model | None:
@@ -64,8 +64,17 @@ class Converter:
         self.translate(graph.node, scope)
         results = [r for output in graph.output if (r := self._result(output, scope))]
         model = Model(results, parameters, graph.name)
-        model.rt_info = {"framework": {"type": "onnx", "producer": self.proto.producer_name}}
+        model.rt_info = self._about(parameters)
         return model
+
+    def _about(self, parameters: list[Node]) -> dict[str, Any]:
+        """What the file says besides its graph: who made it, its metadata, the names of its inputs' dimensions."""
+        about: dict[str, Any] = {"framework": {"type": "onnx", "producer": self.proto.producer_name}}
+        metadata = {entry.key: entry.value for entry in self.proto.metadata_props if entry.key}
+        known = {node.friendly_name for node in parameters}
+        inputs = (info for info in self.proto.graph.input if info.name in known)
+        named = {info.name: names for info in inputs if (names := dimension_names(info.type))}
+        return about | ({"metadata": metadata} if metadata else {}) | ({"dimensions": named} if named else {})
 
     def _check_opset(self, opset: int | None) -> None:
         newest = onnx.defs.onnx_opset_version()
@@ -169,6 +178,8 @@ class Converter:
             self.find(error.code, f"{node.op_type}: {error}", **details)
         except Broken:
             pass
+        except Exception as error:  # a translator that did not expect this: the node is at fault, or the translator
+            self.find("F009", f"{node.op_type}: its translation failed: {type(error).__name__}: {str(error)[:200]}")
         for index, name in enumerate(node.output):
             value = results[index] if results is not None and index < len(results) else None
             if name and results is not None and value is None:

@@ -111,6 +111,14 @@ def declared_type(declared: onnx.TypeProto) -> TensorType:
     return TensorType(container, shape)
 
 
+def dimension_names(declared: onnx.TypeProto) -> str | None:
+    """The extents of a tensor as the file names them, `N,3`; None where it names none."""
+    dims = declared.tensor_type.shape.dim
+    if not any(d.WhichOneof("value") == "dim_param" for d in dims):
+        return None
+    return ",".join(d.dim_param or (str(d.dim_value) if d.HasField("dim_value") else "?") for d in dims)
+
+
 def partial_shape(shape: onnx.TensorShapeProto) -> PartialShape:
     """A declared shape: names and negative extents stand for any extent."""
     return PartialShape(

@@ -136,6 +136,7 @@ class Op:
             raise Refused("F009", f"the attribute {name!r} is not translated", attribute=name)
 
     def _attribute(self, name: str, kind: int) -> onnx.AttributeProto | None:
+        self._read.add(name)
         attribute = self.attributes.get(name)
         if attribute is not None and attribute.type != kind:
             names = onnx.AttributeProto.AttributeType
@@ -147,6 +148,13 @@ class Op:
     def integer(self, name: str, default: int = 0) -> int:
         attribute = self._attribute(name, onnx.AttributeProto.INT)
         return default if attribute is None else int(attribute.i)
+
+    def axis(self, name: str, default: int, index: int = 0) -> int:
+        """The axis of an input that an attribute names, from the front. Raises Refused for one that it has not."""
+        axis, rank = self.integer(name, default), self.needs_rank(index)
+        if not -rank <= axis < rank:
+            self.refuse(f"{name} is {axis} for rank {rank}", attribute=name, found=str(axis))
+        return axis % rank
 
     def flag(self, name: str, default: bool = False) -> bool:
         return self.integer(name, int(default)) != 0

@@ -60,7 +60,7 @@ def normalized(op: Op, x: Value, axes: list[int], epsilon: float) -> Value:
 @translates("LayerNormalization", since=(17,))
 def _layer_normalization(op: Op) -> list[Value]:
     rank = op.needs_rank()
-    axes = list(range(op.integer("axis", -1) % max(rank, 1), rank))
+    axes = list(range(op.axis("axis", -1), rank))
     x, epsilon = op[0], op.number("epsilon", 1e-5)
     # What the statistics are computed in is f32, unless the input is wider.
     wide = x if op.integer("stash_type", 1) != 1 or x.element_type is F64 else op.convert(x, F32)

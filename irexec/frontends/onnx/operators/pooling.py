@@ -53,7 +53,12 @@ def _by_columns(op: Op, places: Value) -> Value:
 
 @translates("AveragePool", since=(1, 7, 10, 11, 19, 22))
 def _average_pool(op: Op) -> Value:
-    return op.make("AvgPool", op[0], opset=16, exclude_pad=not op.flag("count_include_pad"), **_windows(op))
+    return average_pool(op, op[0])
+
+
+def average_pool(op: Op, x: Value) -> Value:
+    """The mean of each window, as the node's attributes say."""
+    return op.make("AvgPool", x, opset=16, exclude_pad=not op.flag("count_include_pad"), **_windows(op))
 
 
 @translates("LpPool", since=(2, 11, 18, 22))

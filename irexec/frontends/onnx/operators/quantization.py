@@ -93,7 +93,7 @@ def _along(x: Value, scale: Value, axis: int) -> list[int] | None:
 # Products
 
 
-def _whole(op: Op, x: Value, zero: Value | None, shape: list[int] | None = None) -> Value:
+def whole(op: Op, x: Value, zero: Value | None, shape: list[int] | None = None) -> Value:
     """The difference from the zero point: in f64, which holds every sum of products of such numbers."""
     wide = op.convert(x, F64)
     if zero is None:
@@ -102,7 +102,7 @@ def _whole(op: Op, x: Value, zero: Value | None, shape: list[int] | None = None)
     return op.make("Subtract", wide, op.reshape(zero, shape) if shape and zero.partial_shape.rank else zero, opset=1)
 
 
-def _column(value: Value) -> list[int] | None:
+def column(value: Value) -> list[int] | None:
     """One number for each row stands in a column."""
     return [-1, 1] if value.partial_shape.rank == 1 else None
 
@@ -110,15 +110,15 @@ def _column(value: Value) -> list[int] | None:
 @translates("MatMulInteger", since=(10,))
 def _matmul_integer(op: Op) -> Value:
     a_zero = op.get(2)
-    a = _whole(op, op[0], a_zero, None if a_zero is None else _column(a_zero))
-    return op.convert(op.make("MatMul", a, _whole(op, op[1], op.get(3)), opset=1), I32)
+    a = whole(op, op[0], a_zero, None if a_zero is None else column(a_zero))
+    return op.convert(op.make("MatMul", a, whole(op, op[1], op.get(3)), opset=1), I32)
 
 
 @translates("QLinearMatMul", since=(10, 21))
 def _quantised_matmul(op: Op) -> Value:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = (op[i] for i in range(8))
-    product = op.make("MatMul", _whole(op, a, a_zero, _column(a_zero)), _whole(op, b, b_zero), opset=1)
-    shape = _column(a_scale)
+    product = op.make("MatMul", whole(op, a, a_zero, column(a_zero)), whole(op, b, b_zero), opset=1)
+    shape = column(a_scale)
     a_scale = op.reshape(a_scale, shape) if shape else a_scale
     return _requantized(op, product, a_scale, b_scale, y_scale, y_zero)
 
@@ -137,7 +137,7 @@ def _conv_integer(op: Op) -> Value:
 
 def _integral(op: Op, x: Value, x_zero: Value | None, w: Value, w_zero: Value | None) -> Value:
     rank = op.needs_rank()
-    return convolved(op, _whole(op, x, x_zero), _whole(op, w, w_zero, [-1, *[1] * (rank - 1)]))
+    return convolved(op, whole(op, x, x_zero), whole(op, w, w_zero, [-1, *[1] * (rank - 1)]))
 
 
 @translates("QLinearConv", since=(10,))

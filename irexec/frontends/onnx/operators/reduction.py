@@ -94,11 +94,11 @@ def _log_sum_exp(op: Op) -> Value:
 
 @translates("ArgMax", "ArgMin", since=(1, 11, 12, 13))
 def _arg(op: Op) -> Value:
-    axis, x = op.integer("axis", 0), op[0]
+    axis, x = op.axis("axis", 0), op[0]
     last = op.flag("select_last_index")
     if last:
         extent = op.make("Gather", op.shape_of(x), axis, 0, opset=8)
-        x = op.make("Reverse", x, [axis % op.needs_rank()], opset=1, mode="index")
+        x = op.make("Reverse", x, [axis], opset=1, mode="index")
     mode = "max" if op.type == "ArgMax" else "min"
     options = {"mode": mode, "sort": "value", "stable": True, "index_element_type": "i64"}
     found = op.make_node("TopK", x, 1, opset=11, axis=axis, **options).outputs[1]

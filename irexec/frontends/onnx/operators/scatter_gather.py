@@ -44,7 +44,7 @@ def _scatter_elements(op: Op) -> Value:
 def _tensor_scatter(op: Op) -> Value:
     """Updates written into a cache from a place on that each batch has its own of, along the axis of the sequence."""
     rank = op.needs_rank()
-    axis = op.integer("axis", -2) % rank
+    axis = op.axis("axis", -2)
     shape = op.shape_of(op[1])
     length = op.make("Gather", shape, axis, 0, opset=8)
     places = op.reshape(op.make("Range", 0, length, 1, opset=4, output_type=I64), _along(axis, rank))

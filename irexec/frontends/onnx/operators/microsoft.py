@@ -1,0 +1,163 @@
+"""Operators of com.microsoft that stand for a few others: products, activations and norms that were fused.
+
+Source: ONNX Runtime's list of contributed operators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from irexec.frontends.onnx.builder import Refused
+from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.operators.convolution import convolved, with_bias
+from irexec.frontends.onnx.operators.normalization import normalized
+from irexec.frontends.onnx.registry import MICROSOFT, Translator, translates
+from irexec.graph.model import Value
+from irexec.types import F32, F64, I32, I64
+
+
+def microsoft(*operators: str) -> Callable[[Translator], Translator]:
+    """Register a translator for operators of ONNX Runtime's own domain, whose version is 1."""
+    return translates(*operators, since=(1,), domain=MICROSOFT)
+
+
+@microsoft("FusedMatMul", "TransposeMatMul")
+def _fused_matmul(op: Op) -> Value:
+    if op.flag("transBatchA") or op.flag("transBatchB"):
+        op.refuse("a batch axis that is transposed too is not translated")
+    options = {"transpose_a": op.flag("transA"), "transpose_b": op.flag("transB")}
+    product, alpha = op.make("MatMul", op[0], op[1], opset=1, **options), op.number("alpha", 1.0)
+    return product if alpha == 1 else op.make("Multiply", product, op.like(alpha), opset=1)
+
+
+@microsoft("Gelu")
+def _gelu(op: Op) -> Value:
+    return op.make("Gelu", op[0], opset=7, approximation_mode="erf")
+
+
+@microsoft("BiasGelu")
+def _bias_gelu(op: Op) -> Value:
+    return op.make("Gelu", op.make("Add", op[0], op[1], opset=1), opset=7, approximation_mode="erf")
+
+
+@microsoft("FastGelu")
+def _fast_gelu(op: Op) -> Value:
+    return op.make("Gelu", plus(op, op[0], op.get(1)), opset=7, approximation_mode="tanh")
+
+
+@microsoft("QuickGelu")
+def _quick_gelu(op: Op) -> Value:
+    return op.make("Swish", op[0], op.like(op.number("alpha", 1.702)), opset=4)
+
+
+def plus(op: Op, x: Value, other: Value | None) -> Value:
+    """The sum, or the value itself where nothing is to be added."""
+    return x if other is None else op.make("Add", x, other, opset=1)
+
+
+# Norms
+
+
+def root_mean_square(op: Op, x: Value, scale: Value, axes: list[int], epsilon: float) -> tuple[Value, Value]:
+    """x less nothing, divided by the root of its mean square, times the scale; and what it was multiplied with."""
+    wide = x if x.element_type is F64 else op.convert(x, F32)
+    squares = op.make("Multiply", wide, wide, opset=1)
+    mean = op.make("ReduceMean", squares, axes, opset=1, keep_dims=True)
+    root = op.make("Sqrt", op.make("Add", mean, op.number_of(epsilon, wide), opset=1), opset=1)
+    inverse = op.make("Divide", op.number_of(1, wide), root, opset=1)
+    normal = op.convert(op.make("Multiply", wide, inverse, opset=1), x.element_type)
+    return op.make("Multiply", normal, scale, opset=1), inverse
+
+
+@microsoft("SimplifiedLayerNormalization")
+def _simplified(op: Op) -> list[Value]:
+    axes = list(range(op.axis("axis", -1), op.needs_rank()))
+    op.integer("stash_type", 1)
+    return list(root_mean_square(op, op[0], op[1], axes, op.number("epsilon", 1e-5)))
+
+
+@microsoft("SkipLayerNormalization")
+def _skip_layer_norm(op: Op) -> list[Value | None]:
+    total = plus(op, op.make("Add", op[0], op[1], opset=1), op.get(4))
+    return [layer_norm(op, total, op[2], op.get(3), op.number("epsilon", 1e-12)), None, None, total]
+
+
+@microsoft("SkipSimplifiedLayerNormalization")
+def _skip_simplified(op: Op) -> list[Value | None]:
+    total = plus(op, op.make("Add", op[0], op[1], opset=1), op.get(3))
+    normal, _ = root_mean_square(op, total, op[2], [-1], op.number("epsilon", 1e-12))
+    return [normal, None, None, total]
+
+
+def layer_norm(op: Op, x: Value, scale: Value, bias: Value | None, epsilon: float) -> Value:
+    """Normalised along the last axis."""
+    wide = x if x.element_type is F64 else op.convert(x, F32)
+    normal = op.convert(normalized(op, wide, [-1], epsilon), x.element_type)
+    return plus(op, op.make("Multiply", normal, scale, opset=1), bias)
+
+
+@microsoft("EmbedLayerNormalization")
+def _embed_layer_norm(op: Op) -> list[Value]:
+    ids, mask = op[0], op.get(7)
+    times = op.make("Gather", op.shape_of(ids), 1, 0, opset=8)
+    positions = op.get(8) or op.make("Range", 0, times, 1, opset=4, output_type=I64)
+    words = op.make("Gather", op[2], ids, 0, opset=8)
+    total = op.make("Add", words, op.make("Gather", op[3], positions, 0, opset=8), opset=1)
+    segments, table = op.get(1), op.get(4)
+    if segments is not None and table is not None:
+        total = op.make("Add", total, op.make("Gather", table, segments, 0, opset=8), opset=1)
+    normal = layer_norm(op, total, op[5], op[6], op.number("epsilon", 1e-12))
+    op.integer("mask_index_type", 0)
+    batch = op.make("Gather", op.shape_of(ids), [0], 0, opset=8)
+    if mask is None:
+        counts = op.make("Broadcast", op.constant(np.array(0, np.int32)), batch, opset=3)
+    else:
+        counts = op.make("ReduceSum", op.convert(mask, I32), [1], opset=1, keep_dims=False)
+    return [normal, counts, total]
+
+
+# Products with what follows them
+
+
+@microsoft("FusedConv")
+def _fused_conv(op: Op) -> Value:
+    made = with_bias(op, convolved(op, op[0], op[1]), op.get(2), op.needs_rank())
+    return _activated(op, plus(op, made, op.get(3)), op.numbers("activation_params") or [])
+
+
+@microsoft("FusedGemm")
+def _fused_gemm(op: Op) -> Value:
+    options = {"transpose_a": op.flag("transA"), "transpose_b": op.flag("transB")}
+    product = op.make("MatMul", op[0], op[1], opset=1, **options)
+    result = op.make("Multiply", product, op.like(op.number("alpha", 1.0)), opset=1)
+    added, beta = op.get(2), op.like(op.number("beta", 1.0))
+    if added is not None:
+        result = op.make("Add", result, op.make("Multiply", added, beta, opset=1), opset=1)
+    params = [op.number(name) for name in ("activation_alpha", "activation_beta", "activation_gamma") if op.has(name)]
+    return _activated(op, result, params)
+
+
+def _activated(op: Op, x: Value, params: list[float]) -> Value:
+    name = op.text("activation", "")
+    numbers = [op.number_of(p, x) for p in params]
+    if name == "":
+        return x
+    plain: dict[str, tuple[str, int]] = {"Relu": ("ReLU", 1), "Sigmoid": ("Sigmoid", 1), "Tanh": ("Tanh", 1)}
+    if name in plain:
+        return op.make(plain[name][0], x, opset=plain[name][1])
+    if name == "LeakyRelu":
+        return op.make("PReLU", x, *(numbers[:1] or [op.number_of(0.01, x)]), opset=1)
+    if name == "Clip" and len(params) >= 2:
+        return op.make("Clamp", x, opset=1, min=params[0], max=params[1])
+    if name == "HardSigmoid":
+        defaults: list[Any] = [op.number_of(0.2, x), op.number_of(0.5, x)]
+        return op.make("HardSigmoid", x, *(numbers + defaults[len(numbers) :])[:2], opset=1)
+    raise Refused("F009", f"the activation {name!r} is not translated", attribute="activation", found=name)
+
+
+@microsoft("Inverse")
+def _inverse(op: Op) -> Value:
+    return op.make("Inverse", op[0], opset=14, adjoint=False)

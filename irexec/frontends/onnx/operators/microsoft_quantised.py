@@ -1,0 +1,145 @@
+"""Quantised operators of com.microsoft: computed on the numbers that are meant, and quantised again.
+
+Source: ONNX Runtime's list of contributed operators.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.operators.microsoft import microsoft, plus
+from irexec.frontends.onnx.operators.pooling import average_pool
+from irexec.frontends.onnx.operators.quantization import column, dequantized, quantized, whole
+from irexec.graph.model import Value
+from irexec.types import F32, U8, Array
+
+
+def _meant(op: Op, first: int) -> Value:
+    """The numbers that three inputs mean: whole ones, their scale, their zero point."""
+    return dequantized(op, op[first], op[first + 1], op.get(first + 2))
+
+
+def _again(op: Op, x: Value, first: int) -> Value:
+    """Quantised by the scale and zero point at the inputs from `first` on."""
+    zero = op.get(first + 1)
+    return quantized(op, x, op[first], zero, op.kind() if zero is None else zero.element_type)
+
+
+@microsoft("QLinearAdd", "QLinearMul")
+def _pair(op: Op) -> Value:
+    type = "Add" if op.type == "QLinearAdd" else "Multiply"
+    return _again(op, op.make(type, _meant(op, 0), _meant(op, 3), opset=1), 6)
+
+
+@microsoft("QLinearSigmoid")
+def _sigmoid(op: Op) -> Value:
+    return _again(op, op.make("Sigmoid", _meant(op, 0), opset=1), 3)
+
+
+@microsoft("QLinearLeakyRelu")
+def _leaky_relu(op: Op) -> Value:
+    x = _meant(op, 0)
+    return _again(op, op.make("PReLU", x, op.number_of(op.number("alpha", 0.01), x), opset=1), 3)
+
+
+@microsoft("QLinearSoftmax")
+def _softmax(op: Op) -> Value:
+    axis, rank = op.axis("axis", -1), op.needs_rank()
+    if op.integer("opset", 13) < 13 and axis != rank - 1:
+        op.refuse("a softmax along several axes is not translated", attribute="axis")
+    return _again(op, op.make("SoftMax", _meant(op, 0), opset=8, axis=axis), 3)
+
+
+@microsoft("QLinearGlobalAveragePool")
+def _global_average(op: Op) -> Value:
+    rank = op.needs_rank()
+    axes = list(range(1, rank - 1)) if op.flag("channels_last") else list(range(2, rank))
+    return _again(op, op.make("ReduceMean", _meant(op, 0), axes, opset=1, keep_dims=True), 3)
+
+
+@microsoft("QLinearAveragePool")
+def _average(op: Op) -> Value:
+    if op.flag("channels_last"):
+        op.refuse("channels in the last axis are not translated", attribute="channels_last")
+    return _again(op, average_pool(op, _meant(op, 0)), 3)
+
+
+@microsoft("QLinearConcat")
+def _concat(op: Op) -> Value:
+    parts = [_meant(op, i) for i in range(2, len(op), 3)]
+    joined = op.make("Concat", *parts, opset=1, axis=op.integer("axis"))
+    return quantized(op, joined, op[0], op[1], op.kind(1))
+
+
+@microsoft("QuantizeLinear")
+def _quantize(op: Op) -> Value:
+    to = U8 if op.get(2) is None else op.kind(2)
+    return quantized(op, op[0], op[1], op.get(2), to, op.integer("axis", 1), None, op.integer("block_size", 0))
+
+
+@microsoft("DequantizeLinear")
+def _dequantize(op: Op) -> Value:
+    block = op.integer("block_size", 0)
+    return dequantized(op, op[0], op[1], op.get(2), op.integer("axis", 1), None, block)
+
+
+@microsoft("MatMulIntegerToFloat")
+def _integer_to_float(op: Op) -> Value:
+    a_zero = op.get(4)
+    a = whole(op, op[0], a_zero, None if a_zero is None else column(a_zero))
+    product = op.convert(op.make("MatMul", a, whole(op, op[1], op.get(5)), opset=1), F32)
+    scales = op.make("Multiply", op.convert(op[2], F32), op.convert(op[3], F32), opset=1)
+    return plus(op, op.convert(op.make("Multiply", product, scales, opset=1), op.kind(2)), op.get(6))
+
+
+@microsoft("DynamicQuantizeMatMul")
+def _dynamic(op: Op) -> Value:
+    """The first matrix is quantised by its own range: as DynamicQuantizeLinear does."""
+    a, zero = op[0], op.like(0.0)
+    axes = list(range(op.needs_rank()))
+    low = op.make("Minimum", op.make("ReduceMin", a, axes, opset=1, keep_dims=False), zero, opset=1)
+    high = op.make("Maximum", op.make("ReduceMax", a, axes, opset=1, keep_dims=False), zero, opset=1)
+    scale = op.make("Divide", op.make("Subtract", high, low, opset=1), op.like(255.0), opset=1)
+    scale = op.make("Select", op.make("Equal", scale, zero, opset=1), op.like(1.0), scale, opset=1)
+    begin = op.make("Divide", op.make("Negative", low, opset=1), scale, opset=1)
+    point = op.convert(op.make("Round", begin, opset=5, mode="half_to_even"), U8)
+    product = op.make(
+        "MatMul", whole(op, quantized(op, a, scale, point, U8), point), whole(op, op[1], op.get(3)), opset=1
+    )
+    scales = op.make("Multiply", scale, op[2], opset=1)
+    return plus(op, op.make("Multiply", op.convert(product, F32), scales, opset=1), op.get(4))
+
+
+@microsoft("MatMulNBits")
+def _matmul_bits(op: Op) -> Value:
+    """Weights of 2, 4 or 8 bits in blocks: they are constants, and become the numbers that they mean."""
+    rows, columns, bits, size = (op.integer(name) for name in ("K", "N", "bits", "block_size"))
+    op.integer("accuracy_level", 0)
+    packed, scales, zeros = op.known(1), op.known(2), op.known(3)
+    if packed is None or scales is None or (op.get(3) is not None and zeros is None):
+        op.refuse("weights, scales and zero points must be constants")
+    if op.get(4) is not None:
+        op.refuse("columns in another order (g_idx) are not translated")
+    if bits not in (2, 4, 8) or size < 1 or rows < 1 or columns < 1:
+        op.refuse(f"bits {bits}, block_size {size}, K {rows}, N {columns}")
+    blocks = -(-rows // size)
+    codes = _codes(packed, bits)
+    if codes.size < columns * blocks * size or scales.size != columns * blocks:
+        op.refuse(f"{packed.size} bytes and {scales.size} scales for {rows} by {columns} weights")
+    weights = codes[: columns * blocks * size].reshape(columns, blocks, size).astype(np.float32)
+    middle = np.full((columns, blocks, 1), 1 << (bits - 1), np.float32)
+    if zeros is not None and zeros.dtype == np.uint8:
+        of_rows = _codes(zeros, bits).reshape(columns, -1)[:, :blocks]
+        middle = of_rows[..., None].astype(np.float32)
+    elif zeros is not None:
+        middle = zeros.reshape(columns, blocks, 1).astype(np.float32)
+    numbers = (weights - middle) * scales.reshape(columns, blocks, 1).astype(np.float32)
+    matrix = numbers.reshape(columns, -1)[:, :rows].astype(op.kind().dtype)
+    return plus(op, op.make("MatMul", op[0], op.constant(matrix), opset=1, transpose_b=True), op.get(5))
+
+
+def _codes(packed: Array, bits: int) -> Array:
+    """The whole numbers in a row of bytes, the lowest bits first."""
+    parts = packed.reshape(-1, 1) >> np.arange(0, 8, bits, dtype=np.uint8)
+    return (parts & ((1 << bits) - 1)).reshape(-1)

@@ -1,0 +1,133 @@
+"""Hostile ONNX files: bounded work and memory, a finding for each fault, nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irexec
+
+onnx = pytest.importorskip("onnx")
+
+from support.onnx_mutants import judged, mutants, seeds  # noqa: E402
+
+HEADER = '<ir_version: 9, opset_import: ["" : 17, "d" : 1]>\n'
+
+
+def report_of(folder: Path, model: Any) -> irexec.Report:
+    path = folder / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return irexec.validate(path)
+
+
+def parsed(text: str) -> Any:
+    return onnx.parser.parse_model(HEADER + text)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_one_change_is_a_finding_that_names_its_node_or_none(part: int, tmp_path: Path) -> None:
+    outcomes = set()
+    for data in mutants(seeds(60, part), 150, part):
+        outcome = judged(data, tmp_path / "model.onnx")
+        assert outcome.nameless == []
+        outcomes |= outcome.codes
+    assert {"ran", "F003", "F004", "F005"} <= outcomes
+
+
+def test_functions_that_multiply_are_refused(tmp_path: Path) -> None:
+    text = "g (float[3] x) => (float[3] y) { y = d.f0(x) }\n"
+    for i in range(40):
+        text += '<domain: "d", opset_import: ["" : 17, "d" : 1]>\n'
+        text += f"f{i} (x) => (y) {{ t = d.f{i + 1}(x) y = d.f{i + 1}(t) }}\n"
+    text += '<domain: "d", opset_import: ["" : 17]> f40 (x) => (y) { y = Relu(x) }'
+    (finding,) = report_of(tmp_path, parsed(text)).errors
+    assert finding.code == "F009" and "multiply" in finding.message
+    assert finding.layer is not None and finding.layer.name == "y"
+
+
+def test_loops_within_loops_are_bounded(tmp_path: Path) -> None:
+    body = onnx.helper.make_node("Relu", ["v0"], ["r"], name="inner")
+    for depth in range(12):
+        info = onnx.helper.make_tensor_value_info
+        condition = onnx.helper.make_node("Identity", [f"c{depth}"], [f"d{depth}"])
+        grown = onnx.helper.make_node("Concat", [f"v{depth}", f"v{depth}"], [f"w{depth}"], axis=0)
+        graph = onnx.helper.make_graph(
+            [condition, grown, body],
+            "body",
+            [info(f"i{depth}", 7, []), info(f"c{depth}", 9, []), info(f"v{depth}", 1, None)],
+            [info(f"d{depth}", 9, []), info(f"w{depth}", 1, None)],
+        )
+        body = onnx.helper.make_node("Loop", ["n", "", "x"], [f"o{depth}"], body=graph, name=f"loop{depth}")
+    outer = onnx.helper.make_graph(
+        [body],
+        "g",
+        [onnx.helper.make_tensor_value_info("n", 7, []), onnx.helper.make_tensor_value_info("x", 1, [2])],
+        [onnx.helper.make_tensor_value_info("o11", 1, None)],
+    )
+    model = onnx.helper.make_model(outer, opset_imports=[onnx.helper.make_opsetid("", 17)])
+    report = report_of(tmp_path, model)
+    assert all(d.code == "F009" for d in report.errors)
+
+
+def test_names_that_run_into_one_another(tmp_path: Path) -> None:
+    nodes = [onnx.helper.make_node("Relu", ["x"], [f"o{i}"], name="a" + "_1" * i) for i in range(700)]
+    nodes += [onnx.helper.make_node("Relu", ["x"], ["y"], name="a")]
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(nodes, "g", [value("x", 1, [3])], [value("y", 1, [3])])
+    assert report_of(tmp_path, onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)])).ok
+
+
+@pytest.mark.parametrize("dims", [[1] * 65, [0, 2**62], [2**62, 0, 2**62], [0] * 64])
+def test_tensors_that_no_array_can_be(tmp_path: Path, dims: list[int]) -> None:
+    model = parsed("g (float[3] x) => (float[3] y) <float[1] w = {1.0}> { y = Add(x, w) }")
+    tensor = model.graph.initializer[0]
+    tensor.dims[:] = dims
+    if 0 in dims:
+        tensor.ClearField("float_data")
+    codes = {d.code for d in report_of(tmp_path, model).errors}
+    assert codes <= {"F006", "broadcast", "O001"} and codes
+
+
+def test_a_sparse_tensor_is_no_larger_than_its_values_allow(tmp_path: Path) -> None:
+    model = parsed("g (float[3] x) => (float[3] y) { y = Add(x, w) }")
+    sparse = model.graph.sparse_initializer.add()
+    sparse.values.CopyFrom(onnx.numpy_helper.from_array(np.ones(1, np.float32), "w"))
+    sparse.indices.CopyFrom(onnx.numpy_helper.from_array(np.array([1]), "places"))
+    sparse.dims[:] = [3]
+    assert report_of(tmp_path, model).ok
+    found = irexec.compile_model(irexec.read_model(tmp_path / "model.onnx"))([np.zeros(3, np.float32)])
+    assert found[0].tolist() == [0, 1, 0]
+    for dims in ([2**40], [1], [-1], [2**30, 2**30]):
+        sparse.dims[:] = dims
+        assert [d.code for d in report_of(tmp_path, model).errors] == ["F006"], dims
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [
+        (r"www\.[\w.-]+\.\w+", "www.google.com", True),
+        (r"(a+)+b", "a" * 3000, False),
+        (r"(a|a)*", "a" * 3000, True),
+        (r"(?i)AbC?", "aB", True),
+        (r"[^a-c]{2,3}$", "xyz", True),
+        (r"\bword\b", "word", True),
+        (r"a.c", "a\nc", False),
+        (r"\d*", "١", False),
+    ],
+)
+def test_expressions_take_time_in_proportion(pattern: str, text: str, expected: bool) -> None:
+    from irexec.ops.onnx.regex import regex_full_match_20
+
+    found = regex_full_match_20(np.array([text, ""], np.dtypes.StringDType()), pattern=pattern)
+    assert found.tolist()[0] is expected
+
+
+@pytest.mark.parametrize("pattern", [r"(a)\1", r"(?=a)", r"(", r"((a{100}){100}){100}"])
+def test_expressions_that_re2_has_not(pattern: str) -> None:
+    from irexec.ops.onnx.regex import regex_full_match_20
+
+    with pytest.raises(ValueError, match="cannot be read"):
+        regex_full_match_20(np.array(["a"], np.dtypes.StringDType()), pattern=pattern)

@@ -1,0 +1,148 @@
+"""ONNX models with one change each: a field of the file set, dropped, doubled, or taken from elsewhere in it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx
+from google.protobuf.message import Message
+
+import irexec
+
+_NUMBERS = [0, 1, -1, 2, 7, 13, 255, 2**31 - 1, 2**40, -(2**63), 2**63 - 1]
+_REALS = [0.0, -1.0, 1e-30, 1e30, float("nan"), float("inf")]
+_TEXTS = ["", "x", "a\0b", "é" * 50, "../../x", "ai.onnx", "NOTSET", "1"]
+
+
+class Outcome(NamedTuple):
+    """What became of a mutant: the codes of its findings, or "ran"; and findings about nodes that name none."""
+
+    codes: frozenset[str]
+    nameless: list[str]
+
+
+def seeds(count: int, seed: int) -> list[bytes]:
+    """Small models of ONNX's node tests, as many of them as asked for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from onnx.backend.test.case.node import collect_testcases
+
+        models = [case.model.SerializeToString() for case in collect_testcases(None)]
+    small = [model for model in models if len(model) < 4000]
+    chosen = np.random.default_rng(seed).choice(len(small), min(count, len(small)), replace=False)
+    return [small[i] for i in chosen]
+
+
+def mutants(models: list[bytes], count: int, seed: int) -> Iterator[bytes]:
+    """Changed models, taken from the given ones in turn."""
+    rng = np.random.default_rng(seed)
+    for number in range(count):
+        proto = onnx.ModelProto.FromString(models[number % len(models)])
+        places = list(_places(proto))
+        message, field = places[int(rng.integers(len(places)))]
+        _change(message, field, places, rng)
+        yield proto.SerializePartialToString()
+
+
+def _places(message: Message) -> Iterator[tuple[Message, Any]]:
+    """Every field that is set in a message, or deeper; and of each message one that is not."""
+    unset = [field for field in message.DESCRIPTOR.fields if not _is_set(message, field)]
+    if unset:
+        yield message, unset[0]
+    for field, value in message.ListFields():
+        yield message, field
+        if field.type == field.TYPE_MESSAGE:
+            for inner in value if field.is_repeated else [value]:
+                yield from _places(inner)
+
+
+def _is_set(message: Message, field: Any) -> bool:
+    return bool(getattr(message, field.name)) if field.is_repeated else message.HasField(field.name)
+
+
+def _change(message: Message, field: Any, places: list[tuple[Message, Any]], rng: np.random.Generator) -> None:
+    if rng.random() < 0.2:
+        message.ClearField(field.name)
+        return
+    value = getattr(message, field.name)
+    if field.type == field.TYPE_MESSAGE:
+        others = [v for m, f in places if f.message_type is field.message_type for v in _listed(getattr(m, f.name), f)]
+        other = others[int(rng.integers(len(others)))] if others else None
+        if not field.is_repeated:
+            value.CopyFrom(other) if other is not None else message.ClearField(field.name)
+        elif value and rng.random() < 0.5:
+            del value[int(rng.integers(len(value)))]
+        elif other is not None:
+            copy = type(other)()
+            copy.CopyFrom(other)
+            value.insert(int(rng.integers(len(value) + 1)), copy)
+        return
+    scalar = _scalar(field, rng, places)
+    try:
+        if not field.is_repeated:
+            setattr(message, field.name, scalar)
+        elif value and rng.random() < 0.7:
+            value[int(rng.integers(len(value)))] = scalar
+        else:
+            value.append(scalar)
+    except (ValueError, TypeError):
+        message.ClearField(field.name)
+
+
+def _listed(value: Any, field: Any) -> list[Any]:
+    return list(value) if field.is_repeated else [value]
+
+
+def _scalar(field: Any, rng: np.random.Generator, places: list[tuple[Message, Any]]) -> Any:
+    """Another value of a field's type; texts are often those of elsewhere in the model."""
+    pick = lambda items: items[int(rng.integers(len(items)))]  # noqa: E731
+    if field.cpp_type in (field.CPPTYPE_DOUBLE, field.CPPTYPE_FLOAT):
+        return pick(_REALS)
+    if field.type == field.TYPE_BYTES:
+        return rng.bytes(int(rng.integers(0, 12)))
+    if field.cpp_type == field.CPPTYPE_STRING:
+        texts = [t for m, f in places if f.type == f.TYPE_STRING for t in _listed(getattr(m, f.name), f)]
+        return pick(_TEXTS if not texts or rng.random() < 0.4 else texts)
+    if field.cpp_type == field.CPPTYPE_INT32:
+        return int(np.clip(pick(_NUMBERS), -(2**31), 2**31 - 1))
+    return max(pick(_NUMBERS), 0) if field.cpp_type in (field.CPPTYPE_UINT32, field.CPPTYPE_UINT64) else pick(_NUMBERS)
+
+
+# Findings about the file, its graph or a tensor that lies in it: there is no node to name.
+_OF_NO_NODE = {"F001", "F002", "F005", "F006", "F007", "F008", "F010", "F011", "F012", "U001"}
+_MOST_ELEMENTS = 1 << 16
+
+
+def judged(data: bytes, path: Path) -> Outcome:
+    """Validate a mutant, and run it where that is sound. Raises whatever is no finding."""
+    path.write_bytes(data)
+    report = irexec.validate(path)
+    assert report.to_json()
+    nameless = [d.message for d in report.errors if d.layer is None and d.code not in _OF_NO_NODE]
+    if not report.ok:
+        return Outcome(frozenset(d.code for d in report.errors), nameless)
+    try:
+        model = irexec.read_model(path)
+        inputs = [_array(value) for value in model.inputs]
+        if all(array is not None for array in inputs):
+            irexec.compile_model(model)(inputs)
+    except irexec.IRError as error:
+        found = error.report.errors
+        nameless += [d.message for d in found if d.layer is None and d.code not in _OF_NO_NODE]
+        return Outcome(frozenset(d.code for d in found), nameless)
+    return Outcome(frozenset({"ran"}), nameless)
+
+
+def _array(value: Any) -> Any:
+    """Ones of a value's type; None where that is no small tensor."""
+    dtype = value.element_type.dtype
+    if value.partial_shape.rank is None or dtype is None or dtype == object:
+        return None
+    shape = [d.min for d in value.partial_shape]
+    if np.prod([float(d) for d in shape]) > _MOST_ELEMENTS:
+        return None
+    return np.full(shape, "a", dtype) if dtype.kind == "T" else np.ones(shape, dtype)
