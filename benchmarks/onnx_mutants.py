@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from support.onnx_mutants import judged, mutants, seeds  # noqa: E402
+from support.onnx_mutants import judged, mutants, seeds
 
 
 def main() -> int:

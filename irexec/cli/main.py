@@ -18,6 +18,7 @@ COMMANDS = {
     "show": "tell what a model is made of, without running it",
     "report": "write an HTML file that shows a model in a browser",
     "cut": "make a part of a model a model of its own, with the inputs that reach it",
+    "convert": "write an ONNX model as IR that OpenVINO reads",
     "doctest": "run the examples inside documentation pages and compare the values they state",
     "ops": "show the operator set",
     "explain": "explain a diagnostic code",

@@ -140,7 +140,7 @@ def judged(data: bytes, path: Path) -> Outcome:
 def _array(value: Any) -> Any:
     """Ones of a value's type; None where that is no small tensor."""
     dtype = value.element_type.dtype
-    if value.partial_shape.rank is None or dtype is None or dtype == object:
+    if value.partial_shape.rank is None or dtype is None or dtype.hasobject:
         return None
     shape = [d.min for d in value.partial_shape]
     if np.prod([float(d) for d in shape]) > _MOST_ELEMENTS:

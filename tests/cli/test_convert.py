@@ -1,0 +1,67 @@
+"""irexec convert: what is written is read by OpenVINO, and computes the same."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec.cli.main import main
+
+onnx = pytest.importorskip("onnx")
+
+HEADER = '<ir_version: 8, opset_import: ["" : 17]>\n'
+NET = """agraph (float[1, 3, 8, 8] x) => (float[a, b] y) {
+    c = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (x, w)
+    p = MaxPool <kernel_shape = [2, 2], ceil_mode = 1> (c)
+    n = LpNormalization <axis = 1> (p)
+    r = Resize <mode = "linear", coordinate_transformation_mode = "asymmetric"> (n, , scales)
+    f = Flatten (r)
+    big = ReduceMax <keepdims = 0> (f)
+    zero = Constant <value_float = 0.5> ()
+    more = Greater(big, zero)
+    y = If(more) <then_branch = yes () => (float[a, b] q) { q = Mul(f, big) },
+        else_branch = no () => (float[a, b] q) { q = Neg(f) }>
+}"""
+
+
+def written(folder: Path, text: str) -> Path:
+    model = onnx.parser.parse_model(HEADER + text)
+    weights = np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float32)
+    for name, array in {"w": weights, "scales": np.array([1, 1, 2, 2], np.float32)}.items():
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    path = folder / "model.onnx"
+    onnx.save(model, path)
+    return path
+
+
+def test_openvino_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    openvino = pytest.importorskip("openvino")
+    path, out = written(tmp_path, NET), tmp_path / "out.xml"
+    assert main(["convert", os.fspath(path), os.fspath(out)]) == 0, capsys.readouterr().err
+    x = np.random.default_rng(1).standard_normal((1, 3, 8, 8)).astype(np.float32)
+    theirs = openvino.Core().compile_model(out, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})([x])[0]
+    for model in (path, out):
+        np.testing.assert_allclose(irexec.compile_model(model)([x])[0], theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_what_openvino_has_not_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, "agraph (float[2, 2] x) => (float d, float e) { [inner] d = Det(x) [next] e = Det(x) }")
+    out = tmp_path / "out.xml"
+    assert main(["convert", os.fspath(path), os.fspath(out)]) == 1
+    said = capsys.readouterr().err
+    assert "OpenVINO has no operator Det of onnx11" in said and "'inner'" in said and "'next'" in said
+    assert not out.exists()
+    assert main(["convert", os.fspath(path), os.fspath(out), "--any-operator"]) == 0
+    found = irexec.compile_model(out)([np.float32([[1, 2], [3, 4]])])
+    np.testing.assert_allclose(found[0], -2, rtol=1e-6)
+
+
+def test_a_model_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["convert", os.fspath(tmp_path / "none.onnx"), os.fspath(tmp_path / "out.xml")]) == 2
+    path = written(tmp_path, "agraph (float[2] x) => (float[2] y) { y = Nothing(x) }")
+    assert main(["convert", os.fspath(path), os.fspath(tmp_path / "out.xml")]) == 1
+    assert "F003" in capsys.readouterr().err
