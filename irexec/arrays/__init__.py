@@ -1,1 +1,1 @@
-"""Arrays that come and go: written as text, read from files, shown in short, saved."""
+"""Arrays as input and output: read from text and files, drawn at random, shown in short, saved."""

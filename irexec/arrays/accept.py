@@ -1,4 +1,4 @@
-"""Any value that a caller or a file gives, as a plain NumPy array, or a sentence that says why it is none."""
+"""Values from callers and files as plain NumPy arrays, or an error that says why a value is not a tensor."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import numpy as np
 
 from irexec.types import Array
 
-# Kinds of dtypes that no element type stands for.
+# Kinds of dtypes that have no element type.
 _FOREIGN = {"M": "dates", "m": "time spans", "V": "records or raw bytes"}
 
 
 def as_plain_array(given: Any) -> Array:
     """`given` as an array in this machine's byte order: a view where it is one already, else a copy.
 
-    Objects must all be texts. Raises ValueError for what is no tensor: rows of different lengths, masked values, dates,
-    records, objects, floating-point numbers of more than 64 bits.
+    Arrays of objects may hold strings only. Raises ValueError for anything that is not a tensor: ragged rows, masked
+    values, dates, records, other objects, floating-point numbers of more than 64 bits.
     """
     array = given if given.__class__ is np.ndarray else _as_array(given)
     dtype = array.dtype
     if not dtype.isnative:
         array = array.astype(dtype.newbyteorder("="))
-    # The dtypes of ml_dtypes are of kind "V" too, but have a type of their own.
+    # ml_dtypes' dtypes have kind "V" as well, but they are scalar types of their own.
     if dtype.kind in _FOREIGN and dtype.type in (np.void, np.datetime64, np.timedelta64):
         raise ValueError(f"an array of {dtype} holds {_FOREIGN[dtype.kind]}, which no element type stands for")
     if dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16):

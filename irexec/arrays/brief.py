@@ -1,4 +1,4 @@
-"""Arrays, shapes and numbers as short texts: what a person wants to see of a tensor, on one line."""
+"""Arrays, shapes and numbers as short texts that fit on one line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from irexec.types import Array
 
 LIMIT = 72
 """Characters that values take in a line of output."""
-# How many items are shown of the outer axes and of the last one: the first pair that makes a short enough text.
+# How many items of the outer axes and of the last axis to show; the first pair whose text is short enough is used.
 _ITEMS = ((50, 50), (12, 12), (8, 8), (6, 6), (4, 6), (3, 4), (2, 4), (1, 8), (1, 6), (1, 4), (1, 3), (1, 2), (1, 1))
 
 

@@ -17,7 +17,7 @@ MAX_DRAWN_BYTES = 1 << 31
 def draw_for(
     rng: np.random.Generator, operator: Operator, name: str, types: dict[str, TensorType], attributes: dict[str, Any]
 ) -> Array | None:
-    """Random values that a port of the operator takes, by its own drawer; None where it has none.
+    """Random values for a port, from the operator's own generator; None where it has none.
 
     `types` are those of all inputs by name, with the values of those that were drawn before.
     """
@@ -31,7 +31,7 @@ def draw_for(
 
 
 def repeated(rng: np.random.Generator, indices: Array) -> Array:
-    """As many index entries (rows of the last axis, or single ones) picked at random from half of those there are."""
+    """The indices with repetitions: each entry (a row of the last axis, or one element) is drawn from half of them."""
     width = indices.shape[-1] if indices.ndim > 1 else 1
     rows = indices.reshape(-1, width) if width else indices.reshape(-1, 1)
     picked: Array = rows[rng.integers(0, max(1, len(rows) // 2), len(rows))]

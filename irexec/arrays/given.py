@@ -16,7 +16,7 @@ FIRST_GROUP = ""
 
 
 class Origin(Enum):
-    """Where the values of an input are from."""
+    """The source of an input's values."""
 
     PAGE = auto()
     SUPPLIED = auto()
@@ -38,13 +38,13 @@ class Given:
     duplicates: bool = False
 
     def origin_text(self, origin: Origin | None) -> str:
-        """The origin of an input's values as JSON and tables have it; empty for values that there are none of."""
+        """The origin of an input's values as JSON and tables show it; empty when the input has no values."""
         texts = {Origin.PAGE: "page", Origin.SUPPLIED: "--input", Origin.DRAWN: f"random (seed {self.seed})"}
         return "" if origin is None else texts[origin]
 
 
 def convert(value: Any, kind: ElementType) -> Array | None:
-    """Listed values, or an array of another type, as an array of a type; None when they are none of its values."""
+    """Listed values, or an array of another type, as an array of this type; None when the type cannot hold them."""
     try:
         if kind is STRING:
             return np.array(value, dtype=np.dtypes.StringDType())
@@ -54,7 +54,7 @@ def convert(value: Any, kind: ElementType) -> Array | None:
         if plain.size == 0:
             return np.zeros(plain.shape, kind.dtype)
         if plain.dtype.kind == "V" and plain.dtype.itemsize == kind.dtype.itemsize and plain.dtype.names is None:
-            # What NumPy alone makes of a type that it does not know.
+            # What NumPy without ml_dtypes reads such a type as.
             return plain.view(kind.dtype)
         if plain.dtype.kind in "USTOVmM":
             return None

@@ -34,7 +34,7 @@ class Listed:
 
 
 class Unfinished(Enum):
-    """What a comment is that lists the beginning of something which the next comment goes on with."""
+    """A comment whose list is not closed: the next comment continues it."""
 
     LIST = "list"
 
@@ -43,7 +43,7 @@ def read_values(comment: str, *, closing: bool = False) -> Listed | Unfinished |
     """The values that a comment lists, or None when it is only a remark.
 
     A comment whose brackets are still open at its end is `Unfinished`: the text of the next comment belongs to it.
-    With `closing=True` there is no next one, and the brackets that are missing are taken as written.
+    With `closing=True` there is no next comment, and missing closing brackets are supplied.
     """
     text = _one_line(comment)
     if (empty := _EMPTY.fullmatch(text)) is not None:
@@ -79,7 +79,7 @@ def role_of(comment: str) -> str | None:
 
 
 def _one_line(comment: str) -> str:
-    """The comment with every run of blanks as one, but for those in quotes."""
+    """The comment with each run of blanks outside quotes replaced by one blank."""
     return _BLANKS.sub(lambda match: match[1] or " ", comment).strip()
 
 
@@ -110,7 +110,7 @@ def _leads(text: str) -> list[tuple[str, int]]:
 def _introduces(lead: str) -> bool:
     separator = lead[-1] if lead[-1] in ":=#" else ""
     words = lead.removesuffix(separator).rstrip()
-    # "data: data: [...]" says its name twice
+    # "data: data: [...]" repeats the name
     if (twice := re.fullmatch(r"(\w+) ?: (\w+)", words)) and twice[1] == twice[2]:
         words = twice[1]
     if _WORDS.fullmatch(words) is None or words.count(" ") >= _MOST_WORDS[separator]:

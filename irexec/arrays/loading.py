@@ -1,4 +1,4 @@
-"""Arrays from .npy and .npz files: mapped or read, never executed, never larger than the file may make them."""
+"""Arrays from .npy and .npz files: mapped or read within a size limit; pickled objects are refused."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _HEADERS = {
 
 
 class BadArrayFile(ValueError):
-    """A file that holds no arrays which can be read; the message says why."""
+    """A file without readable arrays; the message says why."""
 
 
 def load(path: str | os.PathLike[str]) -> Array | dict[str, Array]:
     """The array of a .npy file, mapped and read-only, or the arrays of a .npz by name.
 
-    What an array takes is checked by its header and the file's size before any memory is taken. Raises OSError, also
-    for what is no regular file, and BadArrayFile.
+    The header is checked against the size of the file before any memory is allocated. Raises OSError, also for anything
+    but a regular file, and BadArrayFile.
     """
     with open_regular(path) as stream:
         magic = stream.read(6)
@@ -48,7 +48,7 @@ def load(path: str | os.PathLike[str]) -> Array | dict[str, Array]:
             raise
         except MemoryError:
             raise BadArrayFile("there is not enough memory for its arrays") from None
-        except Exception as error:  # NumPy and zipfile document no end of what a broken file makes them raise
+        except Exception as error:  # NumPy and zipfile do not document what they raise for a broken file
             raise BadArrayFile(str(error) or type(error).__name__) from error
     raise BadArrayFile("it is neither .npy nor .npz")
 

@@ -96,7 +96,7 @@ def _is_value(text: str) -> bool:
 
 
 def _value(name: str, text: str, findings: Findings) -> Any:
-    """A list or number that is written out, or else the array of a file; None, with a finding, when it is neither."""
+    """A list or number given as text, or else the array of a file; None, with a finding, when it is neither."""
     if not text.startswith("@"):
         listed = read_values(text)
         if isinstance(listed, Listed) and listed.name is None and not listed.note and listed.balanced:

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: arrays as .npy and .npz, texts, each written beside its place and then moved."""
+"""Atomic writing of .npy, .npz, JSON and text files: written to a temporary file, then moved into place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def save_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
-    """Give `write` a file beside `path` that takes its place when all is written. Raises OSError; nothing is left."""
+    """Let `write` fill a temporary file, which then replaces `path`. Raises OSError and leaves no temporary file."""
     with staged(path) as (stream,):
         write(stream)
 
@@ -32,7 +32,7 @@ def save_array(path: str | os.PathLike[str], array: Array) -> None:
 
 
 def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> None:
-    """Write arrays by name as .npz; the same arrays make the same bytes."""
+    """Write arrays by name as .npz. The same arrays give the same bytes."""
 
     def write(stream: IO[bytes]) -> None:
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
@@ -58,14 +58,14 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def safe_name(name: str) -> str:
-    """A file name that says what `name` says: no separators, no leading dot, not too long."""
+    """A safe file name close to `name`: no separators, no leading dot, not too long."""
     return _UNSAFE.sub("_", name)[:_MAX_NAME].lstrip(".-") or "_"
 
 
 def archive_names(names: list[str]) -> list[str]:
-    """The names as keys of an archive, all different: as they are, where that is safe, the first of those that repeat.
+    """Unique keys of an archive for these names. The first use of a safe name is kept as it is.
 
-    Any other becomes `output_` and its position, with underscores behind it while a name of the archive is the same.
+    Unsafe and repeated names become `output_` and their position, followed by underscores where that name is taken.
     """
     taken = {name for name in names if _is_safe_key(name)}
     kept: set[str] = set()
@@ -82,7 +82,7 @@ def archive_names(names: list[str]) -> list[str]:
 
 
 def _is_safe_key(name: str) -> bool:
-    """True for a name that can be a file's inside the folder that the archive is unpacked to."""
+    """True for a name that is a file name inside the folder where the archive is unpacked."""
     parts = name.replace("\\", "/").split("/")
     leaves = ".." in parts or name.startswith(("/", "\\")) or ":" in parts[0][:2]
     return bool(name) and not leaves and name.isprintable() and len(name) <= 1000

@@ -1,4 +1,4 @@
-"""What an array's numbers are like: least, greatest, mean, how many are not finite."""
+"""Statistics of an array: minimum, maximum, mean, number of NaN and infinite elements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from irexec.types import Array
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What an array's numbers are like. min, max and mean are over the finite ones; None where there is none."""
+    """Statistics of an array. min, max and mean are over the finite elements; None when there are none."""
 
     min: float | None
     max: float | None

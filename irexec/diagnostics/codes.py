@@ -11,7 +11,7 @@ E, W, N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 
 class Area(Enum):
-    """What a finding is about: the first letter of its code."""
+    """The subject of a finding: the first letter of its code."""
 
     TEXT = "X"
     ROOT = "N"
@@ -32,15 +32,16 @@ class Area(Enum):
     WRITER = "W"
 
 
-# With an error about one of these a layer cannot be run by itself; a declared shape or precision is only compared.
+# An error in one of these areas keeps its layer from running. Declared shapes and precisions are only compared with the
+# inferred ones, so an error about them does not.
 _NEEDED_TO_RUN = {Area.BODY, Area.ATTRIBUTE, Area.EDGE, Area.LAYER, Area.OPERATOR, Area.VARIABLE}
 _PORT_COUNT = "P007"
-# These say that there is nothing to run: no model or layer in the text, a file or input that cannot be used.
+# There is nothing to run: no model or layer in the text, or a file or input that cannot be used.
 _NOTHING_TO_RUN = {"N001", "O008", "Q029", "F001", "F002"}
 
 
 class Code(NamedTuple):
-    """One entry. `lenient`: OpenVINO takes such a file and what it computes is plain, so that "openvino" mode warns."""
+    """One entry. `lenient`: OpenVINO accepts such a file and its result is well defined: "openvino" mode only warns."""
 
     code: str
     severity: Severity

@@ -130,12 +130,12 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """True when nothing was found that refuses the file."""
+        """True when no finding is an error."""
         return not self.errors
 
     @property
     def errors(self) -> list[Diagnostic]:
-        """The findings that refuse the file: not to be changed, and it grows with the report."""
+        """The findings that are errors. The list is a live view of the report: do not change it."""
         return self._errors.among(self.diagnostics)
 
     def __iter__(self) -> Iterator[Diagnostic]:
@@ -154,7 +154,7 @@ class Report:
             self.left_out.update(diagnostics.left_out)
 
     def replace(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Hold these findings in place of the ones so far."""
+        """Replace all findings by these."""
         self.diagnostics[:] = diagnostics
         self._errors = _Errors()
 
@@ -165,7 +165,7 @@ class Report:
         return Report(sorted(self.diagnostics, key=key), self.left_out.copy())
 
     def capped(self, most: int = MAX_PER_CODE) -> Report:
-        """The same findings, but of each code and severity the first `most`; `left_out` says how many more there are.
+        """The first `most` findings of each code and severity; `left_out` counts the others.
 
         A file of a hundred thousand layers can have the same fault in each of them.
         """
@@ -189,7 +189,7 @@ class Report:
 
 
 class _Errors:
-    """The errors of a growing list of findings, each of which is looked at once."""
+    """The errors in a growing list of findings. Each finding is examined once, however often the errors are read."""
 
     def __init__(self) -> None:
         self._found: list[Diagnostic] = []
@@ -197,7 +197,7 @@ class _Errors:
         self._last: Diagnostic | None = None
 
     def among(self, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-        """The errors; those of findings that were taken back are forgotten."""
+        """The errors among the findings; errors that were removed from the list are dropped here too."""
         if self._seen and (len(diagnostics) < self._seen or diagnostics[self._seen - 1] is not self._last):
             self._found, self._seen = [], 0
         if self._seen < len(diagnostics):
@@ -215,5 +215,5 @@ class IRError(Exception):
         super().__init__("\n".join(str(d) for d in shown[:20]) or "unusable input")
 
     def __reduce__(self) -> tuple[type[IRError], tuple[Report]]:
-        # An exception is pickled (between processes) and copied by its arguments, which here are the report.
+        # Pickling and copying recreate an exception from its `args`; here they must be the report, not the message.
         return type(self), (self.report,)

@@ -28,10 +28,10 @@ class At(NamedTuple):
 
 
 class Findings:
-    """A report under construction. `locate` turns an `At` into a `Place`; it is called for findings only.
+    """A report under construction. `locate` turns an `At` into a `Place`; it is called only when something is found.
 
-    What is asked of it for every layer (how many errors, whether something was said) is kept as findings come, so that
-    the cost of a check does not grow with what was found before.
+    Checks ask for every layer how many errors there are and whether something was reported. The answers are kept up to
+    date as findings are added, so that a check takes no longer in a file that is full of errors.
     """
 
     def __init__(
@@ -54,35 +54,35 @@ class Findings:
         return self._locate(at)
 
     def said(self, code: str, layer: LayerRef) -> bool:
-        """True when this was found about the layer before: one cause is reported once, where it is first seen."""
+        """True when the layer has a finding with this code: one cause is reported once, where it is first seen."""
         return (code, layer) in self._said
 
     def said_at(self, code: str, at: At) -> bool:
-        """True when this was found at the place before."""
+        """True when there is a finding with this code at the place."""
         return (code, self.place(at)) in self._places
 
     def blames(self, layer: LayerRef) -> bool:
-        """True when an error was found about the layer."""
+        """True when there is an error about the layer."""
         return layer in self._blamed
 
     def finished(self) -> Report:
-        """The findings in file order, of each code no more than a report should hold."""
+        """The findings in file order, with a limited number for each code."""
         return self.report.sorted().capped()
 
     def trial(self) -> Findings:
-        """Findings of the same file that stand apart, until `take` makes them one's own or they are forgotten."""
+        """A separate collection for the same file, whose findings count only when they are passed to `take`."""
         return Findings(self._locate, file=self.file, mode=self.mode)
 
     def take(self, trial: Findings) -> None:
-        """Add the findings of a trial, those left out that were made at the same place before."""
+        """Add the findings of a trial, except those already reported at the same place."""
         known = self._places
         for finding in [f for f in trial.report if f.place.line is None or (f.code, f.place) not in known]:
             self.keep(finding)
 
     def excuse(self, idle: Collection[LayerRef]) -> None:
-        """In "openvino" mode, make warnings of the errors about layers that nothing depends on: they never run.
+        """In "openvino" mode, downgrade errors about layers that no result depends on to warnings: they never run.
 
-        What may itself be why nothing comes to depend on a layer stays an error: its ids, and the edges around it.
+        Errors about layer ids and edges remain errors: they may be the reason why nothing depends on the layer.
         """
         if self.mode != "openvino" or not idle:
             return

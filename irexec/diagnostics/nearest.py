@@ -11,11 +11,11 @@ LONGEST = 200
 def nearest(name: str, known: Iterable[str], count: int = 3, cutoff: float = 0.6) -> list[str]:
     """At most `count` of the known names that look like `name`, best first; letter case makes no difference.
 
-    `cutoff` is how alike they must be, from 0 to 1 (the same).
+    `cutoff` is the least similarity, from 0 to 1 (identical).
     """
     if len(name) > LONGEST:
         return []
-    import difflib  # Nobody needs it for a file without a slip.
+    import difflib  # Imported late: only needed when a name is wrong.
 
     by_folded: dict[str, str] = {}
     for candidate in known:
@@ -26,18 +26,18 @@ def nearest(name: str, known: Iterable[str], count: int = 3, cutoff: float = 0.6
 def did_you_mean(
     name: str, known: Iterable[str], count: int = 3, cutoff: float = 0.6, form: Callable[[str], str] = str
 ) -> str | None:
-    """The hint that names them, each written as `form` does; None when nothing looks like `name`."""
+    """A "did you mean" hint with the nearest names, each formatted by `form`; None when nothing is near."""
     return suggestion(map(form, nearest(name, known, count, cutoff)))
 
 
 def suggestion(names: Iterable[str]) -> str | None:
-    """The hint that one of `names` is meant; None when there is none."""
+    """A "did you mean" hint that offers these names; None for no names."""
     joined = " or ".join(names)
     return f"did you mean {joined}?" if joined else None
 
 
 def alike(name: str, other: str, least: float) -> bool:
-    """Whether two names are at least so alike, from 0 to 1 (the same)."""
+    """Whether the similarity of two names, from 0 to 1 (identical), is at least `least`."""
     if max(len(name), len(other)) > LONGEST:
         return name == other
     import difflib

@@ -1,4 +1,4 @@
-"""The document: what a file says, element by element, as raw text with its place and without any meaning."""
+"""The document: the elements of a file as raw text, each with its place, before any interpretation."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Edge(Item):
 
 @dataclass(slots=True)
 class PortMap(Item):
-    """An `<input>` or `<output>` of a port map: how an outer port and a layer of the body belong together."""
+    """An `<input>` or `<output>` of a port map: connects an outer port with a Parameter or Result of the body."""
 
     kind: Literal["input", "output"] = "input"
     external_port_id: str | None = None

@@ -21,9 +21,9 @@ _KINDS = {
 
 
 def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
-    """Open a file for reading. Raises OSError, also for what is no regular file: a pipe would never end.
+    """Open a regular file for reading. Raises OSError for anything else: reading a pipe could block for ever.
 
-    A path that no system call takes (with a NUL, or a character that the file system cannot write) is an OSError too.
+    A path that the system cannot take (with a NUL or an unencodable character) raises OSError too.
     """
     with _path_errors(path):
         # Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
@@ -38,10 +38,10 @@ def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
 
 @contextmanager
 def staged(*paths: str | os.PathLike[str]) -> Iterator[list[IO[bytes]]]:
-    """Streams for these files, which take their places, in this order, at the end of the block.
+    """Streams to temporary files, which replace the named files, in this order, when the block ends.
 
-    A link stays, and the file that it points to is replaced. Raises OSError, also where something other than a regular
-    file has the name. When the block raises, nothing of what it wrote stays behind and the old files are untouched.
+    A symbolic link stays, and its target is replaced. Raises OSError, also when the name belongs to something other
+    than a regular file. When the block raises, the temporary files are removed and the old files are untouched.
     """
     targets = [_target(path) for path in paths]
     names: list[str] = []
@@ -86,7 +86,7 @@ def _path_errors(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _mode_of(target: Path) -> int:
-    """The permissions of the file that is replaced, or those that a new file gets."""
+    """The permissions of the file that is replaced, or the defaults for a new file."""
     if target.exists():
         return target.stat().st_mode & 0o777
     mask = os.umask(0)

@@ -1,4 +1,4 @@
-"""From the tree of a file to its Document: what is written, and findings about the elements that hold it."""
+"""From the XML tree of a file to its Document, with findings about elements that the grammar does not allow."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _IGNORED_IN_BACK_EDGES = {"from-port", "to-port"}
 
 
 def read(source: Source, findings: Findings) -> Document | None:
-    """Read a whole model: report everything that is wrong with it and can be seen without knowing any operator.
+    """Read a whole model and report every fault that can be found without knowing any operator.
 
     `findings` must locate with `source.locate`. Returns None when the text has no tree or holds no model; a
     document that is returned may still have errors in `findings`.
@@ -65,7 +65,7 @@ def read_layers(source: Source, findings: Findings) -> list[Layer]:
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """No search for cycles meanwhile: reading makes very many objects and no garbage, and would take twice as long."""
+    """Pause the cyclic garbage collector: reading makes many objects and no garbage, and takes half the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -88,7 +88,7 @@ def _is_net(root: etree._Element, findings: Findings) -> bool:
 
 
 def _is_execution_graph(net: Net) -> bool:
-    """True for what OpenVINO writes of a compiled model (`get_runtime_model`, `benchmark_app -exec_graph_path`)."""
+    """True for a dump of a compiled model (OpenVINO's `get_runtime_model`, `benchmark_app -exec_graph_path`)."""
     return any(layer.type == "ExecutionNode" or "execOrder" in layer.data for layer in net.layers)
 
 
@@ -121,7 +121,7 @@ class _Reader:
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._number = -1
-        # The texts, and tuples of texts, that a model repeats in every layer are kept once.
+        # Interned texts and tuples of texts: a model repeats the same ones in every layer.
         self._once: dict[Any, Any] = {}
 
     def _enter(self) -> int:
@@ -214,7 +214,7 @@ class _Reader:
         if dims:
             texts = tuple(dims)
             port.dims = once(texts, texts)
-            # They ascend, so the last one tells where all are.
+            # Element numbers ascend: if the last dim directly follows the others, they all follow the port.
             if dims_at[-1] != at + len(dims):
                 port.dims_at = tuple(dims_at)
         return port
@@ -264,12 +264,12 @@ class _Reader:
     # Anything
 
     def element(self, element: etree._Element) -> Element:
-        """An element with all that is in it, uninterpreted. Depth is bounded by the parser."""
+        """An element and its content, uninterpreted. The parser bounds the depth of this recursion."""
         at, tag, attributes = self._enter(), str(element.tag), _attributes(element)
         return Element(at, tag, attributes, tuple(self.element(child) for child in element), element.text)
 
     def _skip(self, element: etree._Element) -> int:
-        """Pass an element and all that is in it; its number."""
+        """Skip an element and its content; return the element's number."""
         at = self._number + 1
         self._number += sum(1 for _ in element.iter())
         return at
@@ -289,7 +289,7 @@ class _Reader:
     def _unknown_element(self, element: etree._Element, parent: object, known: Iterable[str]) -> None:
         tag, at = str(element.tag), At(self._skip(element))
         close = nearest(tag, known, 1, 0.75)
-        # One letter's case is enough for OpenVINO to pass over a whole section in silence.
+        # OpenVINO silently skips a whole section when one letter of its name has the wrong case.
         severity = Severity.ERROR if close and close[0] == tag.lower() else None
         hint = f"did you mean <{close[0]}>?" if close else None
         self._findings.add("N004", f"unknown element <{tag}> in <{parent}>", at=at, hint=hint, severity=severity)

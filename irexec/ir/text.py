@@ -1,4 +1,4 @@
-"""Numbers and lists in text: what a strict reading gives, and beside it what OpenVINO makes of the same text."""
+"""Numbers and lists in text, each read twice: strictly, and as OpenVINO reads the same text."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _BLANKS = " \t\n\v\f\r"
 
 
 class Reading(NamedTuple, Generic[T]):
-    """One text, read twice; None where that reader refuses it."""
+    """A text read strictly and as OpenVINO reads it; None where that reader refuses it."""
 
     strict: T | None
     openvino: T | None
 
     @property
     def value(self) -> T | None:
-        """The best that can be made of the text, so that reading can go on."""
+        """The strict value, or else OpenVINO's, so that reading can go on."""
         return self.openvino if self.strict is None else self.strict
 
 
@@ -75,7 +75,7 @@ def float64(text: str) -> Reading[float]:
 
 
 def boolean(text: str) -> Reading[bool]:
-    """true, false, 1 or 0 in any letter case; OpenVINO takes anything else as not written."""
+    """true, false, 1 or 0 in any letter case; OpenVINO treats anything else as if the attribute were missing."""
     value = {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
     return Reading(value, value)
 
@@ -133,7 +133,7 @@ def listed(values: Iterable[object], length: int = 12) -> str:
 
 
 def _digits(text: str) -> int | None:
-    """The number, where the text is a few digits and nothing else, as nearly every text is: the quick way."""
+    """The number if the text is a few digits and nothing else: a fast path for nearly all texts."""
     return int(text) if len(text) < 19 and text.isascii() and text.isdigit() else None
 
 

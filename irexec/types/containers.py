@@ -1,4 +1,4 @@
-"""Containers: values that hold tensors, of models whose format has them. IR has none.
+"""Containers: values that hold tensors. ONNX models have them, IR has none.
 
 A sequence is a tensor of rank 1 whose elements are tensors; an optional is a sequence of one element or of none. In
 memory both are NumPy arrays of objects, so that bodies, plans and requests carry them as they carry any tensor.
@@ -22,7 +22,7 @@ class Container(ElementType):
     by_text: ClassVar[dict[str, Container]] = {}
 
     def __init__(self, word: str, member: ElementType) -> None:
-        # Unlike those of tensors, no file names these types: they are not among ElementType.by_name.
+        # No file names these types, so they are not in ElementType.by_name.
         self.name = self.port_name = f"{word}({member.name})"
         self.bitwidth, self.dtype, self.kind = 0, np.dtype(object), "o"
         self.member = member
@@ -46,17 +46,17 @@ CONTAINERS = SEQUENCES | OPTIONALS
 
 
 def sequence_of(member: ElementType) -> ElementType:
-    """The type of a sequence of tensors with this element type; dynamic where that is."""
+    """The type of a sequence of tensors with this element type; dynamic when the element type is."""
     return _SEQUENCES.get(member, DYNAMIC)
 
 
 def optional_of(member: ElementType) -> ElementType:
-    """The type of an optional tensor or sequence; dynamic where that is."""
+    """The type of an optional tensor or sequence; dynamic when the member's type is."""
     return _OPTIONALS.get(member, DYNAMIC)
 
 
 def member_of(container: ElementType) -> ElementType:
-    """The element type of a sequence's tensors, or what an optional holds; dynamic for what is no container."""
+    """The element type of a sequence's tensors, or the type inside an optional; dynamic for any other type."""
     return container.member if isinstance(container, Container) else DYNAMIC
 
 

@@ -93,7 +93,7 @@ class Dimension:
         other = Dimension.of(other)
         if self.min == self.max == other.min == other.max:
             return self
-        # A 1 gives way to the other extent; any other two must be equal.
+        # An extent of 1 broadcasts to the other one; otherwise the two must be equal.
         results = [other] if self.contains(1) else []
         if other.contains(1):
             results.append(self)
@@ -138,7 +138,7 @@ class Dimension:
 
     @staticmethod
     def larger(a: DimLike, b: DimLike) -> DimLike:
-        """The larger of two values, of which intervals are known."""
+        """The larger of two values that are known as intervals."""
         if isinstance(a, int) and isinstance(b, int):
             return max(a, b)
         first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else v for v in (a, b))
@@ -147,11 +147,11 @@ class Dimension:
 
     @staticmethod
     def smaller(a: DimLike, b: DimLike) -> DimLike:
-        """The smaller of two values, of which intervals are known."""
+        """The smaller of two values that are known as intervals."""
         if isinstance(a, int) and isinstance(b, int):
             return min(a, b)
         first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else v for v in (a, b))
-        # Of a value that is not known at all, not even the sign is.
+        # A value that is not known at all may be negative.
         if ANY_DIMENSION in (first, second) or any(isinstance(v, int) and v < 0 for v in (a, b)):
             return ANY_DIMENSION
         highs = [d.max for d in (first, second) if d.max is not None]
@@ -187,7 +187,7 @@ class Dimension:
 
 
 ANY_DIMENSION = Dimension(-1)
-# Ranks come out of files, too; NumPy's arrays have 64 dimensions at most.
+# NumPy's limit. A file can claim any rank.
 MAX_RANK = 64
 
 
@@ -200,7 +200,7 @@ _DIMENSION = re.compile(r"(?:(?P<any>\?|-1)|(?P<exact>[0-9]+)|(?P<low>[0-9]*)\.\
 
 
 class ShapeFault(Enum):
-    """What is wrong with the text of a shape."""
+    """Kinds of faults in the text of a shape."""
 
     REVERSED = auto()
     NEGATIVE = auto()
@@ -209,7 +209,7 @@ class ShapeFault(Enum):
 
 
 class UnreadableShape(ValueError):
-    """A text that is no shape: the message says why, `fault` which kind of reason that is."""
+    """A text that is not a shape. The message says why; `fault` is the kind of fault."""
 
     def __init__(self, message: str, fault: ShapeFault = ShapeFault.FORM) -> None:
         super().__init__(message)
@@ -245,7 +245,7 @@ class PartialShape:
 
     @staticmethod
     def dynamic(rank: int | None = None) -> PartialShape:
-        """A shape of which only the rank is known, or not even that, or none that an array can have."""
+        """A shape of dynamic dimensions; of dynamic rank when `rank` is None or more than NumPy's limit."""
         return _DYNAMIC if rank is None or rank > MAX_RANK else PartialShape([ANY_DIMENSION] * rank)
 
     @staticmethod

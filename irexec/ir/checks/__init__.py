@@ -1,4 +1,4 @@
-"""What can be wrong with a document and be seen without knowing any operator."""
+"""Checks of a document that need no knowledge of operators."""
 
 from irexec.ir.checks.check import check_document
 

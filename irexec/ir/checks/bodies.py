@@ -18,7 +18,7 @@ _WITH_BODY = {
 # The first inputs of these are the operation's own: trip count and condition.
 _OWN_INPUTS = {"TensorIterator": 0, "Loop": 2, "If": 1}
 _PURPOSES = {"input": "current_iteration", "output": "execution_condition"}
-# What an entry of a port map says: two that say the same are one too many, and no more than that.
+# The fields that give an entry of a port map its meaning: an exact duplicate in these is redundant but harmless.
 _MEANING = ("internal_layer_id", "axis", "start", "end", "stride", "part_size", "purpose")
 _INNER_TYPE = {"input": "Parameter", "output": "Result"}
 
@@ -109,7 +109,7 @@ def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scop
         known: Collection[int] = range(len(layer.inputs))
         code = "B004"
     else:
-        # Of an output OpenVINO only takes the rank, and every writer gives the port's id.
+        # OpenVINO maps outputs by the order of these ids alone, but every writer gives the port's id.
         known = scope.outputs(layer)
         code = "B014"
     if number not in known:
@@ -175,7 +175,7 @@ def _check_slice(entry: PortMap, layer: Layer, scope: Scope) -> None:
 
 
 def _rank(entry: PortMap, layer: Layer, scope: Scope) -> int | None:
-    """The rank that the outer port declares; None where it says nothing."""
+    """The rank that the outer port declares; None where it declares none."""
     number = whole(entry.external_port_id, signed=True).value
     if number is None or number < 0:
         return None

@@ -1,4 +1,4 @@
-"""Checks of edges: what they join exists, every input has one producer, nothing feeds itself, all of it matters."""
+"""Checks of edges: both ends exist, every input has exactly one producer, there are no cycles and no unused layers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def check_edges(scope: Scope) -> None:
 
 
 def _is_lost(port: Port, layer: Layer, scope: Scope) -> bool:
-    """True when no edge can name the port, for a reason that is reported already."""
+    """True when no edge can name the port, for a reason that has been reported."""
     if layer.at in scope.broken or port.at in scope.broken:
         return True
     number = whole(port.id).value
@@ -180,7 +180,7 @@ def _report_cycle(
     scope: Scope,
 ) -> None:
     inside = [(node, target, edge) for node in sorted(cycle) for target, edge in arcs.get(node, ()) if target in cycle]
-    # The edge that goes back in the file is the one that a reader would call wrong.
+    # Report the edge that leads backwards in file order: it is the most likely mistake.
     node, target, edge = next((arc for arc in inside if arc[1] <= arc[0]), inside[0])
     names = ", ".join(str(layers[at].ref) for at in sorted(cycle)[:5]) + (", ..." if len(cycle) > 5 else "")
     scope.findings.add(
@@ -189,13 +189,13 @@ def _report_cycle(
         at=At(edge.at),
         layer=layers[target].ref,
         related=(("the edge ends here", At(target)),),
-        # OpenVINO never comes to layers that nothing depends on.
+        # OpenVINO never visits layers that no result depends on.
         severity=Severity.WARNING if scope.findings.mode == "openvino" and not cycle & needed else None,
     )
 
 
 def _needed(layers: dict[int, Layer], arcs: dict[int, list[tuple[int, Edge]]]) -> set[int]:
-    """The layers that a Result or an Assign depends on, and these."""
+    """The Results and Assigns, and all layers that they depend on."""
     feeds: dict[int, list[int]] = {}
     for source, targets in arcs.items():
         for target, _ in targets:

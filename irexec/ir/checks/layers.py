@@ -25,7 +25,7 @@ def check_layers(scope: Scope, version: int) -> None:
         _identity(layer, scope)
         if layer.name:
             first = names.setdefault(layer.name, layer)
-            # A Result was always free to repeat a name: models name it after what it returns.
+            # A Result may repeat a name: models name it after the layer that it returns.
             if first is not layer and "Result" not in (layer.type, first.type):
                 scope.findings.add(
                     "L003",
@@ -91,11 +91,11 @@ def _port(port: Port, layer: Layer, scope: Scope, *, is_output: bool) -> None:
     if element_type is None:
         _no_precision(port, layer, scope, is_output=is_output)
     extents = _extents(port, layer, scope)
-    # Few bits in the largest extent, few extents: the product cannot overflow.
+    # Fast path: the product cannot overflow when rank times bits of the largest extent is small.
     if extents and len(extents) * max(extents).bit_length() > _SAFE_BITS and 0 not in extents:
         bits = element_type.bitwidth if element_type is not None and element_type.bitwidth else 8
         count = product_within((extent for extent in extents if extent > 0), INT64_MAX * 8 // bits)
-        # The same extents go on along edges and through layers: they are reported where they come first.
+        # The same shape repeats along edges and through layers: report its first occurrence only.
         if count is None and extents not in scope.too_large:
             scope.too_large.add(extents)
             message = "the port's tensor would take more bytes than 64 bits can count"
@@ -136,7 +136,7 @@ def _extents(port: Port, layer: Layer, scope: Scope) -> tuple[int, ...] | None:
 
 
 def _extent(text: str, at: At, port: Port, layer: Layer, scope: Scope) -> int | None:
-    """The extent that a dim's text gives; None, with a finding, where a strict reading gives none."""
+    """The extent in a dim's text; None, with a finding, when it is not a valid extent."""
     reading = dim(text)
     if reading.strict is None:
         readable = reading.openvino is not None
@@ -201,7 +201,7 @@ def _names(port: Port, layer: Layer, tensor_names: dict[str, Port], scope: Scope
 
 
 def _name_list(text: str, at: At, layer: Layer, scope: Scope, port: str | None = None) -> list[str]:
-    """The names of a list; says what is odd about it."""
+    """The names in a list; reports empty, repeated and blank-padded ones."""
     if text and not _UNUSUAL_IN_NAMES.search(text):
         return [text]
     names = name_list(text)

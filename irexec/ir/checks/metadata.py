@@ -1,4 +1,4 @@
-"""Checks of what is said about a model besides its graph: rt_info, legacy metadata, pre-process."""
+"""Checks of a model's metadata: rt_info, its legacy forms, pre-process."""
 
 from __future__ import annotations
 

@@ -10,20 +10,20 @@ from irexec.ir.text import cut, shown, whole
 
 
 class Scope:
-    """A net (a model or a body), the place where ids have their meaning."""
+    """A net (a model or a body): the namespace of layer ids."""
 
     def __init__(self, net: Net, findings: Findings) -> None:
         self.net = net
         self.findings = findings
         self.by_id: dict[int, Layer] = {}
-        # Shapes that were read without a finding, by the texts of their dims: models repeat few shapes many times.
+        # Cache of valid shapes by the texts of their dims: models repeat few shapes many times.
         self.clean_dims: dict[tuple[str, ...], tuple[int, ...]] = {}
-        # Elements with an id that cannot be read or is not theirs alone: what follows from that is not reported.
+        # Elements whose id is unreadable or a duplicate: follow-up findings about them are suppressed.
         self.broken: set[int] = set()
-        # Extents that are reported to be too large.
+        # Shapes already reported as too large.
         self.too_large: set[tuple[int, ...]] = set()
         self._ports_of: dict[tuple[int, bool], dict[int, Port]] = {}
-        # Unsigned integers that were read without a finding, by their text.
+        # Cache of valid unsigned integers by their text.
         self.numbers: dict[str, int] = {}
 
     def whole(
@@ -38,14 +38,14 @@ class Scope:
         layer: Layer | None = None,
         **details: Any,
     ) -> int | None:
-        """An integer that says which or where. Adds `code` when there is none, N010 when it is not written plainly."""
+        """An id or a position. Adds `code` when it is missing or unreadable, N010 when it is not in canonical form."""
         value = None if text is None else self.numbers.get(text)
         if value is not None:
             return value
         reading = whole(text, signed=signed)
         value = reading.value
         if text is not None and reading.strict is not None:
-            # An unsigned integer may stand wherever a signed one may.
+            # A cached value must be valid for signed and unsigned attributes alike.
             if reading.strict >= 0:
                 self.numbers[text] = reading.strict
             return value

@@ -22,11 +22,12 @@ from irexec.types import BOOLEAN, DYNAMIC, STRING, ElementType
 from irexec.types.shape import product_within
 
 _MAX_RANK = 64
-# Looking for NaN reads what would otherwise stay on disk until it is needed; masks and limits are small.
+# The search for NaN is limited to small constants (masks, limits): searching a large one would read it from disk.
 _MAX_SEARCHED = 1 << 20
-# Constants of no more bytes are copied: a mapped file that somebody truncates ends the process when it is read.
+# Constants up to this size are copied, so that they survive truncation of the file: reading beyond the end of a mapped
+# file kills the process.
 _MAX_COPIED = 1 << 12
-# Fewer bytes are not worth the call that lets them go.
+# Below this size, releasing pages costs more than it saves.
 _MIN_LET_GO = 1 << 16
 
 
@@ -47,7 +48,7 @@ class Weights:
         self._data = None if data is None else np.frombuffer(data, np.uint8)
         self._mapping: mmap.mmap | None = None
         self._uses: list[_Use] = []
-        # A constant that could not be read may be the one that uses what seems unused.
+        # False once a constant could not be read: it may use the bytes that seem unused.
         self._all_read = True
 
     @classmethod
@@ -83,7 +84,7 @@ class Weights:
         return 0 if self._data is None else self._data.size
 
     def of_layer(self, layer: Layer, findings: Findings) -> npt.NDArray[Any] | None:
-        """The value of a `Const` layer, None when it has none; says everything that is wrong with it."""
+        """The value of a `Const` layer; None, with findings, when it cannot be read."""
         value = self._of_layer(layer, findings)
         self._all_read = self._all_read and value is not None
         return value
@@ -98,7 +99,7 @@ class Weights:
             element_type = None
         shape = int64_list(layer.data.get("shape", "?"))
         offset, size = whole(layer.data.get("offset")), whole(layer.data.get("size"))
-        # With one comma too many at the end there is still only one way to read the shape.
+        # A trailing comma leaves the shape unambiguous.
         trailing = (
             shape.strict is None and shape.openvino == int64_list(layer.data.get("shape", "").rstrip(" ,")).strict
         )
@@ -129,7 +130,7 @@ class Weights:
 
     @staticmethod
     def _is_wrong(reading: Reading[int], name: str, layer: Layer, findings: Findings) -> bool:
-        """True when there is no number; one that is not written plainly is reported here."""
+        """True when there is no number; reports one that is not in canonical form."""
         if reading.value is not None and reading.strict is None:
             text = layer.data[name]
             message = f"{name} of the constant is written {shown(text)}"
@@ -161,7 +162,7 @@ class Weights:
             findings.add(code, message, at=place, layer=layer, **details)
 
         assert element_type.dtype is not None
-        # NumPy counts the bytes of an array without elements as well, leaving its empty axes out.
+        # For an empty array NumPy still limits the byte count, computed without the axes of extent 0.
         itemsize = max(element_type.dtype.itemsize, 1)
         extents = product_within((extent for extent in shape if extent), INT64_MAX // itemsize)
         if len(shape) > _MAX_RANK or extents is None:
@@ -232,7 +233,7 @@ class Weights:
         return array
 
     def _let_go(self, offset: int, size: int) -> None:
-        """Do not keep the pages of a range that was copied: if they are read again, they come from the file again."""
+        """Release the mapped pages of a range that was copied; reading them again loads them from the file."""
         if self._mapping is not None and size >= _MIN_LET_GO and hasattr(mmap, "MADV_DONTNEED"):
             start = offset // mmap.PAGESIZE * mmap.PAGESIZE
             self._mapping.madvise(mmap.MADV_DONTNEED, start, offset + size - start)

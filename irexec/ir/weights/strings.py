@@ -11,7 +11,7 @@ _INT = np.dtype("<i4")
 
 
 def read_strings(data: bytes | memoryview) -> list[str]:
-    """The strings of a blob. Raises ValueError saying what does not fit; nothing is allocated before the count is."""
+    """The strings of a blob. Raises ValueError for inconsistent bytes; checks the count before allocating anything."""
     if len(data) < _INT.itemsize:
         raise ValueError(f"{len(data)} bytes are too few for a count of strings")
     count = int(np.frombuffer(data, _INT, 1)[0])

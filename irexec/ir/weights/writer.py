@@ -1,4 +1,4 @@
-"""The `.bin` that is being written: constants one behind the other, equal ones once."""
+"""Writing a `.bin`: constants one after the other, equal ones stored once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Blobs:
         data = encoded(array, element_type)
         key = hashlib.blake2b(data, digest_size=32).digest()
         offset = self._known.setdefault(key, self._end)
-        if offset == self._end:  # never the end of what is known: no constant is empty
+        if offset == self._end:  # unambiguous: every stored constant has at least one byte
             self._stream.write(data)
             self._end += len(data)
         return offset, len(data)
@@ -42,7 +42,7 @@ def encoded(array: npt.NDArray[Any], element_type: ElementType) -> memoryview:
         return memoryview(write_strings(str(text) for text in array.reshape(-1)))
     dtype = element_type.dtype
     if array.size == 0:
-        # OpenVINO reads no constant at all, not even an empty one, from a file without bytes.
+        # OpenVINO cannot read constants, not even empty ones, from an empty file.
         return memoryview(b"\0")
     if dtype is None or array.dtype.newbyteorder("=") != dtype:
         raise ValueError(f"an array of {array.dtype} does not hold {element_type}")

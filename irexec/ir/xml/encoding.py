@@ -18,7 +18,7 @@ _HINT = "save the file as UTF-8"
 
 
 class EncodingProblem(ValueError):
-    """Bytes that are no text; `before` is the text in front of the first wrong byte.
+    """Bytes that cannot be decoded; `before` is the text before the first wrong byte.
 
     `text` is what can be read all the same, the bytes written as `\\xff`: of UTF-8 only, where a wrong byte is no more
     than a character in a name. None where all of it may be misread.

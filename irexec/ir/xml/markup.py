@@ -1,4 +1,4 @@
-"""XML text that is being written: one element to a line, indented by tabs, every character such that it reads back."""
+"""Writing XML: one element to a line, indented by tabs, escaped so that every character reads back unchanged."""
 
 from __future__ import annotations
 

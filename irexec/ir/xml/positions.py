@@ -1,4 +1,4 @@
-"""Places in a text: from an element's number to line and column, computed only when somebody asks."""
+"""Places in a text: from an element's number to line and column, computed on demand."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# A start tag is matched possessively, and what has no end goes on to the end of the text: whatever the text is, every
-# character is looked at once.
+# Linear time for any text: start tags are matched possessively, and an unclosed construct extends to the end.
 _TOKEN = re.compile(
     r"""<(?:!--(?P<comment>.*?)(?:-->|\Z)
           |!\[CDATA\[(?P<cdata>.*?)(?:\]\]>|\Z)

@@ -1,4 +1,4 @@
-"""A text and its XML tree: decoded, limited and parsed so that a hostile file can neither open nor expand anything."""
+"""A text and its XML tree: decoded, limited in size, and parsed without entities or access to other files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from irexec.ir.xml.positions import Comment, Positions, Span
 Remap = Callable[[Span], Span]
 
 _PROLOG = re.compile(r"\s*+(?:<\?.*?\?>\s*+|<!--.*?-->\s*+)*+", re.DOTALL)
-# One pattern for all texts would take longer to compile than a small file to read.
+# Two patterns: compiling a single one for all texts would take longer than reading a small file.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _FORBIDDEN_IN_ASCII = re.compile("[^\t\n\r\x20-\x7f]")
 _MARKUP = re.compile("<(?!/)")
@@ -28,7 +28,7 @@ _MAX_PROBLEMS = 50
 
 
 class Limits(NamedTuple):
-    """What a file may take: bytes of text, elements, and attributes. Depth (256) and text length are libxml2's own."""
+    """Limits of a file: bytes of text, elements, attributes. libxml2 limits depth (256) and length of texts."""
 
     size: int = 1 << 30
     elements: int = 5_000_000
@@ -43,7 +43,7 @@ class Problem(NamedTuple):
     span: Span
     hint: str | None = None
     related: tuple[tuple[str, Span], ...] = ()
-    # What the text means is plain all the same.
+    # True when the text is unambiguous despite the problem.
     defined: bool = True
 
 
@@ -127,7 +127,7 @@ class Source:
     def locate(self, at: At) -> Place:
         """The place of an element's start tag, of an attribute's value, or of the text inside ("#text").
 
-        What is not written (a missing attribute, no text) is shown at the element's start tag.
+        A missing attribute or text is placed at the element's start tag.
         """
         span: Span | None = None
         if at.attribute == "#text":
@@ -176,7 +176,7 @@ class Source:
             self.problems.append(Problem(code, message, span, hint))
 
     def _screen(self, limits: Limits) -> bool:
-        """Refuse what must not reach the parser, or what the parser would only complain about obscurely."""
+        """Refuse texts that must not reach the parser, and those for which its error message would not help."""
         forbidden = _FORBIDDEN_IN_ASCII if self.text.isascii() else _FORBIDDEN
         for match in islice(forbidden.finditer(self.text), _MAX_PROBLEMS):
             self._problem("X007", f"character U+{ord(match[0]):04X} is not allowed in XML", Span(match.start(), 1))
@@ -207,8 +207,8 @@ class Source:
             self.root = etree.fromstring(data, parser)
         except etree.XMLSyntaxError as error:
             self._explain(parser.error_log, str(error))
-            # A text with no more wrong than a repeated attribute, something after its root, an undeclared prefix or a
-            # late XML declaration still has a tree that means something: the one that OpenVINO reads.
+            # After these faults (a repeated attribute, content after the root, an undeclared prefix, a late XML
+            # declaration) there is still a usable tree: the one that OpenVINO reads.
             if {problem.code for problem in self.problems} <= _READABLE:
                 self.root = etree.fromstring(data, _parser(recover=True))
         if self.root is not None:
@@ -280,7 +280,7 @@ def _sentence(message: str | None) -> str:
 
 
 def _drop_default_namespace(root: etree._Element) -> None:
-    """OpenVINO ignores `xmlns="..."`; a prefix it does not, so a prefixed name is left to be refused."""
+    """Remove the default namespace, as OpenVINO ignores `xmlns="..."`. Prefixed names stay, and are refused later."""
     if not root.nsmap:
         return
     for element in root.iter():
