@@ -55,7 +55,6 @@ TIMM = {
     "efficientformer_l1": 224,
     "fastvit_t8": 64,
     "repvgg_a0": 64,
-    "halonet26t": 64,
     "botnet26t_256": 256,
     "lambda_resnet26t": 64,
     "volo_d1_224": 224,
@@ -122,7 +121,6 @@ TRANSFORMERS = {
     ),
     "llama": Family("Llama", "ForCausalLM", _GROUPED, "continued words"),
     "mistral": Family("Mistral", "ForCausalLM", _GROUPED | {"sliding_window": 4}, "continued words"),
-    "mixtral": Family("Mixtral", "ForCausalLM", _GROUPED | {"num_local_experts": 4}, "continued words"),
     "qwen2": Family("Qwen2", "ForCausalLM", _GROUPED, "continued words"),
     "qwen3": Family("Qwen3", "ForCausalLM", _GROUPED | {"head_dim": 8}, "continued words"),
     "gemma2": Family(
