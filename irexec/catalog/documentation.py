@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 
 from irexec.catalog.facts import OperatorFacts
@@ -24,4 +25,16 @@ def page_address(facts: OperatorFacts) -> str | None:
     if not facts.opset.startswith("opset"):
         return None
     name = _NAMES.get(facts.type) or _WORD.sub("-", facts.type).lower()
-    return f"{_BASE}/{facts.category}/{name}-{facts.opset.removeprefix('opset')}.html"
+    return f"{_BASE}/{facts.category}/{name}-{_number(facts)}.html"
+
+
+def _number(facts: OperatorFacts) -> int:
+    """The version that the page's name has: some pages are named for an earlier opset than the one with the operator.
+
+    The operator's module names its pages: `Source: operation pages Gather-1, -7 and -8.`
+    """
+    own = int(facts.opset.removeprefix("opset"))
+    source = importlib.import_module(facts.module).__doc__ or ""
+    named = re.findall(rf"\b{facts.type}((?:(?:, | and |, and )?-\d+)+)", source)
+    numbers = [int(number) for found in named for number in re.findall(r"\d+", found)]
+    return max((number for number in numbers if number <= own), default=own)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.graphs import HOSTILE, stacked
+from support.transcripts import blocks
 
 import irexec
 from irexec import opset15
@@ -113,3 +114,13 @@ def test_the_command_prints_a_drawing(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["show", str(SAMPLES / "classifier" / "model.xml"), "--format", "svg"]) == 0
     root = ElementTree.fromstring(capsys.readouterr().out)
     assert "probabilities" in "".join(root.itertext())
+
+
+def test_the_picture_in_the_readme_is_what_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = SAMPLES.parent
+    wrong = next(block for block in blocks(root / "README.md") if block.file == "wrong.xml")
+    wrong.write(tmp_path)
+    for path, picture in ((tmp_path / "wrong.xml", "wrong"), (SAMPLES / "classifier" / "model.xml", "classifier")):
+        assert main(["show", str(path), "--format", "svg"]) == 0
+        drawn = (root / "docs" / "images" / f"{picture}.svg").read_text("utf-8")
+        assert capsys.readouterr().out == drawn, f"irexec show {path.name} --format svg > docs/images/{picture}.svg"

@@ -1,0 +1,40 @@
+"""How Sphinx makes the site: `sphinx-build -W docs SITE`, after `pip install '.[docs]'`. Nothing is downloaded."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import generate
+
+from irexec import __version__
+
+project = "irexec"
+author = "the irexec authors"
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["reference/help", "operators.md", "seed-pages.md"]
+templates_path: list[str] = []
+source_suffix = {".md": "markdown"}
+
+html_theme = "furo"
+html_title = "irexec"
+html_static_path = ["images"]
+html_show_sphinx = False
+html_copy_source = False
+html_show_copyright = False
+
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+# Wrong XML is what the pages of the codes are about. They and the operators are reached from their tables and by
+# search: in the navigation, which is on each page, they would be most of the site.
+suppress_warnings = ["misc.highlighting_failure", "toc.not_included"]
+
+autodoc_default_options = {"members": True, "undoc-members": False}
+autodoc_typehints = "description"
+autodoc_member_order = "bysource"
+
+generate.write()

@@ -1,0 +1,306 @@
+"""The pages of the site that follow from the code: operators, commands, codes, rooms. `docs/conf.py` has them written.
+
+They go to docs/reference, which is no part of the repository: what is generated cannot be out of date.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import inspect
+import io
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+TARGET = DOCS / "reference"
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from support.examples import Example, example_of  # noqa: E402
+from test_rooms import FLOORS  # noqa: E402
+
+import irexec  # noqa: E402
+from irexec.catalog.documentation import page_address  # noqa: E402
+from irexec.catalog.facts import OperatorFacts, PortFacts, all_facts, module_path, operator_of  # noqa: E402
+from irexec.catalog.text import count_text, opsets_text, types_text  # noqa: E402
+from irexec.cli.main import COMMANDS, main  # noqa: E402
+from irexec.diagnostics.codes import CODES  # noqa: E402
+
+_LONGEST = 1200
+# What they do, they do to graphs and variables: there is no call with arrays.
+_NO_FUNCTIONS = {"If", "Loop", "TensorIterator", "Parameter", "Result", "Const", "Constant", "Assign", "ReadValue"}
+
+
+def write() -> None:
+    """Write all generated pages anew. A page that would be the same keeps its time, so that it is not read again."""
+    pages = dict([*_operator_pages(), *_command_pages(), *_code_pages(), *_room_pages()])
+    for stale in TARGET.rglob("*") if TARGET.exists() else ():
+        if stale.is_file() and stale.relative_to(TARGET).as_posix() not in pages:
+            stale.unlink()
+    for name, text in pages.items():
+        path = TARGET / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+
+
+def clean() -> None:
+    """Take the generated pages away."""
+    shutil.rmtree(TARGET, ignore_errors=True)
+
+
+# Operators
+
+
+def _operator_pages() -> Iterator[tuple[str, str]]:
+    by_category = lambda facts: facts.category  # noqa: E731
+    rows = sorted(all_facts(), key=lambda facts: (facts.category, facts.type, int(facts.opset[5:])))
+    lines = ["# Operators", "", "Every operator, as its declaration has it.", "", count_text(rows), ""]
+    for category, members in groupby(rows, by_category):
+        lines += [f"## {category.capitalize()}", ""]
+        lines += ["| operator | opsets | element types | attributes |", "|---|---|---|---|"]
+        for type, versions in groupby(members, lambda facts: facts.type):
+            found = list(versions)
+            yield f"operators/{type}.md", _operator_page(type, found[::-1])
+            for facts in found:
+                attributes = ", ".join(a.name if a.required else f"[{a.name}]" for a in facts.attributes)
+                link = f"[{facts.name}]({type}.md#{facts.name.lower()})"
+                cells = (link, opsets_text(facts), _cell(types_text(facts)), _cell(attributes))
+                lines.append(f"| {' | '.join(cells)} |")
+        lines.append("")
+    yield "operators/index.md", "\n".join(lines)
+
+
+def _operator_page(type: str, versions: Sequence[OperatorFacts]) -> str:
+    newest = versions[0]
+    lines = [f"# {type}", "", _first_sentence(newest.description), ""]
+    if len(versions) > 1:
+        lines += ["Versions: " + ", ".join(f"[{f.name}](#{f.name.lower()})" for f in versions) + ".", ""]
+    for facts in versions:
+        lines += _version(facts)
+    lines += _notes(newest)
+    return "\n".join(lines) + "\n"
+
+
+def _version(facts: OperatorFacts) -> Iterator[str]:
+    yield from (f"({facts.name.lower()})=", f"## {facts.name}", "")
+    yield from (f"`version` in a file: opset {opsets_text(facts)}.", "")
+    yield from (_prose(facts.description), "")
+    yield from ("```python", _signature(facts), "```", "")
+    yield from ("| port | | element types |", "|---|---|---|")
+    yield from map(_port_row, facts.inputs)
+    for number, port in enumerate(facts.outputs):
+        name = "outputs" if port.variadic else "output" if len(facts.outputs) == 1 else f"output {number}"
+        yield f"| *{name}* | {port.group or ''} | {_cell(port.types)} |"
+    yield ""
+    if facts.attributes:
+        yield from ("| attribute | value | default |", "|---|---|---|")
+        for attribute in facts.attributes:
+            value = ", ".join(f"`{v}`" for v in attribute.values) or attribute.type
+            default = "required" if attribute.required else f"`{_text(attribute.default)}`"
+            yield f"| `{attribute.name}` | {_cell(value)} | {_cell(default)} |"
+        yield ""
+    page = page_address(facts)
+    yield from (f"Tolerance of a comparison: {facts.tolerance}.", "")
+    yield from (f"[OpenVINO's page]({page}) · source: `{module_path(facts)}`", "")
+    yield from _example(facts)
+
+
+def _port_row(port: PortFacts) -> str:
+    how = " (any number)" if port.variadic else " (optional)" if port.optional else ""
+    return f"| `{port.name}`{how} | {port.group or ''} | {_cell(port.types)} |"
+
+
+def _signature(facts: OperatorFacts) -> str:
+    """The declaration in one line: `scatter_nd_update(data: T, indices: T_IND, updates: T, /, *, reduction="none")`."""
+    operator = operator_of(facts)
+    name = operator.__name__.rpartition("_")[0] if operator else facts.type
+    ports = [f"{'*' * p.variadic}{p.name}: {p.group or 'array'}{' = None' if p.optional else ''}" for p in facts.inputs]
+    attributes = [a.name if a.required else f"{a.name}={_text(a.default)!r}" for a in facts.attributes]
+    closing = ["/"] if ports and not any(p.variadic for p in facts.inputs) else []
+    opening = ["*"] if attributes and not any(p.variadic for p in facts.inputs) else []
+    return f"{name}({', '.join([*ports, *closing, *opening, *attributes])})"
+
+
+def _example(facts: OperatorFacts) -> Iterator[str]:
+    """A call with small arrays and what it gives, computed now."""
+    operator = operator_of(facts)
+    if operator is None or facts.type in _NO_FUNCTIONS or (found := example_of(operator)) is None:
+        return
+    namespace = getattr(irexec, facts.opset)
+    names = [_snake(facts.type), facts.type.lower(), operator.__name__.rpartition("_")[0]]
+    name = next((n for n in names if hasattr(namespace, n)), None)
+    if name is None:
+        return
+    call, arguments = _call(facts, name, found, operator)
+    try:
+        result = eval(call, {"np": np, "irexec": irexec, **arguments})
+    except irexec.IRError:  # An element type that no array has by itself, such as u1.
+        return
+    lines = [f">>> {key} = {_array(value)}" for key, value in arguments.items()]
+    shown = [repr(r) if r.size <= 64 else f"<{r.dtype} {list(r.shape)}>" for r in _each(result)]
+    text = "\n".join(shown)
+    yield from (
+        "```pycon",
+        *lines,
+        f">>> {call}",
+        text if len(text) < _LONGEST else f"{text[:_LONGEST]} ...",
+        "```",
+        "",
+    )
+
+
+def _call(facts: OperatorFacts, name: str, example: Example, operator: object) -> tuple[str, dict[str, np.ndarray]]:
+    required = [port.name.strip("*") for port in facts.inputs if not port.optional]
+    arguments = dict(zip(required, example.arrays, strict=False))
+    given = {a.file_name: a.name for a in operator.attributes}  # type: ignore[attr-defined]
+    chosen = [
+        f"{given[a.name]}={_value(example.attributes[given[a.name]])}"
+        for a in facts.attributes
+        if given[a.name] in example.attributes and (a.required or _is_set(a.default, example.attributes[given[a.name]]))
+    ]
+    return f"irexec.{facts.opset}.{name}({', '.join([*arguments, *chosen])})", arguments
+
+
+def _is_set(default: object, value: object) -> bool:
+    return _text(default) != _text(value) and value not in (None, ())
+
+
+def _value(value: object) -> str:
+    return repr(str(value)) if not isinstance(value, (int, float, bool, tuple, str, type(None))) else repr(value)
+
+
+def _array(value: np.ndarray) -> str:
+    listed = np.array2string(value, separator=", ", threshold=10_000, max_line_width=10_000).replace("\n", "")
+    text = re.sub(r"\s+", " ", listed)
+    if value.dtype.kind in "TUO":
+        return f"np.array({value.tolist()!r})"
+    return f"np.{value.dtype.name}({text})" if value.dtype.isbuiltin else f"np.array({text}, {value.dtype.name!r})"
+
+
+def _each(result: object) -> Iterable[np.ndarray]:
+    return map(np.asarray, result if isinstance(result, (tuple, list)) else [result])
+
+
+def _notes(facts: OperatorFacts) -> Iterator[str]:
+    """What the module says of its choices, and the tests that show where OpenVINO does otherwise."""
+    module = importlib.import_module(facts.module)
+    doc = inspect.cleandoc(module.__doc__ or "")
+    said = re.sub(r"^Source: [^.]*\.\s*", "", doc.partition("\n\n")[2])
+    tests = list(_tests(facts))
+    if not said and not tests:
+        return
+    yield from ("## Choices", "")
+    if said:
+        yield from (_prose(said), "")
+    for name, words in tests:
+        yield f"- {_prose(words)} (`{name}`)"
+    yield ""
+
+
+def _tests(facts: OperatorFacts) -> Iterator[tuple[str, str]]:
+    """The tests of the operator's module that tell how OpenVINO does it."""
+    path = ROOT / "tests" / "ops" / facts.category / f"test_{facts.module.rpartition('.')[2]}.py"
+    if not path.exists():
+        return
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        words = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") else None
+        if words and "OpenVINO" in words:
+            yield f"{path.relative_to(ROOT).as_posix()}::{node.name}", " ".join(words.split())
+
+
+# Commands
+
+
+def _command_pages() -> Iterator[tuple[str, str]]:
+    for name, summary in COMMANDS.items():
+        yield f"help/{name}.txt", _help([name])
+        if not (DOCS / "commands" / f"{name}.md").exists():
+            shown = f"```{{literalinclude}} /reference/help/{name}.txt\n:language: text\n```\n"
+            yield f"commands/{name}.md", f"# irexec {name}\n\n{summary[0].upper()}{summary[1:]}.\n\n{shown}"
+    yield "help/irexec.txt", _help([])
+    written = {name: (DOCS / "commands" / f"{name}.md").exists() for name in COMMANDS}
+    listed = "".join(f"/{'' if own else 'reference/'}commands/{name}\n" for name, own in written.items())
+    yield "commands.txt", f"```{{toctree}}\n:hidden:\n:maxdepth: 1\n\n{listed}```\n"
+
+
+def _help(arguments: list[str]) -> str:
+    printed = io.StringIO()
+    os.environ["COLUMNS"] = "100"
+    with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+        main([*arguments, "--help"])
+    return printed.getvalue()
+
+
+# Codes
+
+
+def _code_pages() -> Iterator[tuple[str, str]]:
+    lines = [
+        "# Diagnostic codes",
+        "",
+        "Every finding has one of these codes; `irexec explain CODE` shows its page.",
+        "",
+    ]
+    lines += ["| code | | severity | OpenVINO |", "|---|---|---|---|"]
+    for code in CODES.values():
+        link = f"[{code.code}](/codes/{code.code}.md)" if (DOCS / "codes" / f"{code.code}.md").exists() else code.code
+        lines.append(f"| {link} | {_cell(code.title)} | {code.severity} | {_cell(code.openvino or '')} |")
+    yield "codes.md", "\n".join([*lines, ""])
+
+
+# Rooms
+
+
+def _room_pages() -> Iterator[tuple[str, str]]:
+    lines = ["| room | what it is |", "|---|---|"]
+    for floor in FLOORS:
+        for room in sorted(floor):
+            path = ROOT / "irexec" / room / "__init__.py"
+            path = path if path.exists() else ROOT / "irexec" / f"{room}.py"
+            if room.startswith("__") or not path.exists():
+                continue
+            doc = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+            first = " ".join(doc.split("\n\n")[0].split())
+            lines.append(f"| `{room}` | {_cell(first)} |")
+    yield "rooms.txt", "\n".join(lines) + "\n"
+
+
+# Texts
+
+
+def _prose(text: str) -> str:
+    """A docstring as Markdown: what looks like an element or a link is text."""
+    text = re.sub(r"^(C\d+)  ", r"- \1: ", text, flags=re.MULTILINE)
+    text = re.sub(r"([^\n-].*)\n(- C\d+: )", r"\1\n\n\2", text, count=1)
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(p if p.startswith("`") else re.sub(r"([<>*_\[\]$|\\])", r"\\\1", p) for p in parts)
+
+
+def _cell(text: str) -> str:
+    return _prose(text.replace("\n", " "))
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+
+
+def _first_sentence(text: str) -> str:
+    return _prose(" ".join(text.split("\n\n")[0].split()))
+
+
+def _snake(type: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", type).lower()
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,87 @@
+"""The site, built as Sphinx builds it: without a warning, without a dead link, with a page for everything."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from irexec.cli.main import COMMANDS
+from irexec.diagnostics.codes import CODES
+from irexec.ops.declare import contents
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(os.environ.get("CI") != "true", reason="takes half a minute: in CI only (CI=true)")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("furo", reason="pip install '.[docs]'")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-j", "2", "-b", "html", "docs", str(folder)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+class Links(HTMLParser):
+    """What a page points to, and the anchors that it has."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: set[str] = set()
+        self.fetched: set[str] = set()
+        self.anchors = {""}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = dict(attributes)
+        self.anchors.add(given.get("id") or "")
+        if tag == "a" and (target := given.get("href")):
+            self.links.add(target)
+        if target := given.get("src") or (given.get("href") if tag == "link" else None):
+            self.fetched.add(target)
+
+
+def test_every_link_leads_somewhere_and_nothing_is_fetched_from_elsewhere(site: Path) -> None:
+    pages = {path: Links(path.read_text("utf-8")) for path in site.rglob("*.html")}
+    dead = []
+    for path, page in pages.items():
+        assert not [target for target in page.fetched if urlsplit(target).netloc], path
+        for link in page.links | page.fetched:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            known = target.is_file() and (target not in pages or unquote(parts.fragment) in pages[target].anchors)
+            if not known and path.name not in ("genindex.html", "search.html"):
+                dead.append(f"{path.relative_to(site)}: {link}")
+    assert dead == []
+    assert len(pages) > 300
+
+
+def test_there_is_a_page_for_everything(site: Path) -> None:
+    assert not [type for type in contents.CONTENTS if not (site / f"reference/operators/{type}.html").exists()]
+    documented = {path.stem for path in (site / "codes").glob("*.html")}
+    assert documented >= {path.stem for path in (ROOT / "docs" / "codes").glob("*.md")}
+    assert set(CODES) >= documented
+    commands = {path.stem for folder in ("commands", "reference/commands") for path in (site / folder).glob("*.html")}
+    assert commands >= set(COMMANDS)
+
+
+def test_most_operators_have_an_example_that_was_run(site: Path) -> None:
+    pages = [p for p in (site / "reference" / "operators").glob("*.html") if p.stem != "index"]
+    with_example = [p for p in pages if "highlight-pycon" in p.read_text("utf-8")]
+    assert len(with_example) > 0.85 * len(pages)
+
+
+def test_the_search_knows_operators_and_codes(site: Path) -> None:
+    index = (site / "searchindex.js").read_text("utf-8")
+    for word in ("scatterndupdate", "d001", "doctest"):
+        assert re.search(rf'"?{word}', index, re.IGNORECASE)
