@@ -16,7 +16,7 @@ COMMANDS = {
     "run": "run a model or a snippet; print inputs, outputs and what was checked",
     "validate": "report everything that is wrong with models and snippets",
     "show": "tell what a model is made of, without running it",
-    "report": "write an HTML file that shows a model in a browser",
+    "report": "write an HTML file that shows a model, or the examples of a page, in a browser",
     "cut": "make a part of a model a model of its own, with the inputs that reach it",
     "convert": "write an ONNX model as IR that OpenVINO reads",
     "doctest": "run the examples inside documentation pages and compare the values they state",

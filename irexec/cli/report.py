@@ -1,4 +1,4 @@
-"""`irexec report`: one HTML file that shows a model, and what was observed of it, in any browser."""
+"""`irexec report`: one HTML file that shows a model, or the examples of a page, in any browser."""
 
 from __future__ import annotations
 
@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
-    parser.add_argument("-o", "--output", metavar="OUT.html", help="the file to write (default: MODEL.html, here)")
-    parser.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside MODEL, with the same name)")
+    parser.add_argument(
+        "file", metavar="FILE", help="a model (.xml, .onnx), or a page with examples (.rst, .md, .html, .txt)"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="OUT.html", help="the file to write (default: FILE's name with .html, here)"
+    )
+    parser.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside FILE, with the same name)")
     parser.add_argument("--extension", action="append", default=[], metavar="PY", help="a file that declares operators")
     seen = parser.add_argument_group("what was observed, to be laid over the graph")
     for option, source in (("trace", "run --trace"), ("compare", "compare"), ("diff", "diff")):
@@ -39,15 +43,29 @@ def run(args: argparse.Namespace) -> int:
     from irexec.survey.read import read_survey
 
     report = Report([*check_readable(args.file), *load_extensions(args.extension)])
+    output = Path(args.output or f"{Path(args.file).stem}.html")
+    if report.ok and _is_page(args.file):
+        from irexec.show.report.examples import examples_page
+
+        return _save(output, examples_page(args.file))
     observed = _observed([*args.trace, *args.compare, *args.diff], report)
     survey, found = read_survey(args.file, args.weights) if report.ok else (None, Report())
     report.extend(found)
     if survey is None:
         write(report, sys.stderr)
         return exit_code(report) or 2
-    output = Path(args.output or f"{Path(args.file).stem}.html")
     text = report_page(survey, observed, cut="cut" in COMMANDS)
     return _save(output, text)
+
+
+def _is_page(path: str) -> bool:
+    """Whether a file is a page that examples stand on: by its name, and an XML file when it holds loose layers."""
+    from irexec.api import is_snippet
+    from irexec.ir.xml.source import Source
+    from irexec.pages.page import SUFFIXES
+
+    suffix = Path(path).suffix.lower()
+    return suffix in SUFFIXES and (suffix != ".xml" or is_snippet(Source.from_path(path)))
 
 
 def _observed(paths: list[str], report: Report) -> list[Observed]:

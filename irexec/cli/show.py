@@ -14,7 +14,9 @@ from irexec.diagnostics.render import wants_color, write
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
-    parser.add_argument("--format", choices=("text", "json", "svg"), default="text", help="default: text")
+    parser.add_argument(
+        "--format", choices=("text", "json", "svg", "model-explorer"), default="text", help="default: text"
+    )
     parser.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside MODEL, with the same name)")
     parser.add_argument("--extension", action="append", default=[], metavar="PY", help="a file that declares operators")
 
@@ -32,6 +34,11 @@ def run(args: argparse.Namespace) -> int:
         return exit_code(report) or 2
     if args.format == "json":
         print(json.dumps(survey.to_dict(), indent=2))
+        return 0
+    if args.format == "model-explorer":
+        from irexec.show.model_explorer import graph_collection
+
+        print(json.dumps(graph_collection(survey), indent=1))
         return 0
     if args.format == "svg":
         from irexec.show.drawing.svg import svg_document

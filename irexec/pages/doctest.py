@@ -46,7 +46,7 @@ class Checked:
 
     `kind` is "xml", "text", "code" or "model". `valid` is None when there is no operator to check against, `agrees`
     when the page documents no values that could be compared. `not_executed` says why there is no result. `in_full` is
-    False when an ellipsis stands for some of what would have to be checked.
+    False when an ellipsis stands for some of what would have to be checked. `example` is the layer, evaluated.
     """
 
     kind: str
@@ -62,6 +62,7 @@ class Checked:
     errata: list[Erratum] = field(default_factory=list)
     notes: list[Diagnostic] = field(default_factory=list)
     verified: list[str] = field(default_factory=list)
+    example: Example | None = None
 
     @property
     def label(self) -> str:
@@ -265,7 +266,7 @@ def _check_text(block: TextExample, most_work: float, checked: Checked) -> Check
 
 
 def _fill(checked: Checked, example: Example) -> None:
-    checked.parsed, checked.verified = True, example.verified
+    checked.parsed, checked.verified, checked.example = True, example.verified, example
     if (obstacle := example.not_executed) is not None:
         checked.not_executed = f"with values drawn at random: {obstacle}" if obstacle.by_chance else str(obstacle)
     operator = example.operator

@@ -27,16 +27,18 @@ def report_page(survey: Survey, observed: Sequence[Observed] = (), *, cut: bool 
         height=str(round(drawing.height)),
         drawing=drawing.body,
         data=script_text(data),
-        script=_own("model.js"),
-        style=drawing_style() + _own("report.css"),
+        script=own("model.js"),
+        style=drawing_style() + own("report.css"),
     )
 
 
-def filled(template: str, *, script: str, **parts: str) -> str:
+def filled(template: str, *, script: str = "", **parts: str) -> str:
     """A page of this room with its parts in place. The browser is told to run this script and no other."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
-    pieces = _own(template).split("{{")
+    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
+    if script:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        policy += f"; script-src 'sha256-{digest}'"
+    pieces = own(template).split("{{")
     found = {"policy": policy, "script": script, **parts}
     text = [pieces[0]]
     for piece in pieces[1:]:
@@ -45,5 +47,6 @@ def filled(template: str, *, script: str, **parts: str) -> str:
     return "".join(text)
 
 
-def _own(name: str) -> str:
+def own(name: str) -> str:
+    """The text of a file of this room."""
     return files("irexec.show.report").joinpath(name).read_text("utf-8")

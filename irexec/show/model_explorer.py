@@ -1,0 +1,72 @@
+"""The graph as JSON that Google's Model Explorer opens: a collection with one graph for the model and one per body.
+
+Source: the Model Explorer API guide (graph, node, incoming edge, metadata), as its adapters build them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.survey.facts import Layer, Survey
+
+
+def graph_collection(survey: Survey) -> dict[str, Any]:
+    """`{"label": ..., "graphs": [...]}`, JSON-ready. The slashes of layers' names tell their folders."""
+    nets: dict[tuple[int | None, str], list[Layer]] = {}
+    for layer in survey.layers:
+        nets.setdefault((layer.parent, layer.branch), []).append(layer)
+    bodies: dict[int, list[str]] = {}
+    for parent, branch in nets:
+        if parent is not None:
+            bodies.setdefault(parent, []).append(_graph_id(survey, parent, branch))
+    graphs = [
+        {
+            "id": _graph_id(survey, *net),
+            "nodes": [_node(survey, layer, bodies.get(layer.index, [])) for layer in layers],
+        }
+        for net, layers in nets.items()
+    ]
+    return {"label": survey.name or "model", "graphs": graphs}
+
+
+def _graph_id(survey: Survey, parent: int | None, branch: str) -> str:
+    if parent is None:
+        return survey.name or "model"
+    layer = survey.layers[parent]
+    return f"{layer.name or layer.id} ({branch}, {parent})"
+
+
+def _node(survey: Survey, layer: Layer, bodies: list[str]) -> dict[str, Any]:
+    facts = [("name", layer.name), ("id", layer.id), ("version", layer.version)]
+    facts += [(f"{a.name} (default)" if a.default else a.name, a.value) for a in layer.attributes]
+    if layer.constant is not None:
+        facts.append(("values", layer.constant))
+    if layer.multiply_adds:
+        facts.append(("multiply-adds", str(layer.multiply_adds)))
+    for number in layer.findings:
+        finding = survey.findings[number]
+        facts.append((f"{finding['severity']} {finding['code']}", finding["message"]))
+    return {
+        "id": str(layer.index),
+        "label": layer.type,
+        "namespace": layer.name.rpartition("/")[0],
+        "subgraphIds": bodies,
+        "attrs": [{"key": key, "value": value} for key, value in facts],
+        "incomingEdges": [
+            {"sourceNodeId": str(e.layer), "sourceNodeOutputId": str(e.output), "targetNodeInputId": str(number)}
+            for number, e in enumerate(layer.inputs)
+            if e.layer is not None
+        ],
+        "inputsMetadata": [_metadata(number, [("name", e.name)]) for number, e in enumerate(layer.inputs)],
+        "outputsMetadata": [
+            _metadata(
+                number,
+                [("tensor_name", ", ".join(output.names)), ("tensor_shape", f"{output.element_type} {output.shape}")],
+            )
+            for number, output in enumerate(layer.outputs)
+        ],
+    }
+
+
+def _metadata(number: int, facts: list[tuple[str, str]]) -> dict[str, Any]:
+    return {"id": str(number), "attrs": [{"key": key, "value": value} for key, value in facts if value]}
