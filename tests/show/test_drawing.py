@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.graphs import HOSTILE, stacked
+from support.drawable import HOSTILE, stacked
 from support.transcripts import blocks
 
 import irexec

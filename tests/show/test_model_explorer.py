@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.graphs import stacked
+from support.drawable import stacked
 from support.nets import iterating
 
 from irexec.cli.main import main

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from support.graphs import HOSTILE, stacked
+from support.drawable import HOSTILE, stacked
 
 from irexec.cli.main import main
 from irexec.show.report.data import Texts, script_text

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.browser import Browser, executable
-from support.graphs import HOSTILE, stacked
+from support.drawable import HOSTILE, stacked
 from support.nets import iterating
 
 from irexec.show.report.page import report_page
