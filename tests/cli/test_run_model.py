@@ -176,7 +176,7 @@ def test_ctrl_c_leaves_nothing_half_written(folder: Path) -> None:
 
 
 def test_the_documented_json_is_what_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "run.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "commands" / "run.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"`(?:\w+(?:\[\])?\.)?(\w+)(?:\[\])?`", page[page.index("## JSON") :]))
     sample = Path(__file__).parents[2] / "samples" / "slice_scatter" / "example_1.xml"
     results = [
