@@ -37,6 +37,13 @@ WIDE = (np.cos(reals(16, 8)), np.sin(reals(16, 8)))
 
 # (operator, inputs (None: left out), attributes, number of outputs, inputs that are constants)
 CASES: list[tuple[str, list[Any], dict[str, Any], int, tuple[int, ...]]] = [
+    (
+        "QGemm",
+        [bytes_of(3, 8), ONE, ZERO, bytes_of(4, 8), scale(4), bytes_of(4), np.arange(4, dtype=np.int32), ONE * 8, ZERO],
+        {"transB": 1},
+        1,
+        (1, 2, 3, 4, 5, 6, 7, 8),
+    ),
     ("FusedMatMul", [reals(2, 3, 4), reals(2, 5, 4)], {"transB": 1, "alpha": 0.5}, 1, ()),
     ("Gelu", [reals(3, 4)], {}, 1, ()),
     ("BiasGelu", [reals(3, 4), reals(4)], {}, 1, ()),

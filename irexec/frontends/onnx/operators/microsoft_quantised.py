@@ -93,6 +93,24 @@ def _integer_to_float(op: Op) -> Value:
     return plus(op, op.convert(op.make("Multiply", product, scales, opset=1), op.kind(2)), op.get(6))
 
 
+@microsoft("QGemm")
+def _gemm(op: Op) -> Value:
+    transposed = {"transpose_a": op.flag("transA"), "transpose_b": op.flag("transB")}
+    a, b = whole(op, op[0], op.get(2)), whole(op, op[3], _per_column(op, op.get(5), transposed["transpose_b"]))
+    product, added = op.convert(op.make("MatMul", a, b, opset=1, **transposed), F32), op.get(6)
+    if added is not None:
+        product = op.make("Add", product, op.convert(added, F32), opset=1)
+    scales = op.make("Multiply", op[1], op[4], opset=1)
+    scaled = op.make("Multiply", product, scales, opset=1)
+    scaled = op.make("Multiply", scaled, op.number_of(op.number("alpha", 1.0), scaled), opset=1)
+    return scaled if op.get(7) is None else _again(op, scaled, 7)
+
+
+def _per_column(op: Op, zero: Value | None, transposed: bool) -> Value | None:
+    """One zero point for each column, along the rows of a matrix that is given transposed."""
+    return zero if zero is None or not transposed or not column(zero) else op.reshape(zero, [-1, 1])
+
+
 @microsoft("DynamicQuantizeMatMul")
 def _dynamic(op: Op) -> Value:
     """The first matrix is quantised by its own range: as DynamicQuantizeLinear does."""

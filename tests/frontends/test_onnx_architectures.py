@@ -1,0 +1,68 @@
+"""Models as PyTorch's exporters write them, beside ONNX Runtime: small architectures with random weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irexec
+
+pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+pytest.importorskip("torch", reason="PyTorch, which exports the models, is not installed")
+
+from support.torch_exports import ARCHITECTURES, export  # noqa: E402
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize("dynamo", [False, True], ids=["torchscript", "dynamo"])
+def test_beside_onnx_runtime(name: str, dynamo: bool, tmp_path: Path) -> None:
+    if dynamo:
+        pytest.importorskip("onnxscript", reason="torch's newer exporter needs onnxscript")
+    path = tmp_path / f"{name}.onnx"
+    inputs = [tensor.numpy() for tensor in export(name, path, dynamo)]
+    assert irexec.validate(path).ok
+    session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    fed = dict(zip((value.name for value in session.get_inputs()), inputs, strict=True))
+    found = irexec.compile_model(path)(fed)
+    for index, wanted in enumerate(session.run(None, fed)):
+        assert (found[index].dtype, found[index].shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(found[index], wanted, rtol=1e-3, atol=1e-4)
+
+
+class Samples:
+    """One batch of noise, from which the ranges of a quantised model are taken."""
+
+    def __init__(self, inputs: dict[str, np.ndarray]) -> None:
+        self.left = [inputs]
+
+    def get_next(self) -> dict[str, np.ndarray] | None:
+        return self.left.pop() if self.left else None
+
+
+FORMS = [(name, form) for name in ("lenet", "resnet", "mobilenet", "yolo") for form in ("QDQ", "dynamic")]
+
+
+@pytest.mark.parametrize(("name", "form"), [*FORMS, ("lenet", "QOperator"), ("perceptron", "QOperator")])
+def test_quantised_models_beside_onnx_runtime(name: str, form: str, tmp_path: Path) -> None:
+    from onnxruntime import quantization
+
+    whole, path = tmp_path / "whole.onnx", tmp_path / "quantised.onnx"
+    inputs = [tensor.numpy() for tensor in export(name, whole, dynamo=False)]
+    names = [value.name for value in runtime.InferenceSession(whole, providers=["CPUExecutionProvider"]).get_inputs()]
+    fed = dict(zip(names, inputs, strict=True))
+    if form == "dynamic":
+        quantization.quantize_dynamic(whole, path)
+    else:
+        quantization.quantize_static(whole, path, Samples(fed), quant_format=quantization.QuantFormat[form])
+    assert irexec.validate(path).ok
+    options = runtime.SessionOptions()
+    # With its fusions ONNX Runtime rounds elsewhere than the file says.
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    expected = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"]).run(None, fed)
+    found = irexec.compile_model(path)(fed)
+    for index, wanted in enumerate(expected):
+        # A number that falls to the next step of a scale goes on through the layers.
+        np.testing.assert_allclose(found[index], wanted, atol=0.03 * np.abs(wanted).max())
