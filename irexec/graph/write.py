@@ -15,7 +15,7 @@ from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node, Value
 from irexec.graph.write_info import write_item_info, write_model_info
 from irexec.ir.files import staged
-from irexec.ir.text import cut, name_list, shown, write_name_list
+from irexec.ir.text import cut, name_list, quoted, write_name_list
 from irexec.ir.weights.writer import Blobs
 from irexec.ir.xml.markup import Markup, illegal_character
 from irexec.ops.declare.attributes import attribute_text
@@ -105,7 +105,7 @@ class _NetWriter:
         text = write_name_list(sorted(names, key=lambda name: (name.endswith("\\"), name)))
         if set(name_list(text)) != set(names):
             self._refuse(
-                node, f"the tensor names {shown(text)} would not read back: one is empty or ends in a backslash"
+                node, f"the tensor names {quoted(text)} would not read back: one is empty or ends in a backslash"
             )
         return text
 

@@ -15,7 +15,7 @@ from irexec.diagnostics.findings import At, Findings
 from irexec.diagnostics.nearest import did_you_mean, nearest
 from irexec.ir.checks import check_document
 from irexec.ir.document import BackEdge, Document, Edge, Element, Layer, Net, Port, PortMap
-from irexec.ir.text import shown
+from irexec.ir.text import quoted
 from irexec.ir.xml.source import Source
 
 T = TypeVar("T")
@@ -299,7 +299,7 @@ class _Reader:
     ) -> None:
         for name in attributes:
             if name not in ignored:
-                message = f"unknown attribute {shown(name)} of <{tag}>"
+                message = f"unknown attribute {quoted(name)} of <{tag}>"
                 hint = did_you_mean(name, known, 1, 0.75, form=repr)
                 self._findings.add("N005", message, at=At(at, name), attribute=name, hint=hint)
 

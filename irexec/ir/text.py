@@ -121,7 +121,7 @@ def cut(text: str, length: int = 60) -> str:
     return text if len(text) <= length else text[: length - 3] + "..."
 
 
-def shown(text: str) -> str:
+def quoted(text: str) -> str:
     """The text in quotes for a message, cut when it is long."""
     return repr(cut(text))
 

@@ -12,7 +12,7 @@ from irexec.diagnostics.findings import Findings, Mode
 from irexec.ir.checks.bodies import bodies_of, check_bodies
 from irexec.ir.checks.check import check_net
 from irexec.ir.checks.layers import check_layers
-from irexec.ir.checks.scope import Scope
+from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import Document, Layer, Net, Port
 from irexec.ir.reader import no_collection, read, read_layers
 from irexec.ir.xml.encoding import EncodingProblem, decode
@@ -203,7 +203,7 @@ class _Reading:
         """What the grammar says of layers and ports, but for what a page may leave to the operator's signature."""
         version = int(net.version or 0)
         findings = Findings(self.source.locate, file=self.findings.file, mode=self.findings.mode)
-        scope = Scope(net, findings)
+        scope = NetScope(net, findings)
         check_layers(scope, version)
         for layer, node in zip(net.layers, self.nodes, strict=True):
             if not _has_ellipsis(node):

@@ -7,7 +7,9 @@ import time
 
 import pytest
 
+import irexec
 from irexec.arrays.listed import ListedValue
+from irexec.ir.xml.source import Source
 from irexec.snippets.reader import Snippet, SnippetPort, read_snippet
 
 EXAMPLE = """<layer ... reduction="sum" type="ScatterNdUpdate">
@@ -241,3 +243,18 @@ def test_hostile_text_takes_no_more_than_a_moment(text: str) -> None:
     start = time.perf_counter()
     read(text)
     assert time.perf_counter() - start < 5
+
+
+def test_a_snippet_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    parse = Source._parse
+
+    def counting(source: Source) -> None:
+        parsed.append(source.text)
+        parse(source)
+
+    monkeypatch.setattr(Source, "_parse", counting)
+    port = '<port id="0" precision="FP32"><dim>2</dim></port>'
+    text = f'<layer type="ReLU"><input>{port}</input><output>{port.replace("0", "1", 1)}</output></layer>'
+    assert irexec.validate(text.encode()).ok
+    assert len(parsed) == 1

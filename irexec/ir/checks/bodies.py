@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator
 
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At
-from irexec.ir.checks.scope import Scope
+from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import Layer, Net, PortMap
-from irexec.ir.text import cut, listed, shown, whole
+from irexec.ir.text import cut, listed, quoted, whole
 
 _WITH_BODY = {
     "TensorIterator": (("port_map", "body"),),
@@ -29,7 +29,7 @@ def bodies_of(layer: Layer) -> Iterator[Net]:
     yield from sorted((body for body in bodies if body is not None), key=lambda body: body.at)
 
 
-def check_bodies(layer: Layer, scope: Scope) -> None:
+def check_bodies(layer: Layer, scope: NetScope) -> None:
     """Check a layer's port maps and back edges against its ports and its bodies; nothing for a layer without bodies."""
     pairs = _WITH_BODY.get(layer.type or "", ())
     if not pairs:
@@ -50,7 +50,7 @@ def check_bodies(layer: Layer, scope: Scope) -> None:
         _check_branches(layer, layer.then_port_map, layer.else_port_map, scope)
 
 
-def _check_pair(layer: Layer, maps: tuple[PortMap, ...], body: Net, scope: Scope) -> None:
+def _check_pair(layer: Layer, maps: tuple[PortMap, ...], body: Net, scope: NetScope) -> None:
     inner = {number: item for item in reversed(body.layers) if (number := whole(item.id).value) is not None}
     mapped: dict[str, set[int]] = {"input": set(), "output": set()}
     for kind in ("input", "output"):
@@ -73,7 +73,7 @@ def _check_pair(layer: Layer, maps: tuple[PortMap, ...], body: Net, scope: Scope
             scope.findings.add("B006", message, at=At(item.at), layer=item.ref, hint=hint)
 
 
-def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scope: Scope) -> None:
+def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scope: NetScope) -> None:
     at = At(entry.at, "external_port_id")
     number = scope.whole(
         entry.external_port_id, entry.at, "external_port_id", "B013", "external_port_id", signed=True, layer=layer
@@ -81,7 +81,7 @@ def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scop
     if entry.purpose is not None and entry.purpose not in ("", _PURPOSES[entry.kind]):
         scope.findings.add(
             "B012",
-            f"{shown(entry.purpose)} is no purpose of an {entry.kind}",
+            f"{quoted(entry.purpose)} is no purpose of an {entry.kind}",
             at=At(entry.at, "purpose"),
             layer=layer.ref,
             attribute="purpose",
@@ -125,7 +125,7 @@ def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scop
 
 
 def _inner(
-    text: str | None, at: At, kind: str, inner: dict[int, Layer], layer: Layer, scope: Scope, code: str = "B002"
+    text: str | None, at: At, kind: str, inner: dict[int, Layer], layer: Layer, scope: NetScope, code: str = "B002"
 ) -> int | None:
     """The id of the body's Parameter or Result that `text` names."""
     name = str(at.attribute)
@@ -149,7 +149,7 @@ def _inner(
     return None
 
 
-def _check_slice(entry: PortMap, layer: Layer, scope: Scope) -> None:
+def _check_slice(entry: PortMap, layer: Layer, scope: NetScope) -> None:
     values: dict[str, int | None] = {}
     for name in ("axis", "start", "end", "stride", "part_size"):
         if (text := getattr(entry, name)) is not None:
@@ -174,7 +174,7 @@ def _check_slice(entry: PortMap, layer: Layer, scope: Scope) -> None:
         )
 
 
-def _rank(entry: PortMap, layer: Layer, scope: Scope) -> int | None:
+def _rank(entry: PortMap, layer: Layer, scope: NetScope) -> int | None:
     """The rank that the outer port declares; None where it declares none."""
     number = whole(entry.external_port_id, signed=True).value
     if number is None or number < 0:
@@ -186,7 +186,7 @@ def _rank(entry: PortMap, layer: Layer, scope: Scope) -> int | None:
     return len(port.dims) or None if port is not None else None
 
 
-def _check_back_edges(layer: Layer, inner: dict[int, Layer], entered: set[int], scope: Scope) -> set[int]:
+def _check_back_edges(layer: Layer, inner: dict[int, Layer], entered: set[int], scope: NetScope) -> set[int]:
     """The body Results that go on to the next iteration."""
     fed: set[int] = set()
     for edge in layer.back_edges or ():
@@ -201,7 +201,7 @@ def _check_back_edges(layer: Layer, inner: dict[int, Layer], entered: set[int], 
     return fed
 
 
-def _check_taken(layer: Layer, maps: list[tuple[PortMap, ...] | None], scope: Scope) -> None:
+def _check_taken(layer: Layer, maps: list[tuple[PortMap, ...] | None], scope: NetScope) -> None:
     """Report the ports of the layer that none of its maps names, unless a map names a wrong port for them."""
     own = _OWN_INPUTS[layer.type or ""]
     ports = {
@@ -219,14 +219,14 @@ def _check_taken(layer: Layer, maps: list[tuple[PortMap, ...] | None], scope: Sc
                 scope.findings.add("B015", message, at=At(port.at), layer=layer.ref, port=port.id)
 
 
-def _check_condition(layer: Layer, maps: tuple[PortMap, ...], scope: Scope) -> None:
+def _check_condition(layer: Layer, maps: tuple[PortMap, ...], scope: NetScope) -> None:
     if not any(entry.kind == "output" and entry.purpose == _PURPOSES["output"] for entry in maps):
         hint = 'add <output external_port_id="-1" internal_layer_id="..." purpose="execution_condition"/>'
         message = f"{layer.ref} does not say which body Result is the execution condition"
         scope.findings.add("B009", message, at=At(layer.at), layer=layer.ref, hint=hint)
 
 
-def _check_branches(layer: Layer, then: tuple[PortMap, ...], other: tuple[PortMap, ...], scope: Scope) -> None:
+def _check_branches(layer: Layer, then: tuple[PortMap, ...], other: tuple[PortMap, ...], scope: NetScope) -> None:
     def ports(maps: tuple[PortMap, ...]) -> list[int]:
         numbers = {whole(entry.external_port_id, signed=True).value for entry in maps if entry.kind == "output"}
         return sorted(number for number in numbers if number is not None)

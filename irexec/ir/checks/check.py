@@ -7,7 +7,7 @@ from irexec.ir.checks.bodies import bodies_of, check_bodies
 from irexec.ir.checks.edges import check_edges
 from irexec.ir.checks.layers import check_layers
 from irexec.ir.checks.metadata import check_metadata, check_pre_process
-from irexec.ir.checks.scope import Scope
+from irexec.ir.checks.scope import NetScope
 from irexec.ir.checks.state import check_variables
 from irexec.ir.document import Document, Net
 
@@ -30,7 +30,7 @@ def _version(net: Net, findings: Findings) -> int:
     """The IR version, the newest one where the file does not say."""
     at = At(net.at, "version")
     allowed = " or ".join(map(str, VERSIONS))
-    version = Scope(net, findings).whole(net.version, net.at, "version", "N002", "the IR version")
+    version = NetScope(net, findings).whole(net.version, net.at, "version", "N002", "the IR version")
     if version is None:
         return VERSIONS[-1]
     if version not in VERSIONS:
@@ -43,7 +43,7 @@ def _version(net: Net, findings: Findings) -> int:
 
 def check_net(net: Net, version: int, findings: Findings) -> list[Net]:
     """Check one net, the model or a body, and the bodies in it; the nets that were checked."""
-    scope = Scope(net, findings)
+    scope = NetScope(net, findings)
     if not net.layers:
         findings.add("N007", "there is no layer", at=At(net.at))
     elif not any(layer.type in ROOT_TYPES for layer in net.layers):

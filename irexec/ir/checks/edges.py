@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At
-from irexec.ir.checks.scope import Scope
+from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import Edge, Layer, Port
 from irexec.ir.text import listed, whole
 
@@ -20,7 +20,7 @@ class _End(NamedTuple):
     port: Port
 
 
-def check_edges(scope: Scope) -> None:
+def check_edges(scope: NetScope) -> None:
     """Check the edges of a net; `scope.by_id` is filled."""
     producers: dict[int, Edge] = {}
     complete = True
@@ -55,7 +55,7 @@ def check_edges(scope: Scope) -> None:
             scope.findings.add("L008", message, at=At(layer.at), layer=layer.ref)
 
 
-def _is_lost(port: Port, layer: Layer, scope: Scope) -> bool:
+def _is_lost(port: Port, layer: Layer, scope: NetScope) -> bool:
     """True when no edge can name the port, for a reason that has been reported."""
     if layer.at in scope.broken or port.at in scope.broken:
         return True
@@ -63,7 +63,7 @@ def _is_lost(port: Port, layer: Layer, scope: Scope) -> bool:
     return number is None or scope.inputs(layer).get(number) is not port
 
 
-def _ends(edge: Edge, scope: Scope) -> tuple[_End | None, _End | None]:
+def _ends(edge: Edge, scope: NetScope) -> tuple[_End | None, _End | None]:
     texts = (
         ("from-layer", edge.from_layer),
         ("from-port", edge.from_port),
@@ -95,7 +95,7 @@ def _ends(edge: Edge, scope: Scope) -> tuple[_End | None, _End | None]:
     return source, target
 
 
-def _unknown_layer(code: str, what: str, number: int, at: At, scope: Scope) -> None:
+def _unknown_layer(code: str, what: str, number: int, at: At, scope: NetScope) -> None:
     if any(layer.id is None or layer.at in scope.broken for layer in scope.net.layers):
         return
     known = f"ids from {min(scope.by_id)} to {max(scope.by_id)}" if scope.by_id else "no layer"
@@ -103,7 +103,7 @@ def _unknown_layer(code: str, what: str, number: int, at: At, scope: Scope) -> N
     scope.findings.add(code, message, at=at, attribute=at.attribute, found=str(number), allowed=f"there are {known}")
 
 
-def _unknown_port(kind: str, number: int, known: Iterable[int], layer: Layer, at: At, scope: Scope) -> None:
+def _unknown_port(kind: str, number: int, known: Iterable[int], layer: Layer, at: At, scope: NetScope) -> None:
     if layer.at in scope.broken or scope.has_broken(layer.inputs if kind == "input" else layer.outputs):
         return
     scope.findings.add(
@@ -118,7 +118,7 @@ def _unknown_port(kind: str, number: int, known: Iterable[int], layer: Layer, at
     )
 
 
-def _second_producer(edge: Edge, first: Edge, target: _End, scope: Scope) -> None:
+def _second_producer(edge: Edge, first: Edge, target: _End, scope: NetScope) -> None:
     same = (edge.from_layer, edge.from_port) == (first.from_layer, first.from_port)
     what = "is connected twice by the same edge" if same else "has two producers"
     scope.findings.add(
@@ -177,7 +177,7 @@ def _report_cycle(
     layers: dict[int, Layer],
     arcs: dict[int, list[tuple[int, Edge]]],
     needed: set[int],
-    scope: Scope,
+    scope: NetScope,
 ) -> None:
     inside = [(node, target, edge) for node in sorted(cycle) for target, edge in arcs.get(node, ()) if target in cycle]
     # Report the edge that leads backwards in file order: it is the most likely mistake.

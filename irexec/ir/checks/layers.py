@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from irexec.diagnostics.findings import At
-from irexec.ir.checks.scope import Scope
+from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import Layer, Port
-from irexec.ir.text import INT64_MAX, cut, dim, listed, name_list, shown
+from irexec.ir.text import INT64_MAX, cut, dim, listed, name_list, quoted
 from irexec.types import ElementType
 from irexec.types.shape import product_within
 
@@ -17,7 +17,7 @@ _UNUSUAL_IN_NAMES = re.compile(r"[,\\\s]")
 _EMPTY_NAME = re.compile(r"^,|(?<!\\),(?:,|$)")
 
 
-def check_layers(scope: Scope, version: int) -> None:
+def check_layers(scope: NetScope, version: int) -> None:
     """Check every layer of a net by itself and its ports; fills `scope.by_id`."""
     names: dict[str, Layer] = {}
     tensor_names: dict[str, Port] = {}
@@ -47,7 +47,7 @@ def check_layers(scope: Scope, version: int) -> None:
         _port_ids(layer.outputs, layer, scope)
 
 
-def _identity(layer: Layer, scope: Scope) -> None:
+def _identity(layer: Layer, scope: NetScope) -> None:
     for name in ("name", "type", "version"):
         value = getattr(layer, name)
         if value is None or (value == "" and name != "name"):
@@ -75,7 +75,7 @@ def _identity(layer: Layer, scope: Scope) -> None:
         )
 
 
-def _output_names(layer: Layer, version: int, scope: Scope) -> None:
+def _output_names(layer: Layer, version: int, scope: NetScope) -> None:
     at = At(layer.at, "output_names")
     if layer.type != "Result":
         message = f"output_names means something on a Result only, not on {layer.type}"
@@ -86,7 +86,7 @@ def _output_names(layer: Layer, version: int, scope: Scope) -> None:
     _name_list(layer.output_names or "", at, layer, scope)
 
 
-def _port(port: Port, layer: Layer, scope: Scope, *, is_output: bool) -> None:
+def _port(port: Port, layer: Layer, scope: NetScope, *, is_output: bool) -> None:
     element_type = None if port.precision is None else ElementType.from_port(port.precision)
     if element_type is None:
         _no_precision(port, layer, scope, is_output=is_output)
@@ -103,7 +103,7 @@ def _port(port: Port, layer: Layer, scope: Scope, *, is_output: bool) -> None:
             scope.findings.add("P011", message, at=At(port.at), layer=layer.ref, port=port.id, found=found)
 
 
-def _no_precision(port: Port, layer: Layer, scope: Scope, *, is_output: bool) -> None:
+def _no_precision(port: Port, layer: Layer, scope: NetScope, *, is_output: bool) -> None:
     """Report a precision that is missing or names no element type; an input port may do without."""
     at = At(port.at, "precision")
     if port.precision is None:
@@ -113,7 +113,7 @@ def _no_precision(port: Port, layer: Layer, scope: Scope, *, is_output: bool) ->
     meant = ElementType.from_attribute(port.precision.strip())
     scope.findings.add(
         "P003" if is_output else "P010",
-        f"{shown(port.precision)} is not a precision",
+        f"{quoted(port.precision)} is not a precision",
         at=at,
         layer=layer.ref,
         port=port.id,
@@ -123,7 +123,7 @@ def _no_precision(port: Port, layer: Layer, scope: Scope, *, is_output: bool) ->
     )
 
 
-def _extents(port: Port, layer: Layer, scope: Scope) -> tuple[int, ...] | None:
+def _extents(port: Port, layer: Layer, scope: NetScope) -> tuple[int, ...] | None:
     """The extents of a port; None where one is not written as it should be."""
     known = scope.clean_dims.get(port.dims)
     if known is None:
@@ -135,14 +135,14 @@ def _extents(port: Port, layer: Layer, scope: Scope) -> tuple[int, ...] | None:
     return known
 
 
-def _extent(text: str, at: At, port: Port, layer: Layer, scope: Scope) -> int | None:
+def _extent(text: str, at: At, port: Port, layer: Layer, scope: NetScope) -> int | None:
     """The extent in a dim's text; None, with a finding, when it is not a valid extent."""
     reading = dim(text)
     if reading.strict is None:
         readable = reading.openvino is not None
         scope.findings.add(
             "P006" if readable else "P009",
-            f"{shown(text.strip())} is not an extent" + (f"; OpenVINO reads {reading.openvino}" if readable else ""),
+            f"{quoted(text.strip())} is not an extent" + (f"; OpenVINO reads {reading.openvino}" if readable else ""),
             at=at,
             layer=layer.ref,
             port=port.id,
@@ -153,7 +153,7 @@ def _extent(text: str, at: At, port: Port, layer: Layer, scope: Scope) -> int | 
     return reading.strict
 
 
-def _port_ids(ports: tuple[Port, ...], layer: Layer, scope: Scope) -> None:
+def _port_ids(ports: tuple[Port, ...], layer: Layer, scope: NetScope) -> None:
     seen: dict[int, Port] = {}
     last, ascending = -1, True
     for port in ports:
@@ -184,7 +184,7 @@ def _port_ids(ports: tuple[Port, ...], layer: Layer, scope: Scope) -> None:
         last = max(last, number)
 
 
-def _names(port: Port, layer: Layer, tensor_names: dict[str, Port], scope: Scope) -> None:
+def _names(port: Port, layer: Layer, tensor_names: dict[str, Port], scope: NetScope) -> None:
     at = At(port.at, "names")
     for name in _name_list(port.names or "", at, layer, scope, port.id):
         first = tensor_names.setdefault(name, port)
@@ -200,7 +200,7 @@ def _names(port: Port, layer: Layer, tensor_names: dict[str, Port], scope: Scope
             )
 
 
-def _name_list(text: str, at: At, layer: Layer, scope: Scope, port: str | None = None) -> list[str]:
+def _name_list(text: str, at: At, layer: Layer, scope: NetScope, port: str | None = None) -> list[str]:
     """The names in a list; reports empty, repeated and blank-padded ones."""
     if text and not _UNUSUAL_IN_NAMES.search(text):
         return [text]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from irexec.diagnostics.diagnostic import LayerRef
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.document import Element, Layer, Net
-from irexec.ir.text import cut, float64, int64_list, shown, whole
+from irexec.ir.text import cut, float64, int64_list, quoted, whole
 from irexec.types import ElementType
 
 _FIRST_RT_INFO = 11
@@ -90,13 +90,12 @@ def _check_item_entries(element: Element, layer: LayerRef, findings: Findings) -
             message = f"<{entry.tag}> is no rt_info entry with a name and a version"
             findings.add("R001", message, at=At(entry.at), layer=layer)
         elif name not in _KNOWN:
-            message = f"rt_info attribute {shown(name)} is not one of OpenVINO's"
+            message = f"rt_info attribute {quoted(name)} is not one of OpenVINO's"
             findings.add("R002", message, at=At(entry.at, "name"), layer=layer)
         elif seen.setdefault(name, entry) is not entry:
             related = (("the first is here", At(seen[name].at)),)
-            findings.add(
-                "R003", f"rt_info attribute {shown(name)} is there twice", at=At(entry.at), layer=layer, related=related
-            )
+            message = f"rt_info attribute {quoted(name)} is there twice"
+            findings.add("R003", message, at=At(entry.at), layer=layer, related=related)
         else:
             _check_payload(name, entry, layer, findings)
 
@@ -108,10 +107,10 @@ def _check_payload(name: str, entry: Element, layer: LayerRef, findings: Finding
     attribute, holds = payload
     text = entry.attributes.get(attribute)
     if text is None:
-        message = f"rt_info attribute {shown(name)} has no {attribute}"
+        message = f"rt_info attribute {quoted(name)} has no {attribute}"
         findings.add("R001", message, at=At(entry.at), layer=layer, attribute=attribute)
     elif not holds(text):
-        message = f"{attribute} of rt_info attribute {shown(name)} cannot be read: {shown(text)}"
+        message = f"{attribute} of rt_info attribute {quoted(name)} cannot be read: {quoted(text)}"
         findings.add("R006", message, at=At(entry.at, attribute), layer=layer, attribute=attribute, found=cut(text))
 
 
@@ -127,7 +126,7 @@ def check_pre_process(net: Net, findings: Findings) -> None:
     name = section.attributes.get("reference-layer-name", "").strip()
     inputs = [layer.name for layer in net.layers if layer.type == "Parameter"]
     if name and name not in inputs:
-        refuse(f"there is no Parameter {shown(name)}", section, "reference-layer-name")
+        refuse(f"there is no Parameter {quoted(name)}", section, "reference-layer-name")
     forms = set()
     for channel in section.children:
         if channel.tag != "channel":

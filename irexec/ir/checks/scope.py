@@ -6,10 +6,10 @@ from typing import Any
 
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.document import Layer, Net, Port
-from irexec.ir.text import cut, shown, whole
+from irexec.ir.text import cut, quoted, whole
 
 
-class Scope:
+class NetScope:
     """A net (a model or a body): the namespace of layer ids."""
 
     def __init__(self, net: Net, findings: Findings) -> None:
@@ -54,12 +54,12 @@ class Scope:
             self.findings.add(code, f"{what} is missing", **details)
         elif value is not None:
             self.findings.add(
-                "N010", f"{what} is written {shown(text)}", found=cut(text), **{"allowed": str(value)} | details
+                "N010", f"{what} is written {quoted(text)}", found=cut(text), **{"allowed": str(value)} | details
             )
         else:
             kind = "an integer" if signed else "an unsigned integer"
             details = {"allowed": f"{kind} of at most 63 bits"} | details
-            self.findings.add(code, f"{what} is {shown(text)}, not {kind}", found=cut(text), **details)
+            self.findings.add(code, f"{what} is {quoted(text)}, not {kind}", found=cut(text), **details)
         if value is None:
             self.broken.add(element)
         return value

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.document import Layer, Net
-from irexec.ir.text import cut, listed, shown
+from irexec.ir.text import cut, listed, quoted
 
 
 def check_variables(nets: Iterable[Net], findings: Findings) -> None:
@@ -31,7 +31,7 @@ def check_variables(nets: Iterable[Net], findings: Findings) -> None:
         if variable not in read:
             findings.add(
                 "V002",
-                f"the variable {shown(variable)} is assigned and never read",
+                f"the variable {quoted(variable)} is assigned and never read",
                 at=At(layer.data_at, "variable_id"),
                 layer=layer.ref,
                 attribute="variable_id",

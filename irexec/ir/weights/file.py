@@ -15,7 +15,7 @@ from irexec.diagnostics.diagnostic import LayerRef, Place
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.document import Layer
 from irexec.ir.files import open_regular
-from irexec.ir.text import INT64_MAX, Reading, cut, int64_list, listed, shown, whole
+from irexec.ir.text import INT64_MAX, Reading, cut, int64_list, listed, quoted, whole
 from irexec.ir.weights.packing import to_array, unpack
 from irexec.ir.weights.strings import read_strings
 from irexec.types import BOOLEAN, DYNAMIC, STRING, ElementType
@@ -118,10 +118,10 @@ class Weights:
                 message = f"the constant has no {name}"
                 findings.add("C001", message, at=at, layer=layer.ref, attribute=name, allowed=wanted)
             elif wrong:
-                message = f"{name} of the constant is {shown(text)}"
+                message = f"{name} of the constant is {quoted(text)}"
                 findings.add("C012", message, at=at, layer=layer.ref, attribute=name, found=cut(text), allowed=wanted)
             elif name == "shape" and trailing:
-                message = f"the list {shown(text)} has a trailing comma"
+                message = f"the list {quoted(text)} has a trailing comma"
                 findings.add("D006", message, at=at, layer=layer.ref, attribute=name, found=cut(text))
         if element_type is None or dims is None or offset.value is None or size.value is None:
             return None
@@ -133,7 +133,7 @@ class Weights:
         """True when there is no number; reports one that is not in canonical form."""
         if reading.value is not None and reading.strict is None:
             text = layer.data[name]
-            message = f"{name} of the constant is written {shown(text)}"
+            message = f"{name} of the constant is written {quoted(text)}"
             at = At(layer.data_at, name)
             findings.add(
                 "N010", message, at=at, layer=layer.ref, attribute=name, found=cut(text), allowed=str(reading.value)

@@ -35,7 +35,7 @@ class Limits(NamedTuple):
     attributes: int = 50_000_000
 
 
-class Problem(NamedTuple):
+class SourceFault(NamedTuple):
     """Something wrong with the text itself, found before there is any document."""
 
     code: str
@@ -65,14 +65,31 @@ class Source:
     ) -> None:
         self.text = text
         self.file = file
-        self.problems: list[Problem] = []
-        self.root: etree._Element | None = None
+        self._limits: Limits | None = limits or Limits()
+        self._faults: list[SourceFault] = []
+        self._root: etree._Element | None = None
         self._remap = remap
         self._display_text = text if display_text is None else display_text
         self._display = Positions(self._display_text)
         self._positions = Positions(text)
-        if self._screen(limits or Limits()):
-            self._parse()
+
+    @property
+    def root(self) -> etree._Element | None:
+        """The tree, parsed when it is first asked for; None where the text is refused."""
+        self._read()
+        return self._root
+
+    @property
+    def problems(self) -> list[SourceFault]:
+        """What is wrong with the text as a text."""
+        self._read()
+        return self._faults
+
+    def _read(self) -> None:
+        if self._limits is not None:
+            limits, self._limits = self._limits, None
+            if self._screen(limits):
+                self._parse()
 
     @classmethod
     def from_path(cls, path: str | os.PathLike[str], *, limits: Limits | None = None) -> Source:
@@ -83,7 +100,7 @@ class Source:
                 data = stream.read(limits.size + 1)
         except OSError as error:
             return cls._refused(
-                Problem("X009", f"the file cannot be read: {error.strerror or error}", Span(0, 1)), name
+                SourceFault("X009", f"the file cannot be read: {error.strerror or error}", Span(0, 1)), name
             )
         return cls.from_bytes(data, file=name, limits=limits)
 
@@ -100,25 +117,26 @@ class Source:
         """Decode and parse the bytes of a file."""
         limits = limits or Limits()
         if len(data) > limits.size:
-            return cls._refused(Problem("X005", f"the file is larger than {limits.size} bytes", Span(0, 1)), file)
+            return cls._refused(SourceFault("X005", f"the file is larger than {limits.size} bytes", Span(0, 1)), file)
         try:
             text = decode(data)
         except EncodingProblem as problem:
             span = Span(len(problem.before), 1)
             if problem.text is None or "<net" not in problem.text:
-                found = Problem("X006", str(problem), span, problem.hint, defined=False)
+                found = SourceFault("X006", str(problem), span, problem.hint, defined=False)
                 return cls._refused(found, file, problem.before)
             source = cls(problem.text, file=file, remap=remap, display_text=display_text, limits=limits)
-            source.problems.insert(0, Problem("X006", str(problem), span, problem.hint))
+            source.problems.insert(0, SourceFault("X006", str(problem), span, problem.hint))
             return source
         return cls(text, file=file, remap=remap, display_text=display_text, limits=limits)
 
     @classmethod
-    def _refused(cls, problem: Problem, file: str | None, text: str = "") -> Source:
+    def _refused(cls, problem: SourceFault, file: str | None, text: str = "") -> Source:
         source = cls.__new__(cls)
         source.text = source._display_text = text
         source._display = Positions(text)
-        source.file, source.root, source.problems, source._remap = file, None, [problem], None
+        source.file, source._remap, source._limits = file, None, None
+        source._root, source._faults = None, [problem]
         source._positions = Positions(text)
         return source
 
@@ -172,15 +190,15 @@ class Source:
     # Parsing
 
     def _problem(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
-        if len(self.problems) < _MAX_PROBLEMS:
-            self.problems.append(Problem(code, message, span, hint))
+        if len(self._faults) < _MAX_PROBLEMS:
+            self._faults.append(SourceFault(code, message, span, hint))
 
     def _screen(self, limits: Limits) -> bool:
         """Refuse texts that must not reach the parser, and those for which its error message would not help."""
         forbidden = _FORBIDDEN_IN_ASCII if self.text.isascii() else _FORBIDDEN
         for match in islice(forbidden.finditer(self.text), _MAX_PROBLEMS):
             self._problem("X007", f"character U+{ord(match[0]):04X} is not allowed in XML", Span(match.start(), 1))
-        if self.problems:
+        if self._faults:
             return False
         start = _PROLOG.match(self.text).end()  # type: ignore[union-attr]
         head = self.text[start : start + 64].lower()
@@ -198,21 +216,21 @@ class Source:
             self._problem("X005", f"more than {limits.elements} elements", Span(excess.start(), 1))
         elif self.text.count("=") > limits.attributes:
             self._problem("X005", f"more than {limits.attributes} attributes", Span(start, 1))
-        return not self.problems
+        return not self._faults
 
     def _parse(self) -> None:
         data = self.text.encode()
         parser = _parser(recover=False)
         try:
-            self.root = etree.fromstring(data, parser)
+            self._root = etree.fromstring(data, parser)
         except etree.XMLSyntaxError as error:
             self._explain(parser.error_log, str(error))
             # After these faults (a repeated attribute, content after the root, an undeclared prefix, a late XML
             # declaration) there is still a usable tree: the one that OpenVINO reads.
-            if {problem.code for problem in self.problems} <= _READABLE:
-                self.root = etree.fromstring(data, _parser(recover=True))
-        if self.root is not None:
-            _drop_default_namespace(self.root)
+            if {problem.code for problem in self._faults} <= _READABLE:
+                self._root = etree.fromstring(data, _parser(recover=True))
+        if self._root is not None:
+            _drop_default_namespace(self._root)
 
     def _explain(self, log: etree._ListErrorLog, summary: str) -> None:
         """Turn the parser's log into problems, one for each place."""
@@ -221,15 +239,15 @@ class Source:
             code = _CODE_OF_ERROR.get(entry.type_name, "X001")
             repeated = repeated or code == "X003"
             span = Span(self._positions.offset(entry.line, entry.column), 1)
-            known = any(p.span == span for p in self.problems)
+            known = any(p.span == span for p in self._faults)
             if code != "X003" and not known:
                 self._problem(code, _sentence(entry.message), span)
         if repeated:
             for name, first, second in self._repeated_attributes():
-                self.problems.append(
-                    Problem("X003", f"attribute {name!r} is written twice", second, None, (("first here", first),))
+                self._faults.append(
+                    SourceFault("X003", f"attribute {name!r} is written twice", second, None, (("first here", first),))
                 )
-        if not self.problems:
+        if not self._faults:
             self._problem("X001", _sentence(summary), Span(0, 1))
 
     def _repeated_attributes(self) -> Iterator[tuple[str, Span, Span]]:
