@@ -253,7 +253,13 @@ def _(check: Check, data: TensorType, beta: TensorType | None) -> PartialShape:
     if beta is not None:
         has_rank(check, "C1", beta, 0, "beta")
         value = beta.scalar
-        check("C2", value is None or not value < 0, f"beta is {value}", port="beta", allowed="0 or more")
+        check(
+            "C2",
+            value is None or not value < 0,
+            f"beta is {value}, expected a number of at least 0",
+            port="beta",
+            allowed="0 or more",
+        )
     return data.shape
 
 

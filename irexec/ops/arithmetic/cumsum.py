@@ -28,7 +28,7 @@ def cumsum_3(
     C1: x has at least one axis. C2: `axis` is a scalar (one element of rank 1 is taken too). C3: `axis` lies in
     [-rank, rank - 1].
     """
-    require("C1", x.ndim >= 1, "x is a scalar", port="x")
+    require("C1", x.ndim >= 1, "x is a scalar, expected rank 1 or more", port="x")
     along = 0 if axis is None else int(axis.reshape(-1)[0])
     require("C3", -x.ndim <= along < x.ndim, f"axis {along} is outside [{-x.ndim}, {x.ndim - 1}]", port="axis")
     view = np.flip(x, along) if reverse else x
@@ -45,7 +45,13 @@ def cumsum_3(
 
 @cumsum_3.shapes
 def _(check: Check, x: TensorType, axis: TensorType | None) -> PartialShape:
-    check("C1", x.rank != 0, "x is a scalar, and has no axis to sum along", port="x", allowed="rank 1 or more")
+    check(
+        "C1",
+        x.rank != 0,
+        "x is a scalar, expected rank 1 or more: there is no axis to sum along",
+        port="x",
+        allowed="rank 1 or more",
+    )
     if axis is not None:
         scalar = axis.rank in (None, 0) or axis.shape.compatible(PartialShape([1]))
         check("C2", scalar, f"axis has shape {axis.shape}, expected a scalar", port="axis", found=str(axis.shape))

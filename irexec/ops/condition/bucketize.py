@@ -34,7 +34,7 @@ def bucketize_3(
     Raises ConstraintError C2 unless `buckets` ascend without repetition. Shape rule: C1 buckets is 1D.
     """
     boundaries, values = widen(buckets), widen(data)
-    require("C2", _ascending(boundaries), "buckets is not strictly ascending", port="buckets")
+    require("C2", _ascending(boundaries), "buckets is not strictly ascending, as it must be", port="buckets")
     if {boundaries.dtype.kind, values.dtype.kind} == {"i", "u"}:
         # NumPy has no common type for i64 and u64 but f64: a u64 beyond i64 is above every i64 all the same.
         boundaries, values = _signed(boundaries), _signed(values)
@@ -55,7 +55,12 @@ def _signed(values: Array) -> Array:
 @bucketize_3.shapes
 def _(check: Check, data: TensorType, buckets: TensorType) -> PartialShape:
     if has_rank(check, "C1", buckets, 1, "buckets") and buckets.value is not None:
-        check("C2", _ascending(buckets.value), f"buckets {buckets.value.tolist()} do not ascend", port="buckets")
+        check(
+            "C2",
+            _ascending(buckets.value),
+            f"buckets is {buckets.value.tolist()}, expected ascending values",
+            port="buckets",
+        )
     return data.shape
 
 

@@ -91,7 +91,7 @@ def _spread(
     strides, dilations, begins, ends = windows.for_rank(n)
     padding = windows.output_padding or (0,) * n
     wanted = None if output_shape is None else [int(v) for v in output_shape]
-    message = f"data has {channels} channels, the kernel {groups} times {inputs}"
+    message = f"data has {channels} channels, expected {groups * inputs}: {groups} groups of {inputs} in the kernel"
     require("C4", channels == groups * inputs, message, port="kernel")
     message = f"{wanted} is no shape of {n} spatial axes"
     require("C6", wanted is None or (len(wanted) == n and min(wanted) >= 0), message, port="output_shape")
@@ -99,7 +99,9 @@ def _spread(
     full = [(x - 1) * s + dilated(k, d) for x, s, k, d in zip(extents, strides, taps, dilations, strict=True)]
     if wanted is None:
         counts = [f - b - e + p for f, b, e, p in zip(full, begins, ends, padding, strict=True)]
-        require("C5", min(counts) > 0, f"the padding leaves {counts} pixels")
+        require(
+            "C5", min(counts) > 0, f"the padding leaves {counts} output pixels, expected at least 1 along each axis"
+        )
     else:
         counts = wanted
         totals = [max(0, f - w + p) for f, w, p in zip(full, wanted, padding, strict=True)]
@@ -165,7 +167,7 @@ def _rule(
     if leading == 3:
         channels = grouped_channels(check, d, k[0], k[1]) * k[2]
     else:
-        message = f"data has {d[1]} channels, the kernel {k[0]}"
+        message = f"the kernel has {k[0]} input channels, expected {d[1]} as in data"
         check("C4", d[1].compatible(k[0]), message, port="kernel", found=str(k[0]), allowed=str(d[1]))
         channels = k[1]
     if output_shape is not None:
@@ -196,11 +198,17 @@ def _given(check: Check, output_shape: TensorType, spatial: int) -> list[Dimensi
     count = (
         Dimension(len(known)) if known is not None else output_shape.shape[0] if output_shape.rank else Dimension(-1)
     )
-    message = f"output_shape has {count} values for {spatial} spatial axes"
+    message = f"output_shape has {count} values, expected one for each of the {spatial} spatial axes"
     if not check("C6", count.compatible(spatial), message, port="output_shape", allowed=str(spatial)) or known is None:
         return [Dimension(-1)] * spatial
     negative = [v for v in known if isinstance(v, int) and v < 0]
-    if not check("C6", not negative, f"output_shape holds {negative}", port="output_shape", allowed="0 or more"):
+    if not check(
+        "C6",
+        not negative,
+        f"output_shape contains {negative}, expected no negative extents",
+        port="output_shape",
+        allowed="0 or more",
+    ):
         return [Dimension(-1)] * spatial
     return [dimension_of(v) for v in known]
 

@@ -54,7 +54,7 @@ def _(check: Check, data: TensorType, kernel: TensorType, *, windows: Windowing)
     if not ranks or not check_windows(check, "C1", 2, windows):
         return PartialShape.dynamic(4)
     d, k = (t.shape if t.rank is not None else PartialShape.dynamic(4) for t in (data, kernel))
-    message = f"data has {d[1]} channels, the kernel {k[1]}"
+    message = f"the kernel has {k[1]} input channels, expected {d[1]} as in data"
     check("C4", d[1].compatible(k[1]), message, port="kernel", found=str(k[1]), allowed=str(d[1]))
     return PartialShape([d[0], k[0], *output_dims(check, "C5", d.dims[2:], k.dims[2:], windows)])
 

@@ -66,7 +66,7 @@ class Convolve:
 
     def _prepare(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], Callable[[Array, Array], Array]]:
         groups, outputs, inputs, *kernel = self.kernel.shape
-        message = f"data has {shape[1]} channels, the kernel {groups} times {inputs}"
+        message = f"data has {shape[1]} channels, expected {groups * inputs}: {groups} groups of {inputs} in the kernel"
         require("C4", shape[1] == groups * inputs, message, port="data")
         windows = Windows.over(shape[2:], kernel, self.windows)
         windows.require_fit("C5", "kernel")
@@ -122,7 +122,7 @@ def _(check: Check, data: TensorType, kernel: TensorType, *, windows: Windowing)
     if not check_windows(check, "C1", spatial, windows) or spatial is None:
         return PartialShape.dynamic(data.rank)
     d, k = with_rank(data, spatial + 2), with_rank(kernel, spatial + 2)
-    message = f"data has {d[1]} channels, the kernel {k[1]}"
+    message = f"the kernel has {k[1]} input channels, expected {d[1]} as in data"
     check("C4", d[1].compatible(k[1]), message, port="kernel", found=str(k[1]), allowed=str(d[1]))
     extents = output_dims(check, "C5", d.dims[2:], k.dims[2:], windows)
     return PartialShape([d[0], k[0], *extents])
@@ -151,7 +151,7 @@ def spatial_rank(check: Check, data: TensorType, kernel: TensorType, leading: in
 def grouped_channels(check: Check, data: PartialShape, groups: Dimension, inputs: Dimension) -> Dimension:
     """The number of groups, which data's channels may tell where the kernel does not; C4 that they agree."""
     expected = groups * inputs
-    message = f"data has {data[1]} channels, the kernel {groups} groups of {inputs}"
+    message = f"data has {data[1]} channels, expected {expected}: {groups} groups of {inputs} in the kernel"
     check("C4", data[1].compatible(expected), message, port="kernel", found=str(data[1]), allowed=str(expected))
     if groups.is_dynamic and data[1].is_static and inputs.is_static and inputs.min:
         return Dimension(data[1].min // inputs.min)

@@ -120,8 +120,10 @@ def _require_fitting(
     """The shapes at run time."""
     batch, channels = data.shape[:2]
     taps = kernel.shape[2] * kernel.shape[3]
-    found = f"data has {channels} channels, the kernel {kernel.shape[:2]}, group is {group}"
-    require("C3", channels == kernel.shape[1] * group and kernel.shape[0] % group == 0, found, port="kernel")
+    outputs, inputs = kernel.shape[:2]
+    message = f"data has {channels} channels, expected {inputs * group}: {group} groups of {inputs} in the kernel"
+    require("C3", channels == inputs * group, message, port="kernel")
+    require("C3", outputs % group == 0, f"group {group} does not divide the kernel's {outputs} output channels")
     require("C4", channels % deformable_group == 0, f"deformable_group {deformable_group} does not divide {channels}")
     windows.require_fit("C5", "kernel")
     expected = (batch, deformable_group * taps * 2, *windows.counts)
@@ -160,7 +162,7 @@ def _(
     if not all(ranks) or not check_windows(check, "C1", 2, windows):
         return PartialShape.dynamic(4)
     d, k = (t.shape if t.rank is not None else PartialShape.dynamic(4) for t in (data, kernel))
-    message = f"data has {d[1]} channels, the kernel {k[1]}, group is {group}"
+    message = f"data has {d[1]} channels, expected {k[1] * group}: {group} groups of {k[1]} in the kernel"
     check("C3", d[1].compatible(k[1] * group), message, port="kernel", found=str(k[1] * group), allowed=str(d[1]))
     outputs_fit = k[0].is_dynamic or k[0].min % group == 0
     check("C3", outputs_fit, f"group {group} does not divide the kernel's {k[0]} output channels", attribute="group")

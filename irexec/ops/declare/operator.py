@@ -348,8 +348,8 @@ class Operator:
             port, name = self.signature.input(index), self.signature.port_name(index)
             actual = tensor.element_type
             if actual not in port.elements.types:
-                allowed = ", ".join(sorted(str(t) for t in port.elements.types))
-                found.append(Breach("O002", f"{name} is {actual}", port=name, found=str(actual), allowed=allowed))
+                message = f"{name} is {actual}, expected {port.elements.expected}"
+                found.append(Breach("O002", message, port=name, found=str(actual), allowed=port.elements.listed))
                 continue
             if port.elements.name is None:
                 continue
@@ -358,7 +358,7 @@ class Operator:
                 found.append(
                     Breach(
                         "O003" if port.elements.binding else "O010",
-                        f"{name} is {actual} but {other} is {first}: both are {port.elements.name}",
+                        f"{name} is {actual}, expected {first} as {other} is: both have type {port.elements.name}",
                         port=name,
                         found=str(actual),
                         allowed=str(first),

@@ -14,6 +14,9 @@ from irexec.ops.declare.attributes import Attribute
 from irexec.ops.declare.groups import AttributesOf, attributes_in, is_group
 from irexec.types import ElementType
 
+# A message names no more element types than these.
+_MOST_NAMED = 8
+
 
 class Elements:
     """A type variable: ports that share it agree on an element type out of `types`; without a name, they need not.
@@ -35,6 +38,18 @@ class Elements:
     def fixed(self) -> ElementType | None:
         """The one type that is possible, if there is only one."""
         return next(iter(self.types)) if len(self.types) == 1 else None
+
+    @property
+    def listed(self) -> str:
+        """The names of the types, between commas."""
+        return ", ".join(sorted(map(str, self.types)))
+
+    @property
+    def expected(self) -> str:
+        """The types in a message: a few are named, many are counted."""
+        if len(self.types) > _MOST_NAMED:
+            return f"one of {len(self.types)} other types"
+        return self.listed if len(self.types) == 1 else f"one of {self.listed}"
 
 
 class TypeFrom(NamedTuple):

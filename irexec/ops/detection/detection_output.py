@@ -227,8 +227,14 @@ def _(check: Check, *inputs: TensorType | None, settings: Settings, num_classes:
         t is None or has_rank(check, c, t, rank, name)
         for t, c, rank, name in zip(inputs, ("C1", "C2", "C3", "C4", "C5"), ranks, names, strict=True)
     ]
-    check("C6", (inputs[3] is None) == (inputs[4] is None), "aux_class_preds and aux_box_preds come together")
-    if not check("C7", len(keep_top_k) > 0, "keep_top_k is empty", attribute="keep_top_k") or not all(fits):
+    check(
+        "C6",
+        (inputs[3] is None) == (inputs[4] is None),
+        "one of aux_class_preds and aux_box_preds is missing, expected both or neither",
+    )
+    if not check(
+        "C7", len(keep_top_k) > 0, "keep_top_k is empty, expected at least one value", attribute="keep_top_k"
+    ) or not all(fits):
         return PartialShape([1, 1, ANY_DIMENSION, 7])
     second = [None if t is None or t.rank is None else t.shape[-1] for t in inputs]
     priors = _quotient(check, "C3", "proposals", second[2], settings.prior_box_size)

@@ -49,7 +49,11 @@ def prior_grid_generator_6(
     [1, C, image_height, image_width]. C4: h and w are no more than the feature map's height and width.
     """
     (rows, columns), image = feature_map.shape[2:], im_data.shape[2:]
-    require("C4", h <= rows and w <= columns, f"a grid of {h} x {w} for a map of {rows} x {columns}")
+    require(
+        "C4",
+        h <= rows and w <= columns,
+        f"the grid is {h} x {w}, expected no more than the feature map's {rows} x {columns}",
+    )
     height, width = h or rows, w or columns
     boxes = widen(priors)
     kind = boxes.dtype.type
@@ -75,7 +79,7 @@ def _(
     extents.match("C3", "im_data", im_data, 1, "image_channels", "image_height", "image_width")
     for name, value, side in (("h", h, "height"), ("w", w, "width")):
         most = extents[side].max
-        message = f"{name} is {value}, the feature map's {side} {extents[side]}"
+        message = f"{name} is {value}, expected at most {extents[side]}, the {side} of the feature map"
         check("C4", most is None or value <= most, message, attribute=name, allowed=f"0..{most}")
     grid = extents.shape("height", "width", "number_of_priors", 4)
     return PartialShape([grid[:3].size, 4]) if flatten else grid
@@ -129,7 +133,7 @@ def _(
     extents.match("C1", "rois", rois, "number_of_ROIs", 4)
     for number, level in enumerate(pyramid):
         extents.match("C2", f"pyramid[{number}]", level, 1, "C", f"height_{number}", f"width_{number}")
-    message = f"{len(pyramid_scales)} pyramid_scales for {len(pyramid)} levels"
+    message = f"pyramid_scales has {len(pyramid_scales)} values, expected one for each of the {len(pyramid)} levels"
     check("C3", 0 < len(pyramid) <= len(pyramid_scales), message, attribute="pyramid_scales")
     return extents.shape("number_of_ROIs", "C", output_size, output_size), extents.shape("number_of_ROIs", 4)
 
@@ -199,7 +203,7 @@ def _(
     extents.match("C2", "deltas", deltas, "number_of_ROIs", num_classes * 4)
     extents.match("C3", "scores", scores, "number_of_ROIs", num_classes)
     extents.match("C4", "im_info", im_info, 1, 3)
-    message = f"deltas_weights has {len(deltas_weights)} elements"
+    message = f"deltas_weights has {len(deltas_weights)} values, expected 4"
     check("C5", len(deltas_weights) == 4, message, attribute="deltas_weights", allowed="4")
     rows = PartialShape([max_detections_per_image])
     return PartialShape([max_detections_per_image, 4]), rows, rows

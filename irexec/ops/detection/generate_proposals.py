@@ -181,6 +181,6 @@ def _(
     extents.match("C4", "scores", scores, "number_of_anchors", "height", "width")
     _match_deltas(check, "C3", "deltas", deltas, extents)
     total = extents.shape("height", "width", "number_of_anchors").size
-    message = f"{extents['anchors']} anchors for {total} scores"
+    message = f"there are {extents['anchors']} anchors, expected one for each of the {total} scores"
     check("C2", extents["anchors"].compatible(total), message, port="anchors")
     return PartialShape([post_nms_count, 4]), PartialShape([post_nms_count])

@@ -165,14 +165,19 @@ def _require_sizes(output_size: Array, image_size: Array) -> None:
     for name, value in (("output_size", output_size), ("image_size", image_size)):
         require("C1", value.shape == (2,), f"{name} has shape {list(value.shape)}, expected [2]", port=name)
         least = 0 if name == "output_size" else 1
-        require("C2", bool((value >= least).all()), f"{name} is {value.tolist()}", port=name)
+        require(
+            "C2",
+            bool((value >= least).all()),
+            f"{name} is {value.tolist()}, expected values of at least {least}",
+            port=name,
+        )
 
 
 @prior_box_8.shapes
 def _shape(check: Check, output_size: TensorType, image_size: TensorType, *, sizes: Sizes) -> PartialShape:
     density, fixed_size = sizes.density, sizes.fixed_size
     fits = not density or (len(density) == len(fixed_size) and min(density) >= 1)
-    message = f"{len(density)} densities {density} for {len(fixed_size)} fixed sizes"
+    message = f"density is {density}, expected a value of at least 1 for each of the {len(fixed_size)} fixed sizes"
     check("C4", fits, message, attribute="density", allowed="one for each fixed size, at least 1")
     return _grid_shape(check, output_size, image_size, sizes.variance, _count(sizes))
 
@@ -181,7 +186,7 @@ def _grid_shape(
     check: Check, output_size: TensorType, image_size: TensorType | None, variance: Sequence[float], count: int
 ) -> PartialShape:
     """C1 to C3, and the shape for `count` boxes at each point."""
-    message = f"variance has {len(variance)} elements"
+    message = f"variance has {len(variance)} values, expected 0, 1 or 4"
     check("C3", len(variance) in (0, 1, 4), message, attribute="variance", allowed="0, 1 or 4")
     for name, tensor in (("output_size", output_size), ("image_size", image_size)):
         if tensor is None:
@@ -257,6 +262,6 @@ def _(
     height: tuple[float, ...],
     variance: tuple[float, ...],
 ) -> PartialShape:
-    message = f"{len(width)} widths and {len(height)} heights"
+    message = f"height has {len(height)} values, expected {len(width)} as width has"
     check("C4", len(width) == len(height), message, attribute="height", allowed=str(len(width)))
     return _grid_shape(check, output_size, image_size, variance, len(width))

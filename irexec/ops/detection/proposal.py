@@ -100,8 +100,9 @@ def _propose(class_probs: Array, bbox_deltas: Array, image_shape: Array, s: Sett
     """Regions [batch * post_nms_topn, 5] as (image, corners) and their probabilities."""
     probs, deltas, image = widen(class_probs), widen(bbox_deltas), widen(image_shape).reshape(-1)
     batch, count = len(probs), probs.shape[1] // 2
-    message = f"{count} anchors in class_probs, {len(s.ratio)} ratios and {len(s.scale)} scales"
-    require("C4", count == len(s.ratio) * len(s.scale), message, port="class_probs")
+    ratios, scales = len(s.ratio), len(s.scale)
+    message = f"class_probs has {count} anchors, expected {ratios * scales}: {ratios} ratios by {scales} scales"
+    require("C4", count == ratios * scales, message, port="class_probs")
     rois = np.zeros((batch, s.post_nms_topn, 5), probs.dtype)
     values = np.zeros((batch, s.post_nms_topn), probs.dtype)
     extent = _extent(image, s)
@@ -158,7 +159,7 @@ def _rois(
     extents.match("C3", "image_shape", image_shape, "numbers")
     numbers, twice, four_times = extents["numbers"], extents["twice"], extents["four_times"]
     fits = numbers.compatible(Dimension(3, 4))
-    check("C3", fits, f"image_shape has {numbers} elements", port="image_shape", allowed="3 or 4")
+    check("C3", fits, f"image_shape has {numbers} elements, expected 3 or 4", port="image_shape", allowed="3 or 4")
     anchors = len(ratio) * len(scale)
     message = f"class_probs has {twice} channels for {len(ratio)} ratios and {len(scale)} scales"
     fits = check("C4", twice.compatible(2 * anchors), message, port="class_probs", allowed=str(2 * anchors))

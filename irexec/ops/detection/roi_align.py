@@ -130,7 +130,7 @@ def roi_align_9(
 
 def _require_batches(batch_indices: Array, batches: int) -> None:
     wrong = (batch_indices < 0) | (batch_indices >= batches)
-    message = f"batch_indices {batch_indices.tolist()} are not all in [0, {batches - 1}]"
+    message = f"batch_indices is {batch_indices.tolist()}, expected values in [0, {batches - 1}]"
     require("C3", not wrong.any(), message, port="batch_indices")
 
 
@@ -148,7 +148,12 @@ def _shape(
     extents.match("C3", "batch_indices", batch_indices, "NUM_ROIS")
     last, known = extents["N"].max, batch_indices.ints or []
     fits = all(i >= 0 and (last is None or i < last) for i in known)
-    check("C3", fits, f"batch_indices {known} are not all in [0, {last} - 1]", port="batch_indices")
+    check(
+        "C3",
+        fits,
+        f"batch_indices is {known}, expected values of at least 0 and less than {last}",
+        port="batch_indices",
+    )
     return extents.shape("NUM_ROIS", "C", bins.pooled_h, bins.pooled_w)
 
 

@@ -46,7 +46,7 @@ def region_yolo_1(
     regions = num if do_softmax else len(mask)
     each = coords + 1 + classes
     fits = channels == each * regions if do_softmax else channels >= each * regions
-    require("C2", fits, f"data has {channels} channels for {regions} regions of {each}", port="data")
+    require("C2", fits, f"data has {channels} channels, expected {regions} regions of {each}", port="data")
     result = widen(data)[:, : each * regions].copy().reshape(batch, regions, each, height, width)
     with np.errstate(over="ignore", invalid="ignore"):
         logistic = [result[:, :, :2], result[:, :, coords : coords + 1 + (0 if do_softmax else classes)]]
@@ -84,7 +84,12 @@ def _(
     wanted = (coords + 1 + classes) * (num if do_softmax else len(mask))
     channels = shape[1]
     fits = channels.compatible(wanted) if do_softmax else channels.max is None or channels.max >= wanted
-    check("C2", fits, f"data has {channels} channels, the attributes ask for {wanted}", port="data")
+    check(
+        "C2",
+        fits,
+        f"data has {channels} channels, expected {'' if do_softmax else 'at least '}{wanted} by the attributes",
+        port="data",
+    )
     if not do_softmax:
         return PartialShape([shape[0], wanted, shape[2], shape[3]])
     first = axis_in(check, "C3", axis, 4, attribute="axis")

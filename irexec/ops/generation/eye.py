@@ -36,7 +36,12 @@ def eye_9(
     """
     rows, columns, diagonal = (integer(port) for port in (num_rows, num_columns, diagonal_index))
     batch = [] if batch_shape is None else integers(batch_shape)
-    require("C2", min(rows, columns, *batch) >= 0, f"{[*batch, rows, columns]} has a negative extent", port="num_rows")
+    require(
+        "C2",
+        min(rows, columns, *batch) >= 0,
+        f"the output shape {[*batch, rows, columns]} has a negative extent, expected at least 0",
+        port="num_rows",
+    )
     diagonal = min(max(diagonal, -rows), columns)
     matrix = np.eye(rows, columns, diagonal, np.int8).astype(output_type.dtype)
     return np.broadcast_to(matrix, (*batch, rows, columns)).copy()

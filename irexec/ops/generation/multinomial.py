@@ -42,7 +42,7 @@ def multinomial_13(
     """
     count = integer(num_samples)
     batch, classes = probs.shape
-    require("C2", count >= 0, f"num_samples is {count}", port="num_samples")
+    require("C2", count >= 0, f"num_samples is {count}, expected at least 0", port="num_samples")
     require("C3", with_replacement or count <= classes, f"{count} different samples of {classes} classes", port="probs")
     weights = probs.astype(np.float64)
     if log_probs:
@@ -106,7 +106,7 @@ def _(check: Check, probs: TensorType, num_samples: TensorType, *, with_replacem
     batch, classes = probs.shape if probs.rank == 2 else PartialShape.dynamic(2)
     count = first_known(num_samples)
     if isinstance(count, int):
-        if not check("C2", count >= 0, f"num_samples is {count}", port="num_samples"):
+        if not check("C2", count >= 0, f"num_samples is {count}, expected at least 0", port="num_samples"):
             return PartialShape([batch, dimension_of(None)])
         enough = with_replacement or classes.max is None or count <= classes.max
         check("C3", enough, f"{count} different samples of {classes} classes", port="probs")

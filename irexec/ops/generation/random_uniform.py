@@ -72,9 +72,9 @@ def random_uniform_8(
     C4: minval is below maxval. C5: the shape has no negative extent.
     """
     extents = integers(shape)
-    require("C5", all(d >= 0 for d in extents), f"shape is {extents}", port="shape")
+    require("C5", all(d >= 0 for d in extents), f"shape is {extents}, expected no negative extents", port="shape")
     low, high = minval.reshape(-1)[0], maxval.reshape(-1)[0]
-    require("C4", bool(low < high), f"minval is {low}, maxval {high}", port="minval")
+    require("C4", bool(low < high), f"minval is {low}, expected less than maxval, which is {high}", port="minval")
     pytorch = alignment.lower() == "pytorch"
     if global_seed == 0 and op_seed == 0:
         global_seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
@@ -117,15 +117,20 @@ def _(check: Check, shape: TensorType, minval: TensorType, maxval: TensorType, *
     for name, tensor in (("minval", minval), ("maxval", maxval)):
         one_element(check, "C2", tensor, name)
         right = tensor.element_type.is_dynamic or tensor.element_type is wanted
-        check("C3", right, f"{name} is {tensor.element_type}, but output_type is {wanted}", port=name)
+        check("C3", right, f"{name} is {tensor.element_type}, expected {wanted} as output_type says", port=name)
     low, high = minval.scalar, maxval.scalar
     if low is not None and high is not None:
-        check("C4", low < high, f"minval is {low}, maxval {high}", port="minval")
+        check("C4", low < high, f"minval is {low}, expected less than maxval, which is {high}", port="minval")
     known = shape.known
     if known is None:
         extent = shape.shape[0] if shape.rank == 1 else None
         return PartialShape.dynamic(extent.value if extent is not None and extent.is_static else None)
-    if not check("C5", all(not isinstance(d, int) or d >= 0 for d in known), f"shape is {known}", port="shape"):
+    if not check(
+        "C5",
+        all(not isinstance(d, int) or d >= 0 for d in known),
+        f"shape is {known}, expected no negative extents",
+        port="shape",
+    ):
         return PartialShape.dynamic(len(known))
     return PartialShape(known)
 

@@ -53,9 +53,19 @@ def range_4(start: T1, stop: T2, step: T3, /, *, output_type: ElementType) -> An
 
 def _range(start: Array, stop: Array, step: Array, kind: ElementType) -> Array:
     first, last, by = (_cast(value.reshape(()).item(), kind) for value in (start, stop, step))
-    require("C2", _usable(first, last, by), f"start {first}, stop {last}, step {by}: finite, step not 0", port="step")
+    require(
+        "C2",
+        _usable(first, last, by),
+        f"start is {first}, stop {last}, step {by}, expected finite numbers and a step other than 0",
+        port="step",
+    )
     count = _count(first, last, by)
-    require("C2", count <= MAX_LENGTH, f"start {first}, stop {last}, step {by} make {count} elements", port="stop")
+    require(
+        "C2",
+        count <= MAX_LENGTH,
+        f"start {first}, stop {last} and step {by} make {count} elements, which is too many",
+        port="stop",
+    )
     dtype = kind.dtype
     assert dtype is not None
     if isinstance(first, int):
@@ -91,7 +101,7 @@ def _rule(check: Check, start: TensorType, stop: TensorType, step: TensorType, k
     for (name, _), value in zip(ports.items(), values, strict=True):
         if not isinstance(value, (Dimension, type(None))):
             check("C2", isfinite(value), f"{name} is {value}, expected a finite number", port=name)
-            check("C2", name != "step" or value != 0, "step is 0", port=name)
+            check("C2", name != "step" or value != 0, "step is 0, expected another number", port=name)
     first, last, by = values
     positions = isinstance(last, Dimension) and not is_unknown(last)
     if isinstance(last, Dimension) and positions and isinstance(first, int) and isinstance(by, int) and by > 0:

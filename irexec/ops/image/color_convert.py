@@ -44,7 +44,7 @@ def _split(arg: Array) -> tuple[Array, Array, int, int]:
     """y [N, H, W] and the flat rest [N, H * W / 2] of a single plane [N, 1.5 H, W, 1], with H and W."""
     batch, rows, width, _ = arg.shape
     height = rows * 2 // 3
-    message = f"the plane of {rows} x {width} is none of an image with even sides"
+    message = f"the single plane has shape {rows} x {width}, expected 1.5 H x W with even H and W"
     require("C3", rows % 3 == 0 and height % 2 == 0 and width % 2 == 0, message, port="arg")
     flat = arg.reshape(batch, rows * width)
     pixels = height * width
@@ -57,7 +57,11 @@ def _from_nv12(arg: Array, uv: Array | None, *, bgr: bool) -> Array:
         uv = rest.reshape(len(arg), height // 2, width // 2, 2)
     else:
         y = arg[..., 0]
-        require("C3", y.shape[1] % 2 == 0 and y.shape[2] % 2 == 0, f"an image of {y.shape[1:]} has an odd side")
+        require(
+            "C3",
+            y.shape[1] % 2 == 0 and y.shape[2] % 2 == 0,
+            f"the image has shape {y.shape[1:3]}, expected even height and width",
+        )
     return _to_rgb(y, uv[..., 0], uv[..., 1], bgr=bgr)
 
 
@@ -67,7 +71,11 @@ def _from_i420(arg: Array, u: Array | None, v: Array | None, *, bgr: bool) -> Ar
         u, v = rest.reshape(len(arg), 2, height // 2, width // 2).swapaxes(0, 1)
     else:
         y, u, v = arg[..., 0], u[..., 0], v[..., 0]
-        require("C3", y.shape[1] % 2 == 0 and y.shape[2] % 2 == 0, f"an image of {y.shape[1:]} has an odd side")
+        require(
+            "C3",
+            y.shape[1] % 2 == 0 and y.shape[2] % 2 == 0,
+            f"the image has shape {y.shape[1:3]}, expected even height and width",
+        )
     return _to_rgb(y, u, v, bgr=bgr)
 
 
@@ -83,7 +91,12 @@ def _image_shape(check: Check, arg: TensorType, planes: tuple[tuple[str, TensorT
     given = [p for p in planes if p[1] is not None]
     if not given:
         if height.is_static:
-            fits = check("C3", height.value % 3 == 0, f"a single plane has H = {height}, a multiple of 3", port="arg")
+            fits = check(
+                "C3",
+                height.value % 3 == 0,
+                f"the height of the single plane is {height}, expected a multiple of 3",
+                port="arg",
+            )
             height = Dimension(height.value * 2 // 3) if fits else Dimension(-1)
         else:
             height = Dimension(height.min * 2 // 3, None if height.max is None else height.max * 2 // 3)
@@ -92,12 +105,17 @@ def _image_shape(check: Check, arg: TensorType, planes: tuple[tuple[str, TensorT
             extents.match("C2", name, tensor, "N", "half_H", "half_W", channels)
         for side, half in (("H", "half_H"), ("W", "half_W")):
             whole = extents[side].merge(extents[half] * 2)
-            message = f"{side} is {extents[side]} in arg and {extents[half]} in {given[0][0]}: it should be half"
+            message = f"{side} is {extents[side]} in arg and {extents[half]} in {given[0][0]}, expected half as much"
             if check("C2", whole is not None, message, port=given[0][0]) and whole is not None:
                 extents.found[side] = whole
         height, width = extents["H"], extents["W"]
     for side, extent in (("height", height), ("width", width)):
-        check("C3", not extent.is_static or extent.value % 2 == 0, f"the image's {side} {extent} is odd", port="arg")
+        check(
+            "C3",
+            not extent.is_static or extent.value % 2 == 0,
+            f"the image's {side} is {extent}, expected an even number",
+            port="arg",
+        )
     return PartialShape([extents["N"], height, width, 3])
 
 
@@ -143,7 +161,12 @@ def i420_to_bgr_8(arg: T, u: T | None = None, v: T | None = None, /) -> T:
 
 def _to_nv12(image: Array, single_plane: bool, *, bgr: bool) -> list[Array]:
     batch, height, width, _ = image.shape
-    require("C2", height % 2 == 0 and width % 2 == 0, f"an image of {height} x {width} has an odd side", port="image")
+    require(
+        "C2",
+        height % 2 == 0 and width % 2 == 0,
+        f"the image has shape {height} x {width}, expected even height and width",
+        port="image",
+    )
     channels = _compute(image)
     kind = channels.dtype.type
     red, green, blue = (channels[..., c] for c in ((2, 1, 0) if bgr else (0, 1, 2)))
@@ -165,7 +188,12 @@ def _planes(check: Check, image: TensorType, *, single_plane: bool) -> list[Part
     extents.match("C1", "image", image, "N", "H", "W", 3)
     batch, height, width = extents["N"], extents["H"], extents["W"]
     for side, extent in (("height", height), ("width", width)):
-        check("C2", not extent.is_static or extent.value % 2 == 0, f"the image's {side} {extent} is odd", port="image")
+        check(
+            "C2",
+            not extent.is_static or extent.value % 2 == 0,
+            f"the image's {side} is {extent}, expected an even number",
+            port="image",
+        )
     if single_plane:
         return [PartialShape([batch, _half(height * 3), width, 1])]
     return [PartialShape([batch, height, width, 1]), PartialShape([batch, _half(height), _half(width), 2])]

@@ -80,7 +80,12 @@ def interpolate_11(
         require("C4", finite, f"scales {list(scales.values())}: expected finite numbers", port="scales_or_sizes")
         targets = {a: scaled_extent(padded.shape[a], s) for a, s in scales.items()}
     for a, target in targets.items():
-        require("C4", 0 <= target <= MAX_LENGTH, f"axis {a} is to have {target} elements", port="scales_or_sizes")
+        require(
+            "C4",
+            0 <= target <= MAX_LENGTH,
+            f"axis {a} would have {target} elements, expected 0 to {MAX_LENGTH}",
+            port="scales_or_sizes",
+        )
         require("C7", target == 0 or padded.shape[a] > 0, f"axis {a} has no elements to interpolate", port="image")
     stretched = antialias and mode == "linear" and any(np.float32(s) < 1 for s in scales.values())
     double = image.dtype == np.float64 or not is_float(image.dtype)
@@ -150,8 +155,13 @@ def scaled_extent(extent: int, scale: float) -> int:
 def _require_axes(axes: list[int], rank: int, count: int) -> None:
     distinct = len(set(axes)) == len(axes)
     inside = all(0 <= a < rank for a in axes)
-    require("C2", distinct and inside, f"axes {axes} are not distinct axes in [0, {rank - 1}]", port="axes")
-    require("C3", count == len(axes), f"{count} scales or sizes for {len(axes)} axes", port="scales_or_sizes")
+    require("C2", distinct and inside, f"axes is {axes}, expected distinct axes in [0, {rank - 1}]", port="axes")
+    require(
+        "C3",
+        count == len(axes),
+        f"scales_or_sizes has {count} elements, expected one for each of the {len(axes)} axes",
+        port="scales_or_sizes",
+    )
 
 
 @interpolate_11.shapes
@@ -169,8 +179,10 @@ def _(
         return PartialShape.dynamic(image.rank)
     if not scales_or_sizes.element_type.is_dynamic:
         fits = scales_or_sizes.element_type.is_real == (shape_calculation_mode == "scales")
+        wanted = "a floating-point type" if shape_calculation_mode == "scales" else "an integer type"
         message = (
-            f"shape_calculation_mode is {shape_calculation_mode!r}, but the input is {scales_or_sizes.element_type}"
+            f"scales_or_sizes is {scales_or_sizes.element_type}, expected {wanted}: "
+            f"shape_calculation_mode is {shape_calculation_mode!r}"
         )
         check("C5", fits, message, port="scales_or_sizes")
     return _resized(
@@ -203,13 +215,18 @@ def _resized(
     if chosen is None:
         return PartialShape.dynamic(rank)
     if pillow:
-        check("C6", len(chosen) == 2, f"the pillow modes take two axes, not {len(chosen)}", port="axes")
-    message = f"axes {chosen} are not distinct axes in [0, {rank - 1}]"
+        check("C6", len(chosen) == 2, f"there are {len(chosen)} axes, expected two in the pillow modes", port="axes")
+    message = f"axes is {chosen}, expected distinct axes in [0, {rank - 1}]"
     if not check("C2", len(set(chosen)) == len(chosen) and all(0 <= a < rank for a in chosen), message, port="axes"):
         return PartialShape.dynamic(rank)
     if given.rank == 1:
         counts = given.shape[0].compatible(len(chosen))
-        if not check("C3", counts, f"{given.shape[0]} {shape_calculation_mode} for {len(chosen)} axes", port=port):
+        if not check(
+            "C3",
+            counts,
+            f"there are {given.shape[0]} {shape_calculation_mode}, expected one for each of the {len(chosen)} axes",
+            port=port,
+        ):
             return PartialShape.dynamic(rank)
     pads = [b + e for b, e in zip(_pads(padding.pads_begin, rank), _pads(padding.pads_end, rank), strict=True)]
     dims = [d + p for d, p in zip(image.shape, pads, strict=True)]
@@ -321,7 +338,7 @@ def _spatial_pads(pads: Sequence[int], axes: Sequence[int], rank: int) -> list[i
         return [pads[0] if pads and d in axes else 0 for d in range(rank)]
     full = _pads(pads, rank)
     elsewhere = any(p and d not in axes for d, p in enumerate(full))
-    require("C5", not elsewhere, f"pads {tuple(pads)} are not for the axes {tuple(axes)} only")
+    require("C5", not elsewhere, f"the pads are {tuple(pads)}, expected 0 for every axis but {tuple(axes)}")
     return full
 
 

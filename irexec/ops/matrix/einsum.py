@@ -57,7 +57,7 @@ def _spread(labels: Labels, rank: int, port: str) -> Labels:
     """The labels with the ellipsis written out, counted from its right end. Raises ConstraintError C4."""
     covered = rank - len([label for label in labels if label != "..."])
     fits = covered == 0 or (covered > 0 and "..." in labels)
-    require("C4", fits, f"{port} has rank {rank}, its subscript {''.join(labels)!r} another", port=port)
+    require("C4", fits, f"{port} has rank {rank}, which its subscript {''.join(labels)!r} does not fit", port=port)
     dots = tuple(f".{n}" for n in reversed(range(covered)))
     at = labels.index("...") if "..." in labels else len(labels)
     return (*labels[:at], *dots, *labels[at + 1 :])
@@ -72,7 +72,11 @@ def einsum_7(*inputs: T, equation: str) -> T:
     input, are equal. C6: those of different inputs broadcast.
     """
     parsed = Equation.parse(equation)
-    require("C3", len(parsed.inputs) == len(inputs), f"{len(parsed.inputs)} subscripts for {len(inputs)} inputs")
+    require(
+        "C3",
+        len(parsed.inputs) == len(inputs),
+        f"the equation has {len(parsed.inputs)} subscripts, expected one for each of the {len(inputs)} inputs",
+    )
     labels = [
         _spread(part, x.ndim, f"inputs[{n}]") for n, (part, x) in enumerate(zip(parsed.inputs, inputs, strict=True))
     ]
@@ -100,11 +104,21 @@ def _extents(labels: list[Labels], inputs: tuple[Array, ...]) -> dict[str, int]:
         here: dict[str, int] = {}
         for label, extent in zip(part, x.shape, strict=True):
             same = here.setdefault(label, extent) == extent
-            require("C5", same, f"{label} is {here[label]} and {extent}", port=f"inputs[{number}]")
+            require(
+                "C5",
+                same,
+                f"the extents of the repeated label {label} are {here[label]} and {extent}, expected equal ones",
+                port=f"inputs[{number}]",
+            )
         for label, extent in here.items():
             known = extents.setdefault(label, extent)
             fits = 1 in (known, extent) or known == extent
-            require("C6", fits, f"{label} is {known} and {extent}", port=f"inputs[{number}]")
+            require(
+                "C6",
+                fits,
+                f"the extents of label {label} are {known} and {extent}, expected equal ones, or 1",
+                port=f"inputs[{number}]",
+            )
             extents[label] = extent if known == 1 else known
     return extents
 
@@ -188,7 +202,7 @@ def _(check: Check, *inputs: TensorType, equation: str) -> PartialShape:
         check(error.constraint, False, f"equation: {error.message}", attribute="equation", found=equation)
         return PartialShape.dynamic()
     count, given = len(parsed.inputs), len(inputs)
-    message = f"the equation has {count} subscripts for {given} inputs"
+    message = f"the equation has {count} subscripts, expected one for each of the {given} inputs"
     if not check("C3", count == given, message, attribute="equation", found=str(count), allowed=str(given)):
         return PartialShape.dynamic()
     extents: dict[str, Dimension] = {}
@@ -217,10 +231,11 @@ def _note(check: Check, port: str, labels: Labels, shape: PartialShape, extents:
     here: dict[str, Dimension] = {}
     for label, extent in zip(labels, shape, strict=True):
         merged = here.get(label, extent).merge(extent)
-        if check("C5", merged is not None, f"{port}: {label} is {here.get(label)} and {extent}", port=port):
+        message = f"{port}: the repeated label {label} has extents {here.get(label)} and {extent}, expected equal ones"
+        if check("C5", merged is not None, message, port=port):
             here[label] = merged or extent
     for label, extent in here.items():
         together = extents.get(label, extent).broadcast(extent)
-        message = f"{label} is {extents.get(label)} and, in {port}, {extent}"
+        message = f"label {label} has extent {extent} in {port}, expected {extents.get(label)} as before"
         if check("C6", together is not None, message, port=port, found=str(extent)) and together is not None:
             extents[label] = together

@@ -31,13 +31,17 @@ def grouped_matmul_17(mat_a: T, mat_b: T, offsets: T_IDX | None = None, /, *, ou
     C1: mat_a has rank 2 or 3, mat_b rank 3. C2: both have the same K. C3: offsets are given exactly for rank 2. C4:
     there are as many groups as mat_b has; offsets are 1D. C5: offsets do not fall, and stay within the tokens.
     """
-    require("C1", mat_a.ndim in (2, 3) and mat_b.ndim == 3, f"the ranks are {mat_a.ndim} and {mat_b.ndim}")
-    message = f"mat_a has K = {mat_a.shape[-1]}, mat_b {mat_b.shape[-1]}"
+    require(
+        "C1",
+        mat_a.ndim in (2, 3) and mat_b.ndim == 3,
+        f"mat_a and mat_b have ranks {mat_a.ndim} and {mat_b.ndim}, expected 2 or 3, and 3",
+    )
+    message = f"mat_b has K = {mat_b.shape[-1]}, expected {mat_a.shape[-1]} as in mat_a"
     require("C2", mat_a.shape[-1] == mat_b.shape[-1], message, port="mat_b")
     message = f"mat_a has rank {mat_a.ndim}: offsets {'are missing' if offsets is None else 'may not be given'}"
     require("C3", (offsets is None) == (mat_a.ndim == 3), message, port="offsets")
     groups = mat_a.shape[0] if offsets is None else offsets.size
-    require("C4", groups == mat_b.shape[0], f"{groups} groups, {mat_b.shape[0]} in mat_b", port="mat_b")
+    require("C4", groups == mat_b.shape[0], f"mat_b has {mat_b.shape[0]} groups, expected {groups}", port="mat_b")
     dtype = sum_dtype(mat_a.dtype, mat_a.shape[-1])
     a, b = mat_a.astype(dtype, copy=False), mat_b.astype(dtype, copy=False).swapaxes(1, 2)
     target = summing_buffer((*a.shape[:-1], b.shape[2]), dtype, out)
@@ -67,18 +71,21 @@ def _(check: Check, mat_a: TensorType, mat_b: TensorType, offsets: TensorType | 
     if not fits or mat_a.rank is None:
         return PartialShape.dynamic()
     a, b = mat_a.shape, mat_b.shape if mat_b.rank is not None else PartialShape.dynamic(3)
-    message = f"mat_a has K = {a[-1]}, mat_b {b[2]}"
+    message = f"mat_b has K = {b[2]}, expected {a[-1]} as in mat_a"
     check("C2", a[-1].compatible(b[2]), message, port="mat_b", found=str(b[2]), allowed=str(a[-1]))
     if len(a) == 3:
-        check("C3", offsets is None, "mat_a has rank 3: offsets may not be given", port="offsets")
-        message = f"mat_a has {a[0]} groups, mat_b {b[0]}"
+        check("C3", offsets is None, "offsets is given, expected none for a mat_a of rank 3", port="offsets")
+        message = f"mat_b has {b[0]} groups, expected {a[0]} as in mat_a"
         check("C4", a[0].compatible(b[0]), message, port="mat_b", found=str(b[0]), allowed=str(a[0]))
         return PartialShape([a[0].merge(b[0]) or a[0], a[1], b[1]])
-    if not check("C3", offsets is not None, "mat_a has rank 2: offsets are missing", port="offsets") or not offsets:
+    if (
+        not check("C3", offsets is not None, "offsets is missing; a mat_a of rank 2 needs it", port="offsets")
+        or not offsets
+    ):
         return PartialShape([a[0], b[1]])
     if has_rank(check, "C4", offsets, 1, "offsets") and offsets.rank == 1:
         groups = offsets.shape[0]
-        message = f"{groups} offsets for the {b[0]} groups of mat_b"
+        message = f"offsets has {groups} elements, expected one for each of the {b[0]} groups of mat_b"
         check("C4", groups.compatible(b[0]), message, port="offsets", found=str(groups), allowed=str(b[0]))
     _check_values(check, offsets, a[0])
     return PartialShape([a[0], b[1]])

@@ -26,8 +26,13 @@ def inverse_14(input: T, /, *, adjoint: bool = False) -> T:
 
     C1: the matrices are invertible. C2: input has rank 2 or more. C3: the last two extents are equal.
     """
-    require("C2", input.ndim >= 2, f"input has rank {input.ndim}", port="input")
-    require("C3", input.shape[-1] == input.shape[-2], f"input has shape {input.shape}", port="input")
+    require("C2", input.ndim >= 2, f"input has rank {input.ndim}, expected 2 or more", port="input")
+    require(
+        "C3",
+        input.shape[-1] == input.shape[-2],
+        f"input has shape {input.shape}, expected square matrices",
+        port="input",
+    )
     try:
         inverse = np.linalg.inv(input.astype(np.float32, copy=False))
     except np.linalg.LinAlgError:

@@ -25,9 +25,11 @@ def matmul_1(a: T, b: T, /, *, transpose_a: bool = False, transpose_b: bool = Fa
 
     C1: both have rank 1 or more. C2: both have the same K, after transposition. C3: the leading axes broadcast.
     """
-    require("C1", a.ndim > 0 and b.ndim > 0, "a scalar is no matrix", port="b" if a.ndim else "a")
+    require(
+        "C1", a.ndim > 0 and b.ndim > 0, "an input is a scalar, expected rank 1 or more", port="b" if a.ndim else "a"
+    )
     left, right = _matrix(a, transpose_a, 0), _matrix(b, transpose_b, 1)
-    message = f"a has {left.shape[-1]} columns, b {right.shape[-2]} rows"
+    message = f"b has {right.shape[-2]} rows, expected {left.shape[-1]}, as many as a has columns"
     require("C2", left.shape[-1] == right.shape[-2], message, port="b")
     shape = product_shape(left.shape, right.shape)
     dtype = sum_dtype(a.dtype, left.shape[-1])
@@ -79,13 +81,15 @@ def _(outputs: Sequence[TensorType], a: TensorType, b: TensorType, *, transpose_
 @matmul_1.shapes
 def _(check: Check, a: TensorType, b: TensorType, *, transpose_a: bool, transpose_b: bool) -> PartialShape:
     for name, tensor in (("a", a), ("b", b)):
-        if not check("C1", tensor.rank != 0, f"{name} is a scalar", port=name, allowed="rank 1 or more"):
+        if not check(
+            "C1", tensor.rank != 0, f"{name} is a scalar, expected rank 1 or more", port=name, allowed="rank 1 or more"
+        ):
             return PartialShape.dynamic()
     if a.rank is None or b.rank is None:
         return PartialShape.dynamic()
     batch_a, rows, inner_a = _split(a.shape, transpose_a, 0)
     batch_b, inner_b, columns = _split(b.shape, transpose_b, 1)
-    message = f"a has {inner_a} columns, b {inner_b} rows"
+    message = f"b has {inner_b} rows, expected {inner_a}, as many as a has columns"
     check("C2", inner_a.compatible(inner_b), message, port="b", found=str(inner_b), allowed=str(inner_a))
     batch = batch_a.broadcast(batch_b)
     check("C3", batch is not None, f"the leading axes {batch_a} and {batch_b} do not broadcast", port="b")

@@ -38,7 +38,12 @@ def batch_to_space_2(
     grown = [d * b for d, b in zip(space, inner, strict=True)]
     order = [n, *(axis for i in range(n) for axis in (n + 1 + i, i))]
     fits = all(b + e <= g for b, e, g in zip(begin[1:], end[1:], grown, strict=True))
-    require("C2", fits, f"crops {begin[1:]} and {end[1:]} exceed {grown}", port="crops_begin")
+    require(
+        "C2",
+        fits,
+        f"crops_begin {begin[1:]} and crops_end {end[1:]} together exceed the extents {grown}",
+        port="crops_begin",
+    )
     whole = parts.transpose(order).reshape(rest, *grown)
     kept = tuple(slice(b, g - e) for b, g, e in zip(begin[1:], grown, end[1:], strict=True))
     return into(whole[(slice(None), *kept)], out, data)
@@ -74,7 +79,7 @@ def _checked(rank: int, *inputs: Array) -> tuple[list[int], list[int], list[int]
     blocks, begin, end = map(integers, inputs)
     require("C5", len(blocks) == len(begin) == len(end) == rank, f"expected {rank} values", port="block_shape")
     require("C4", min(blocks) >= 1, f"block_shape {blocks} has a value below 1", port="block_shape")
-    require("C2", min(begin + end) >= 0, f"{begin} or {end} has a negative value")
+    require("C2", min(begin + end) >= 0, f"the counts are {begin} and {end}, expected no negative value")
     require("C1", (blocks[0], begin[0], end[0]) == (1, 0, 0), "the batch is neither divided nor padded")
     return blocks, begin, end
 
@@ -112,7 +117,7 @@ def _(
             dims.append(Dimension(0, grown.max))
             continue
         crop = max(begin[axis], 0) + max(end[axis], 0)
-        message = f"crops of {crop} elements exceed dimension {axis}, {grown} after growing"
+        message = f"the crops take {crop} elements of dimension {axis}, which has only {grown} after its growth"
         check("C2", grown.max is None or crop <= grown.max, message, port="crops_begin")
         dims.append(grown - crop)
     return PartialShape(dims)

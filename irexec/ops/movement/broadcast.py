@@ -41,14 +41,22 @@ def broadcast_3(
     """
     target = tuple(integers(target_shape))
     require(
-        "C5", min(target, default=0) >= 0, f"target_shape {list(target)} has a negative extent", port="target_shape"
+        "C5",
+        min(target, default=0) >= 0,
+        f"target_shape is {list(target)}, expected no negative extents",
+        port="target_shape",
     )
     if mode == "explicit":
         require("C6", axes_mapping is not None, "mode 'explicit' needs axes_mapping", port="axes_mapping")
         axes = [] if axes_mapping is None else integers(axes_mapping)
         inside = all(0 <= axis < len(target) for axis in axes)
         require("C4", inside, f"axes_mapping {axes} is outside [0, {len(target) - 1}]", port="axes_mapping")
-        require("C2", len(axes) == data.ndim, f"{len(axes)} axes for rank {data.ndim}", port="axes_mapping")
+        require(
+            "C2",
+            len(axes) == data.ndim,
+            f"axes_mapping has {len(axes)} elements, expected one for each of the {data.ndim} axes of data",
+            port="axes_mapping",
+        )
         require("C4", axes == sorted(set(axes)), f"axes_mapping {axes} is not ascending", port="axes_mapping")
         placed = [1] * len(target)
         for axis, extent in zip(axes, data.shape, strict=True):
@@ -92,7 +100,7 @@ def _rule(
     has_rank(check, "C3", target_shape, 1, "target_shape")
     known, length = target_shape.known, length_of(target_shape)
     negative = [n for n in known or () if isinstance(n, int) and n < 0]
-    check("C5", not negative, f"target_shape has the negative extents {negative}", port="target_shape")
+    check("C5", not negative, f"target_shape contains {negative}, expected no negative extents", port="target_shape")
     target = PartialShape.dynamic(length)
     if known is not None:
         target = PartialShape(ANY_DIMENSION if isinstance(n, int) and n < 0 else n for n in known)

@@ -25,7 +25,11 @@ def concat_1(*tensors: T, axis: int, out: Array | None = None) -> T:
     that differ off the axis.
     """
     rank = tensors[0].ndim
-    require("C2", rank > 0 and all(t.ndim == rank for t in tensors), f"ranks are {[t.ndim for t in tensors]}")
+    require(
+        "C2",
+        rank > 0 and all(t.ndim == rank for t in tensors),
+        f"the ranks of the tensors are {[t.ndim for t in tensors]}, expected equal ranks",
+    )
     at = axis_of("C1", axis, rank)
     try:
         result: Array = np.concatenate(tensors, at, out)
@@ -46,7 +50,7 @@ def _(check: Check, *tensors: TensorType, axis: int) -> PartialShape:
     common = PartialShape.dynamic(rank)
     for number, tensor in enumerate(tensors):
         port = f"tensors[{number}]"
-        message = f"{port} has rank {tensor.rank}, tensors[{first}] has {rank}: all ranks are the same"
+        message = f"{port} has rank {tensor.rank}, expected {rank} as tensors[{first}] has"
         if not check("C2", tensor.rank in (None, rank), message, port=port) or at is None or tensor.rank is None:
             continue
         merged = common.merge(tensor.shape.with_dim(at, ANY_DIMENSION))

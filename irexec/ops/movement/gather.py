@@ -72,7 +72,7 @@ def _where(rank: int, index_rank: int, axis: Array, batch_dims: int) -> tuple[in
     at = axis_of("C2", integer(axis), rank, "axis")
     batch = batch_dims + index_rank if batch_dims < 0 else batch_dims
     require("C4", 0 <= batch <= min(rank, index_rank), f"batch_dims {batch_dims} is outside the ranks")
-    require("C5", batch <= at, f"batch_dims {batch} is greater than axis {at}")
+    require("C5", batch <= at, f"batch_dims is {batch}, expected at most the axis, which is {at}")
     return at, batch
 
 
@@ -148,7 +148,7 @@ def _rule(
     if rank is None and axis.scalar is not None and axis.scalar >= 0:
         at = int(axis.scalar)  # Counted from the front, it needs no rank.
     if at is not None and batch is not None:
-        message = f"batch_dims {batch} is greater than axis {at}"
+        message = f"batch_dims is {batch}, expected at most the axis, which is {at}"
         if not check("C5", batch <= at, message, attribute="batch_dims", allowed=f"at most {at}"):
             return PartialShape.dynamic()
     if rank is None or index_rank is None or batch is None:
@@ -158,7 +158,9 @@ def _rule(
     lead = []
     for number in range(batch):
         merged = data.shape[number].merge(indices.shape[number])
-        message = f"dimension {number} is {data.shape[number]} in data, {indices.shape[number]} in indices"
+        message = (
+            f"batch dimension {number} of indices is {indices.shape[number]}, expected {data.shape[number]} as in data"
+        )
         check("C6", merged is not None, message, port="indices")
         lead.append(data.shape[number] if merged is None else merged)
     return PartialShape([*lead, *data.shape[batch:at], *indices.shape[batch:], *data.shape[at + 1 :]])

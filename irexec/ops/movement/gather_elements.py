@@ -26,7 +26,12 @@ def gather_elements_6(data: T, indices: T_IND, /, *, axis: int, out: Array | Non
     Raises ConstraintError C1 for ranks that differ or are 0, C2 for shapes that differ off the axis, C3 for an axis
     outside [-rank, rank - 1], C4 for an index outside [-n, n - 1] where n is data.shape[axis].
     """
-    require("C1", data.ndim == indices.ndim > 0, f"data has rank {data.ndim}, indices {indices.ndim}", port="indices")
+    require(
+        "C1",
+        data.ndim == indices.ndim > 0,
+        f"indices has rank {indices.ndim}, expected {data.ndim} as in data",
+        port="indices",
+    )
     at = axis_of("C3", axis, data.ndim)
     off_axis = [(a, b) for number, (a, b) in enumerate(zip(data.shape, indices.shape, strict=True)) if number != at]
     same = all(a == b for a, b in off_axis)
@@ -44,7 +49,7 @@ def _(check: Check, data: TensorType, indices: TensorType, *, axis: int) -> Part
     if data.rank is None or indices.rank is None:
         axis_in(check, "C3", axis, data.rank if indices.rank is None else indices.rank, attribute="axis")
         return indices.shape if data.rank is None else PartialShape.dynamic(data.rank)
-    message = f"indices has rank {indices.rank}, data has {data.rank}: both ranks are the same"
+    message = f"indices has rank {indices.rank}, expected {data.rank} as in data"
     at = axis_in(check, "C3", axis, data.rank, attribute="axis")
     if not check("C1", data.rank == indices.rank, message, port="indices") or at is None:
         return indices.shape

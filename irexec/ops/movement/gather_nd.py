@@ -34,7 +34,8 @@ def gather_nd_8(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out:
     require("C2", within, f"batch_dims {batch_dims} is not below both ranks, {data.ndim} and {indices.ndim}")
     length = indices.shape[-1]
     fits = length <= data.ndim - batch_dims
-    require("C1", fits, f"tuples of {length} indices for the {data.ndim - batch_dims} dimensions", port="indices")
+    most = f"{data.ndim - batch_dims}, the rank of data without batch_dims"
+    require("C1", fits, f"indices.shape[-1] is {length}, expected at most {most}", port="indices")
     batch = _batch(data.shape[:batch_dims], indices.shape[:batch_dims])
     extents = data.shape[batch_dims : batch_dims + length]
     index = indices.astype(np.intp, copy=False)
@@ -90,12 +91,12 @@ def _rule(check: Check, data: TensorType, indices: TensorType, *, batch_dims: in
     batch = []
     for number, (a, b) in enumerate(zip(data.shape[:batch_dims], indices.shape[:batch_dims], strict=True)):
         common = a.broadcast(b)
-        message = f"batch dimension {number} is {a} in data, {b} in indices"
+        message = f"batch dimension {number} of indices is {b}, expected {a} as in data"
         check("C3", common is not None, message, port="indices")
         batch.append(common if common is not None else ANY_DIMENSION)
     length = indices.shape[-1]
     left = rank - batch_dims
-    message = f"tuples of {length} indices for the {left} dimensions of data after {batch_dims} batch dimensions"
+    message = f"indices.shape[-1] is {length}, expected at most {left}, the rank of data without batch_dims"
     if not check("C1", length.min <= left, message, port="indices", allowed=f"at most {left}") or length.is_dynamic:
         return PartialShape.dynamic()
     _known_in_range(check, data.shape[batch_dims : batch_dims + length.value], indices)
@@ -118,7 +119,7 @@ def _(check: Check, data: TensorType, indices: TensorType, *, batch_dims: int = 
     shape: PartialShape = _rule(check, data, indices, batch_dims=batch_dims)
     if data.rank is not None and indices.rank is not None:
         for number, (a, b) in enumerate(zip(data.shape[:batch_dims], indices.shape[:batch_dims], strict=False)):
-            message = f"batch dimension {number} is {a} in data, {b} in indices"
+            message = f"batch dimension {number} of indices is {b}, expected {a} as in data"
             check("C3", a.compatible(b) or a.broadcast(b) is None, message, port="indices")
     if shape.rank is None or batch_dims < 2:
         return shape

@@ -41,7 +41,12 @@ def pad_12(
     """
     begin, end = integers(pads_begin), integers(pads_end)
     same = len(begin) == len(end) == data.ndim
-    require("C2", same, f"{len(begin)} and {len(end)} counts for rank {data.ndim}", port="pads_begin")
+    require(
+        "C2",
+        same,
+        f"pads_begin and pads_end have {len(begin)} and {len(end)} elements, expected {data.ndim}: one for each axis",
+        port="pads_begin",
+    )
     if pad_mode == "constant":
         return _constant(data, begin, end, pad_value, out)
     for axis, (before, after) in enumerate(zip(begin, end, strict=True)):
@@ -73,7 +78,12 @@ def pad_1(
     out: Array | None = None,
 ) -> T:
     """As Pad-12. Constraints likewise, and C6: counts are not negative (OpenVINO takes them)."""
-    require("C6", not min([0, *integers(pads_begin), *integers(pads_end)]), "a count is negative", port="pads_begin")
+    require(
+        "C6",
+        not min([0, *integers(pads_begin), *integers(pads_end)]),
+        "pads_begin or pads_end is negative, expected at least 0",
+        port="pads_begin",
+    )
     result: Array = pad_12(data, pads_begin, pads_end, pad_value, pad_mode=pad_mode, out=out)
     return result
 

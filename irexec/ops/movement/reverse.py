@@ -29,7 +29,12 @@ def reverse_1(data: T, axis: T_AXIS, /, *, mode: Literal["index", "mask"]) -> T:
     if mode == "index":
         axes = axes_of("C1", axis, data.ndim, "axis")
     else:
-        require("C2", axis.size == data.ndim, f"the mask has {axis.size} values for rank {data.ndim}", port="axis")
+        require(
+            "C2",
+            axis.size == data.ndim,
+            f"the mask has {axis.size} elements, expected {data.ndim}: one for each axis of data",
+            port="axis",
+        )
         axes = np.flatnonzero(axis).tolist()
     # A set, for an axis that is listed twice is reversed once.
     return np.flip(data, tuple(set(axes)))
@@ -65,7 +70,11 @@ def reverse_sequence_1(
     batch = axis_of("C1", batch_axis, data.ndim)
     along = axis_of("C2", seq_axis, data.ndim)
     lengths, extent = seq_lengths.astype(np.intp), data.shape[along]
-    require("C4", lengths.shape == (data.shape[batch],), f"{lengths.size} lengths for {data.shape[batch]} batches")
+    require(
+        "C4",
+        lengths.shape == (data.shape[batch],),
+        f"seq_lengths has {lengths.size} elements, expected one for each of the {data.shape[batch]} batches",
+    )
     valid = not lengths.size or (lengths.min() >= 1 and lengths.max() <= extent)
     require("C5", valid, f"a length is outside [1, {extent}]", port="seq_lengths")
     places = np.arange(extent)
@@ -85,7 +94,7 @@ def _(check: Check, data: TensorType, seq_lengths: TensorType, *, batch_axis: in
     lengths = seq_lengths.ints
     if along is not None and lengths:
         extent = data.shape[along]
-        message = f"lengths {lengths} are not all in [1, {extent}]"
+        message = f"seq_lengths is {lengths}, expected values in [1, {extent}]"
         fits = min(lengths) >= 1 and (extent.max is None or max(lengths) <= extent.max)
         check("C5", fits, message, port="seq_lengths", allowed=f"[1, {extent}]")
     if batch is None or seq_lengths.rank != 1:

@@ -29,7 +29,9 @@ def roll_7(data: T, shift: T_IND_1, axes: T_IND_2, /, *, out: Array | None = Non
     """
     places, shifts = axes_of("C3", axes, data.ndim, "axes"), integers(shift)
     fits = len(shifts) in (1, len(places))
-    require("C1", fits, f"{len(shifts)} shifts for {len(places)} axes", port="shift")
+    require(
+        "C1", fits, f"shift has {len(shifts)} elements, expected one for each of the {len(places)} axes", port="shift"
+    )
     return into(np.roll(data, shifts[0] if len(shifts) == 1 else shifts, places), out)
 
 
@@ -39,7 +41,7 @@ def _(check: Check, data: TensorType, shift: TensorType, axes: TensorType) -> Pa
     has_rank(check, "C2", axes, (0, 1), "axes")
     if shift.rank == 1 and axes.rank is not None:
         count = axes.shape if axes.rank else PartialShape((1,))
-        message = f"shift has shape {shift.shape}, axes {axes.shape}: a shift for each axis, or one for all"
+        message = f"shift has shape {shift.shape}, expected {axes.shape} as axes has, or a single shift for all axes"
         fits = shift.shape.compatible(count) or shift.shape[0].contains(1)
         check("C1", fits, message, port="shift", found=str(shift.shape), allowed=str(count))
     known_axes(check, "C3", axes, data.rank, "axes")

@@ -48,7 +48,12 @@ def _address(array: Array) -> int:
 
 def one_axis(constraint: str, axis: Array, rank: int) -> int:
     """The axis that a scalar or one-element input holds, counted from the front. Raises ConstraintError."""
-    require(constraint, axis.size == 1 and axis.ndim <= 1, f"axis has shape {list(axis.shape)}", port="axis")
+    require(
+        constraint,
+        axis.size == 1 and axis.ndim <= 1,
+        f"axis has shape {list(axis.shape)}, expected one element",
+        port="axis",
+    )
     return axis_of(constraint, integer(axis), rank, "axis")
 
 

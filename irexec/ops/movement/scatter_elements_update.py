@@ -146,7 +146,7 @@ def _check_shapes(
 ) -> int | None:
     """C1, C2, C4, C5: the axis counted from the front if it is known and none is broken."""
     found, allowed = str(indices.shape), f"rank {data.rank}"
-    message = f"indices has rank {indices.rank} but data has rank {data.rank}"
+    message = f"indices has rank {indices.rank}, expected {data.rank} as in data"
     same_rank = None in (data.rank, indices.rank) or data.rank == indices.rank
     fits = check("C1", same_rank, message, port="indices", found=found, allowed=allowed)
     fits &= check_updates(check, "C4", updates.shape, indices.shape, "the shape of indices")

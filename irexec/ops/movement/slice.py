@@ -39,14 +39,16 @@ def _region(
     """NumPy's form of the slices."""
     rank = len(shape)
     require("C1", rank > 0, "data is a scalar, expected rank 1 or more", port="data")
-    require("C2", start.ndim == stop.ndim == step.ndim == 1, "start, stop and step are to be 1D", port="start")
+    require("C2", start.ndim == stop.ndim == step.ndim == 1, "start, stop and step must be 1D", port="start")
     count = range(start.size) if axes is None else axes_of("C4", axes, rank, "axes")
     require("C5", len(set(count)) == len(count), f"axes {list(count)} repeat one", port="axes")
     same = start.size == stop.size == step.size == len(count) <= rank
-    require("C6", same, f"{start.size} starts, {stop.size} stops, {step.size} steps, {len(count)} axes", port="start")
+    lengths = f"{start.size}, {stop.size}, {step.size} and {len(count)}"
+    message = f"start, stop, step and axes have {lengths} elements, expected equal numbers, at most {rank}"
+    require("C6", same, message, port="start")
     region = [slice(None)] * rank
     for axis, first, last, by in zip(count, integers(start), integers(stop), integers(step), strict=True):
-        require("C3", by != 0, f"the step of axis {axis} is 0", port="step")
+        require("C3", by != 0, f"the step of axis {axis} is 0, expected another number", port="step")
         region[axis] = slice_of(shape[axis], first, last, by)
     return tuple(region)
 
@@ -77,16 +79,16 @@ def _(
     check("C1", data.rank != 0, "data is a scalar, expected rank 1 or more", port="data")
     ports = {"start": start, "stop": stop, "step": step} | ({"axes": axes} if axes is not None else {})
     flat = [has_rank(check, "C4" if name == "axes" else "C2", p, 1, name) for name, p in ports.items()]
-    check("C3", 0 not in (step.ints or ()), f"step {step.ints} has a 0", port="step")
+    check("C3", 0 not in (step.ints or ()), f"step is {step.ints}, expected no 0", port="step")
     if not all(flat):
         return PartialShape.dynamic(data.rank)
     lengths = {name: n for name, p in ports.items() if (n := length_of(p)) is not None}
     count = next(iter(lengths.values()), None)
     for name, n in lengths.items():
-        check("C6", n == count, f"{name} has {n} values, {next(iter(lengths))} has {count}", port=name)
+        check("C6", n == count, f"{name} has {n} elements, expected {count} as in {next(iter(lengths))}", port=name)
     if data.rank is None or count is None or set(lengths.values()) != {count}:
         return PartialShape.dynamic(data.rank)
-    message = f"{count} values for the {data.rank} axes of data"
+    message = f"start has {count} elements, expected at most one for each of the {data.rank} axes of data"
     if not check("C6", count <= data.rank, message, port="start", allowed=f"at most {data.rank}"):
         return PartialShape.dynamic(data.rank)
     places = list(range(count)) if axes is None else known_axes(check, "C4", axes, data.rank, "axes")

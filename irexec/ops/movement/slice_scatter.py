@@ -90,11 +90,11 @@ def _infer(
     check("C1", data.rank != 0, "data is a scalar: there is no dimension to slice", port="data")
     lists = {"start": start, "stop": stop, "step": step} | ({} if axes is None else {"axes": axes})
     flat = [has_rank(check, "C3", tensor, 1, name) for name, tensor in lists.items()]
-    fits = all(flat) and check("C5", 0 not in (step.ints or ()), f"step {step.ints} has a 0", port="step")
+    fits = all(flat) and check("C5", 0 not in (step.ints or ()), f"step is {step.ints}, expected no 0", port="step")
     lengths = {name: n for name, tensor in lists.items() if (n := length_of(tensor)) is not None}
     count = next(iter(lengths.values()), None)
     for name, n in lengths.items():
-        message = f"{name} has {n} elements, {next(iter(lengths))} has {count}"
+        message = f"{name} has {n} elements, expected {count} as in {next(iter(lengths))}"
         fits &= check("C4", n == count, message, port=name, found=str(n), allowed=str(count))
     if not fits or data.rank is None:
         return data.shape
@@ -102,7 +102,7 @@ def _infer(
     if axes is not None:
         places = known_axes(check, "C6", axes, data.rank, "axes")
     elif count is not None:
-        message = f"{count} slices for the {data.rank} axes of data"
+        message = f"start has {count} elements, expected at most one for each of the {data.rank} axes of data"
         if not check("C6", count <= data.rank, message, port="start", allowed=f"at most {data.rank}"):
             return data.shape
     if places is not None and not check(

@@ -70,7 +70,12 @@ def _region(
     starts, stops = integers(begin), integers(end)
     strides = [1] * len(starts) if stride is None else integers(stride)
     same = len(starts) == len(stops) == len(strides)
-    require("C1", same, f"{len(starts)} begins, {len(stops)} ends, {len(strides)} strides", port="end")
+    require(
+        "C1",
+        same,
+        f"begin, end and stride have {len(starts)}, {len(stops)} and {len(strides)} elements, expected equal numbers",
+        port="end",
+    )
     try:
         steps = _steps(len(shape), starts, stops, strides, *masks)
     except ValueError as error:
@@ -88,7 +93,7 @@ def _region(
             require("C6", -extent <= at < extent, f"index {at} is outside [{-extent}, {extent - 1}]", port="begin")
             region.append(at)
         else:
-            require("C2", by != 0, "a stride is 0", port="stride")
+            require("C2", by != 0, "a stride is 0, expected another number", port="stride")
             start, stop = None if first is None else int(first), None if last is None else int(last)
             region.append(slice_of(extent, start, stop, int(by or 1), clamp=True))
     # The ellipsis makes an array of the result where every axis is dropped.
@@ -142,9 +147,9 @@ def _(
     lengths = {name: n for name, tensor in ports.items() if all(flat) and (n := length_of(tensor)) is not None}
     count = next(iter(lengths.values()), None)
     for name, n in lengths.items():
-        check("C1", n == count, f"{name} has {n} values, {next(iter(lengths))} has {count}", port=name)
+        check("C1", n == count, f"{name} has {n} elements, expected {count} as in {next(iter(lengths))}", port=name)
     strides: Sequence[Bound] | None = None if stride is None else stride.known
-    check("C2", 0 not in (strides or ()), f"stride {strides} has a 0", port="stride")
+    check("C2", 0 not in (strides or ()), f"stride is {strides}, expected no 0", port="stride")
     if count is None or set(lengths.values()) != {count} or data.rank is None or marks > 1:
         fixed = not any(any(masks[m]) for m in ("new_axis_mask", "shrink_axis_mask"))
         return PartialShape.dynamic(data.rank if fixed else None)

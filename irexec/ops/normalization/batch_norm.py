@@ -32,9 +32,9 @@ def batch_norm_inference_5(
     C1: data has rank 2 or more. C2: it has a channel or more. C3: gamma, beta, mean and variance are 1D. C4: they have
     one value per channel.
     """
-    require("C1", data.ndim >= 2, f"data has rank {data.ndim}", port="data")
+    require("C1", data.ndim >= 2, f"data has rank {data.ndim}, expected 2 or more", port="data")
     for name, values in (("gamma", gamma), ("beta", beta), ("mean", mean), ("variance", variance)):
-        message = f"{name} has shape {values.shape}, data {data.shape[1]} channels"
+        message = f"{name} has shape {values.shape}, expected [{data.shape[1]}]: one element for each channel"
         require("C4", values.shape == (data.shape[1],), message, port=name)
     factor, term = _line(gamma, beta, mean, variance, epsilon)
     return _along_channels(data, factor, term, out)
@@ -106,7 +106,7 @@ def _shape(
         if not has_rank(check, "C3", tensor, 1, name) or tensor.rank is None:
             continue
         merged = channels.merge(tensor.shape[0])
-        message = f"{name} has {tensor.shape[0]} values for {channels} channels"
+        message = f"{name} has {tensor.shape[0]} elements, expected one for each of the {channels} channels of data"
         check("C4", merged is not None, message, port=name, found=str(tensor.shape[0]), allowed=str(channels))
         channels = merged or channels
     return data.shape.with_dim(1, channels) if fits and data.rank is not None else data.shape

@@ -67,7 +67,7 @@ def _(check: Check, data: TensorType, scale: TensorType, bias: TensorType, *, nu
         if not has_rank(check, constraint, tensor, 1, name) or tensor.rank is None:
             continue
         merged = channels.merge(tensor.shape[0])
-        message = f"{name} has {tensor.shape[0]} values for {channels} channels"
+        message = f"{name} has {tensor.shape[0]} elements, expected one for each of the {channels} channels of data"
         check(constraint, merged is not None, message, port=name, found=str(tensor.shape[0]), allowed=str(channels))
         channels = merged or channels
     divides = channels.is_dynamic or (channels.min % num_groups == 0 and channels.min >= num_groups)

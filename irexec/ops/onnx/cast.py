@@ -129,7 +129,9 @@ def _is_number(text: str) -> bool:
 
 @cast_25.shapes
 def _(check: Check, input: TensorType, *, to: ElementType) -> PartialShape:
-    check("C1", to in _NUMBERS | {STRING}, f"nothing is cast to {to}", attribute="to", found=str(to))
+    check(
+        "C1", to in _NUMBERS | {STRING}, f"to is {to}, expected a number type or string", attribute="to", found=str(to)
+    )
     return input.shape
 
 
@@ -137,7 +139,7 @@ def _(check: Check, input: TensorType, *, to: ElementType) -> PartialShape:
 def bit_cast_26(input: T_BITS, /, *, to: ElementType) -> T2:
     """The bits of each element, read as the type `to`. C1: both types have as many bits, and `to` is no string."""
     source = ElementType.of(input.dtype)
-    require("C1", _fits(source, to), f"{source} has {source.bitwidth} bits, {to} has {to.bitwidth}")
+    require("C1", _fits(source, to), f"{to} has {to.bitwidth} bits, expected {source.bitwidth} as {source} has")
     if to is BOOLEAN:
         return np.asarray(input.view(np.uint8) != 0)
     bits = np.ascontiguousarray(input).reshape(input.shape)
@@ -157,6 +159,6 @@ def _fits(source: ElementType, to: ElementType) -> bool:
 @bit_cast_26.shapes
 def _(check: Check, input: TensorType, *, to: ElementType) -> PartialShape:
     source = input.element_type
-    message = f"{source} has {source.bitwidth} bits, {to} has {to.bitwidth}"
+    message = f"{to} has {to.bitwidth} bits, expected {source.bitwidth} as {source} has"
     check("C1", source.is_dynamic or _fits(source, to), message, attribute="to", found=str(to))
     return input.shape

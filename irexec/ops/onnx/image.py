@@ -36,9 +36,13 @@ def grid_sample_20(
     C1: grid has as many axes as x has spatial ones. C2: x has elements. C3: cubic takes images of two axes.
     """
     extents = x.shape[2:]
-    require("C1", grid.shape[-1] == len(extents), f"grid has {grid.shape[-1]} coordinates for {len(extents)} axes")
+    require(
+        "C1",
+        grid.shape[-1] == len(extents),
+        f"grid has {grid.shape[-1]} coordinates, expected one for each of the {len(extents)} spatial axes",
+    )
     require("C2", x.size > 0 or not grid.size, "x has no elements to sample", port="x")
-    require("C3", mode != "cubic", f"mode cubic of {len(extents)} axes", port="x")
+    require("C3", mode != "cubic", f"x has {len(extents)} spatial axes, expected two for mode 'cubic'", port="x")
     points = widen(grid).reshape(len(x), -1, len(extents))[..., ::-1]
     places = [_place(points[..., axis], extent, align_corners) for axis, extent in enumerate(extents)]
     source = widen(x) if is_float(x.dtype) or mode == "nearest" else x.astype(np.float64)
@@ -79,7 +83,12 @@ def _bounded(place: Array, extent: int, padding: str, align_corners: bool) -> Ar
 
 @grid_sample_20.shapes
 def _(check: Check, x: TensorType, grid: TensorType, **attributes: object) -> PartialShape:
-    check("C1", x.rank is None or grid.rank in (None, x.rank), f"x has rank {x.rank}, grid {grid.rank}", port="grid")
+    check(
+        "C1",
+        x.rank is None or grid.rank in (None, x.rank),
+        f"grid has rank {grid.rank}, expected {x.rank} as x has",
+        port="grid",
+    )
     return PartialShape([*x.shape[:2], *grid.shape[1:-1]])
 
 
@@ -102,12 +111,16 @@ def col2im_18(
     """
     extents, block = image_shape.tolist(), block_shape.tolist()
     lists = (block, strides, dilations, pads_begin, pads_end)
-    require("C2", all(len(values) == len(extents) for values in lists), f"lists for {len(extents)} axes")
+    require(
+        "C2",
+        all(len(values) == len(extents) for values in lists),
+        f"the attributes differ in length, expected {len(extents)} values: one for each axis of image_shape",
+    )
     spans = zip(extents, block, dilations, pads_begin, pads_end, strides, strict=True)
     fits = [max((n + b + e - d * (k - 1) - 1) // s + 1, 0) for n, k, d, b, e, s in spans]
     area = prod(block)
     whole = x.ndim == 3 and area > 0 and x.shape[1] % area == 0 and x.shape[2] == prod(fits)
-    require("C1", whole, f"x has the shape {list(x.shape)}; {prod(fits)} blocks of {area} fit", port="x")
+    require("C1", whole, f"x has shape {list(x.shape)}, expected [N, C * {area}, {prod(fits)}]", port="x")
     parts = widen(x).reshape(len(x), -1, *block, *fits)
     padded = [b + n + e for b, n, e in zip(pads_begin, extents, pads_end, strict=True)]
     image = np.zeros((*parts.shape[:2], *padded), parts.dtype)

@@ -35,7 +35,11 @@ def image_decoder_20(
         raise
     try:
         with Image.open(BytesIO(encoded.tobytes())) as picture:
-            require("C2", picture.width * picture.height <= _MOST_PIXELS, f"the picture has {picture.size} pixels")
+            require(
+                "C2",
+                picture.width * picture.height <= _MOST_PIXELS,
+                f"the picture has {picture.size} pixels, expected at most {_MOST_PIXELS} in all",
+            )
             pixels = np.asarray(picture.convert("L" if pixel_format == "Grayscale" else "RGB"))
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
         require("C2", False, f"the picture cannot be decoded: {error}", port="encoded")

@@ -20,12 +20,12 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 def det_11(x: T, /) -> T:
     """The determinant of each matrix of `x` [..., M, M]. C1: the matrices are square."""
     square = x.ndim >= 2 and x.shape[-1] == x.shape[-2]
-    require("C1", square, f"matrices of the shape {list(x.shape[-2:])}", port="x")
+    require("C1", square, f"the matrices have shape {list(x.shape[-2:])}, expected square ones", port="x")
     return narrow(np.asarray(np.linalg.det(widen(x))), x.dtype)
 
 
 @det_11.shapes
 def _(check: Check, x: TensorType) -> PartialShape:
     fits = len(x.shape) >= 2 and x.shape[-1].compatible(x.shape[-2])
-    check("C1", fits, f"matrices of the shape {x.shape}", port="x")
+    check("C1", fits, f"x has shape {x.shape}, expected square matrices", port="x")
     return x.shape[:-2] if fits else PartialShape.dynamic()

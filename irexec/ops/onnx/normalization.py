@@ -69,5 +69,11 @@ def lrn_1(x: T, /, *, size: Positive, alpha: float, beta: float, bias: float) ->
 
 @lrn_1.shapes
 def _(check: Check, x: TensorType, **attributes: Any) -> PartialShape:
-    check("C1", x.rank is None or x.rank >= 2, f"x has rank {x.rank}", port="x", allowed="rank 2 or more")
+    check(
+        "C1",
+        x.rank is None or x.rank >= 2,
+        f"x has rank {x.rank}, expected 2 or more",
+        port="x",
+        allowed="rank 2 or more",
+    )
     return x.shape

@@ -68,9 +68,14 @@ def max_unpool_9(
     for extent, k, s, b, e in zip(x.shape[2:], kernel, strides, pads_begin, pads_end, strict=True):
         shape.append((extent - 1) * s - b - e + k)
     size = math.prod(shape)
-    require("C3", indices.shape == x.shape, f"indices has the shape {indices.shape}, x {x.shape}", port="indices")
+    require(
+        "C3",
+        indices.shape == x.shape,
+        f"indices has shape {indices.shape}, expected {x.shape} as x has",
+        port="indices",
+    )
     inside = not indices.size or (indices.min() >= 0 and indices.max() < size)
-    require("C3", bool(inside), f"indices are not all in [0, {size - 1}]", port="indices")
+    require("C3", bool(inside), f"indices has values outside [0, {size - 1}]", port="indices")
     flat = np.zeros(size, x.dtype)
     flat[indices.ravel()] = x.ravel()
     result = flat.reshape(shape)
@@ -95,10 +100,10 @@ def _(
     pads_end: Sequence[int],
 ) -> PartialShape:
     rank = len(x.shape)
-    check("C1", 3 <= rank <= 5, f"x has rank {rank}", port="x", allowed="rank 3 to 5")
+    check("C1", 3 <= rank <= 5, f"x has rank {rank}, expected 3 to 5", port="x", allowed="rank 3 to 5")
     lists = {"kernel": kernel, "strides": strides, "pads_begin": pads_begin, "pads_end": pads_end}
     for name, values in lists.items():
-        message = f"{name} has {len(values)} values for {rank - 2} spatial axes"
+        message = f"{name} has {len(values)} values, expected one for each of the {rank - 2} spatial axes"
         if not check("C2", len(values) == rank - 2, message, attribute=name):
             return PartialShape.dynamic(rank)
     if output_shape is not None:
@@ -119,7 +124,7 @@ def max_roi_pool_1(x: T, rois: T, /, *, pooled_shape: PositiveInts, spatial_scal
     height, width = x.shape[2:]
     result = np.zeros((len(rois), x.shape[1], *pooled_shape), x.dtype)
     for number, (batch, *box) in enumerate(rois.astype(np.float64).tolist()):
-        require("C4", 0 <= batch < len(x), f"a region is of the batch {batch:g}; there are {len(x)}", port="rois")
+        require("C4", 0 <= batch < len(x), f"a region names batch {batch:g}, expected 0 to {len(x) - 1}", port="rois")
         left, top, right, bottom = (math.floor(c * spatial_scale + 0.5) for c in box)
         rows = _bins(top, bottom, pooled_shape[0], height)
         columns = _bins(left, right, pooled_shape[1], width)
@@ -174,7 +179,7 @@ def roi_align_16(
         sizes = np.maximum(sizes, 1)
     result = np.zeros((len(rois), x.shape[1], output_height, output_width), wide.dtype)
     for number, (batch, box, (width, height)) in enumerate(zip(batch_indices, boxes, sizes, strict=True)):
-        require("C3", 0 <= batch < len(x), f"batch_indices has {batch}; there are {len(x)} batches")
+        require("C3", 0 <= batch < len(x), f"batch_indices contains {batch}, expected 0 to {len(x) - 1}")
         rows, _ = bin_samples(box[1], height, output_height, sampling_ratio, -1, x.shape[2])
         columns, _ = bin_samples(box[0], width, output_width, sampling_ratio, -1, x.shape[3])
         samples = _largest(wide[batch], *np.broadcast_arrays(rows[:, :, None, None], columns))

@@ -48,13 +48,22 @@ def spread(given: Array, shape: tuple[int, ...], axis: int, block: int) -> Array
     """
     if given.size == 1 and given.ndim <= 1:
         return given.reshape(())
-    require("C1", -len(shape) <= axis < len(shape), f"axis {axis} is no axis of rank {len(shape)}", port="x")
+    require(
+        "C1", -len(shape) <= axis < len(shape), f"axis is {axis}, expected {-len(shape)} to {len(shape) - 1}", port="x"
+    )
     axis %= len(shape)
     if given.ndim == 1 and not block:
         fits = given.size == shape[axis]
-        require("C1", fits, f"{given.size} scales for {shape[axis]} elements of axis {axis}", port="x")
+        require(
+            "C1",
+            fits,
+            f"there are {given.size} scales, expected one for each of the {shape[axis]} elements along axis {axis}",
+            port="x",
+        )
         return given.reshape([-1 if i == axis else 1 for i in range(len(shape))])
-    require("C1", given.ndim == len(shape), f"the scales have rank {given.ndim}, x has {len(shape)}", port="x")
+    require(
+        "C1", given.ndim == len(shape), f"the scales have rank {given.ndim}, expected {len(shape)} as x has", port="x"
+    )
     size = block or -(-shape[axis] // max(given.shape[axis], 1))
     blocks = [-(-e // max(size, 1)) if i == axis else e for i, e in enumerate(shape)]
     require("C1", list(given.shape) == blocks, f"scales of the shape {list(given.shape)}, expected {blocks}", port="x")

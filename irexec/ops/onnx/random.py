@@ -25,7 +25,9 @@ def _generator(seed: float | None) -> np.random.RandomState:
 
 def _extents(shape: Array) -> list[int]:
     extents: list[int] = shape.reshape(-1).tolist()
-    require("C1", all(extent >= 0 for extent in extents), f"the shape {extents} is negative", port="shape")
+    require(
+        "C1", all(extent >= 0 for extent in extents), f"shape is {extents}, expected no negative extents", port="shape"
+    )
     return extents
 
 
@@ -58,7 +60,12 @@ def multinomial_7(
 
     C1: x has rank 2, and there are classes.
     """
-    require("C1", x.ndim == 2 and x.shape[1] > 0, f"x has the shape {list(x.shape)}", port="x")
+    require(
+        "C1",
+        x.ndim == 2 and x.shape[1] > 0,
+        f"x has shape {list(x.shape)}, expected rank 2 and at least one class",
+        port="x",
+    )
     weights = np.exp(x.astype(np.float64) - x.astype(np.float64).max(axis=1, keepdims=True))
     edges = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
     drawn = _generator(seed).random_sample((len(x), sample_size, 1))
@@ -79,7 +86,7 @@ def dropout_12(
     C1: ratio is one number in [0, 1).
     """
     share = 0.5 if ratio is None else float(ratio.reshape(-1)[0]) if ratio.size == 1 else -1.0
-    require("C1", 0 <= share < 1, f"ratio is {share}", port="ratio")
+    require("C1", 0 <= share < 1, f"ratio is {share}, expected at least 0 and less than 1", port="ratio")
     if training_mode is None or not training_mode.any() or not share:
         return x, np.ones(x.shape, np.bool_)
     mask = np.asarray(_generator(seed).uniform(0, 1, x.shape) >= share)
@@ -100,5 +107,5 @@ def _(check: Check, shape: TensorType, **attributes: Any) -> PartialShape:
 @multinomial_7.shapes
 def _(check: Check, x: TensorType, *, sample_size: int, to: ElementType, **attributes: Any) -> PartialShape:
     check("C1", x.rank in (None, 2), f"x has rank {x.rank}, expected 2", port="x")
-    check("C2", to in INTEGERS, f"classes are numbered by {to}", attribute="to")
+    check("C2", to in INTEGERS, f"to is {to}, expected an integer type", attribute="to")
     return PartialShape([x.shape[0] if x.rank else -1, sample_size])

@@ -94,9 +94,13 @@ def _sides(
 ) -> dict[int, Side]:
     rank = len(shape)
     chosen = [a % rank for a in axes] if axes else list(range(rank))
-    require("C2", len(set(chosen)) == len(chosen), f"axes {list(axes)} are not distinct", port="x")
+    require("C2", len(set(chosen)) == len(chosen), f"axes is {list(axes)}, expected distinct axes", port="x")
     given = sizes if sizes is not None and sizes.size else scales
-    require("C1", given is not None and given.size == len(chosen), f"no scale or size for each of {len(chosen)} axes")
+    require(
+        "C1",
+        given is not None and given.size == len(chosen),
+        f"expected a scale or size for each of the {len(chosen)} axes",
+    )
     assert given is not None
     crop = coordinates == "tf_crop_and_resize"
     fits = not crop or (roi is not None and roi.size == 2 * len(chosen))
@@ -106,7 +110,7 @@ def _sides(
     extents = [shape[a] for a in chosen]
     if given is sizes:
         targets = [int(s) for s in sizes]
-        require("C3", min(targets, default=0) >= 0, f"sizes are {targets}", port="sizes")
+        require("C3", min(targets, default=0) >= 0, f"sizes is {targets}, expected no negative value", port="sizes")
         factors = [t / e if e else 1.0 for t, e in zip(targets, extents, strict=True)]
         if policy != "stretch":
             factor = min(factors) if policy == "not_larger" else max(factors)
@@ -114,7 +118,7 @@ def _sides(
             targets = [math.floor(factor * e + 0.5) for e in extents]
     else:
         factors = [float(s) for s in given]
-        require("C3", min(factors, default=1.0) > 0, f"scales are {factors}", port="scales")
+        require("C3", min(factors, default=1.0) > 0, f"scales is {factors}, expected positive values", port="scales")
         targets = [math.floor(e * (b - a) * f) for e, a, b, f in zip(extents, starts, stops, factors, strict=True)]
     return dict(zip(chosen, map(Side, extents, factors, targets, starts, stops), strict=True))
 
@@ -211,7 +215,7 @@ def _(
     rank = len(x.shape)
     chosen = axes or tuple(range(rank))
     fits = all(-rank <= a < rank for a in chosen)
-    check("C2", fits, f"axes {list(axes)} are not axes of rank {rank}", attribute="axes")
+    check("C2", fits, f"axes is {list(axes)}, expected axes in [{-rank}, {rank - 1}]", attribute="axes")
     dims = list(x.shape)
     for place, axis in enumerate(chosen if fits else ()):
         dims[axis] = Dimension(-1)

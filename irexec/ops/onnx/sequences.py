@@ -88,7 +88,9 @@ def sequence_insert_11(sequence: S, tensor: T, position: I | None = None, /) -> 
 def _(check: Check, sequence: TensorType, tensor: TensorType, position: TensorType | None) -> TensorType:
     member, kind = member_of(sequence.element_type), tensor.element_type
     fits = DYNAMIC in (member, kind) or member is kind
-    check("C2", fits, f"the tensor is {kind}, the sequence has {member}", port="tensor", allowed=str(member))
+    check(
+        "C2", fits, f"the tensor is {kind}, expected {member} as the sequence holds", port="tensor", allowed=str(member)
+    )
     return TensorType(sequence.element_type, PartialShape([d + 1 for d in sequence.shape]))
 
 
@@ -148,7 +150,7 @@ def split_to_sequence_11(
         return packed(parts if keepdims else [np.squeeze(part, axis) for part in parts])
     lengths = split.reshape(-1).tolist()
     if split.ndim == 0:
-        require("C1", lengths[0] > 0, f"the parts are to have {lengths[0]} elements", port="split")
+        require("C1", lengths[0] > 0, f"split is {lengths[0]}, expected a positive number", port="split")
         lengths = [min(lengths[0], extent - first) for first in range(0, extent, lengths[0])]
     fits = min(lengths, default=0) >= 0 and sum(lengths) == extent
     require("C1", fits, f"the lengths {lengths[:8]} do not add up to {extent}", port="split")

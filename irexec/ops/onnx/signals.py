@@ -28,7 +28,9 @@ def _only(value: Array, name: str) -> int:
 
 
 def _as_complex(x: Array) -> Array:
-    require("C1", x.ndim >= 2 and x.shape[-1] in (1, 2), f"the last axis of {x.shape} is not of 1 or 2 elements")
+    require(
+        "C1", x.ndim >= 2 and x.shape[-1] in (1, 2), f"x has shape {x.shape}, expected a last axis of 1 or 2 elements"
+    )
     wide = widen(x)
     return wide[..., 0] if x.shape[-1] == 1 else wide[..., 0] + 1j * wide[..., 1]
 
@@ -55,7 +57,7 @@ def dft_20(
     extent = signal.shape[along]
     whole = 2 * (extent - 1) if inverse and onesided else extent
     length = whole if dft_length is None else _only(dft_length, "dft_length")
-    require("C2", 0 < length <= _LONGEST, f"dft_length is {length}", port="dft_length")
+    require("C2", 0 < length <= _LONGEST, f"dft_length is {length}, expected 1 to {_LONGEST}", port="dft_length")
     if inverse and onesided:
         return narrow(np.fft.irfft(signal, length, along)[..., None], x.dtype)
     if inverse:
@@ -100,9 +102,19 @@ def stft_17(
     step, length = _only(frame_step, "frame_step"), signal.shape[1] if window is None else len(window)
     if frame_length is not None:
         length = _only(frame_length, "frame_length")
-    require("C1", step > 0, f"frame_step is {step}", port="frame_step")
-    require("C2", 0 < length <= signal.shape[1], f"a frame of {length} in {signal.shape[1]}", port="signal")
-    require("C2", window is None or window.shape == (length,), f"the window is no vector of {length}", port="window")
+    require("C1", step > 0, f"frame_step is {step}, expected a positive number", port="frame_step")
+    require(
+        "C2",
+        0 < length <= signal.shape[1],
+        f"the frame length is {length}, expected 1 to {signal.shape[1]}, the length of the signal",
+        port="signal",
+    )
+    require(
+        "C2",
+        window is None or window.shape == (length,),
+        f"the window has shape {list(window.shape) if window is not None else []}, expected [{length}]",
+        port="window",
+    )
     require("C3", not onesided or signal.shape[2] == 1, "only a real signal has a one-sided transform", port="signal")
     frames = np.lib.stride_tricks.sliding_window_view(_as_complex(signal), length, 1)[:, ::step]
     weighted = frames if window is None else frames * widen(window)
@@ -149,9 +161,15 @@ def mel_weight_matrix_17(
     """
     given = (num_mel_bins, dft_length, sample_rate)
     bins, length, rate = (_only(value, name) for value, name in zip(given, ("bins", "dft", "rate"), strict=True))
-    require("C1", bins >= 0 and rate > 0 and length >= 0, f"{bins} bins of {length} at a rate of {rate}")
+    require(
+        "C1",
+        bins >= 0 and rate > 0 and length >= 0,
+        f"num_mel_bins is {bins}, dft_length {length}, sample_rate {rate}: expected none negative, and a rate above 0",
+    )
     rows = length // 2 + 1
-    require("C1", rows * max(bins, 1) <= _LONGEST, f"{rows} by {bins} weights are too many")
+    require(
+        "C1", rows * max(bins, 1) <= _LONGEST, f"there would be {rows} x {bins} weights, expected at most {_LONGEST}"
+    )
     low, high = (2595 * np.log10(1 + float(v.reshape(-1)[0]) / 700) for v in (lower_edge_hertz, upper_edge_hertz))
     mels = np.arange(bins + 2) * ((high - low) / (bins + 2)) + low
     edges = (((length + 1) * (700 * (10 ** (mels / 2595) - 1))) // rate).astype(np.int64)

@@ -63,7 +63,12 @@ def string_normalizer_10(
 
     C1: x is [C] or [1, C].
     """
-    require("C1", x.ndim == 1 or (x.ndim == 2 and len(x) == 1), f"x has the shape {list(x.shape)}", port="x")
+    require(
+        "C1",
+        x.ndim == 1 or (x.ndim == 2 and len(x) == 1),
+        f"x has shape {list(x.shape)}, expected [C] or [1, C]",
+        port="x",
+    )
     stops = set(stopwords) if is_case_sensitive else {word.lower() for word in stopwords}
     texts = [str(text) for text in x.ravel()]
     kept = [text for text in texts if (text if is_case_sensitive else text.lower()) not in stops]
@@ -74,7 +79,7 @@ def string_normalizer_10(
 
 @string_normalizer_10.shapes
 def _(check: Check, x: TensorType, **attributes: object) -> PartialShape:
-    check("C1", x.rank in (None, 1, 2), f"x has rank {x.rank}", port="x", allowed="rank 1 or 2")
+    check("C1", x.rank in (None, 1, 2), f"x has rank {x.rank}, expected 1 or 2", port="x", allowed="rank 1 or 2")
     return PartialShape.dynamic() if x.rank is None else PartialShape([1] * (x.rank - 1) + [Dimension(1, None)])
 
 
@@ -97,11 +102,12 @@ def tf_idf_vectorizer_9(
 
     C1: x is [C] or [N, C]. C2: the pool, its counts and its indexes fit each other.
     """
-    require("C1", x.ndim in (1, 2), f"x has rank {x.ndim}", port="x")
+    require("C1", x.ndim in (1, 2), f"x has rank {x.ndim}, expected 1 or 2", port="x")
     pool = list(pool_strings if x.dtype.kind == "T" else pool_int64s)
     grams = _pool(pool, ngram_counts, max_gram_length)
     fits = len(grams) == len(ngram_indexes) and len(weights) in (0, len(grams))
-    require("C2", fits, f"{len(grams)} n-grams, {len(ngram_indexes)} indexes, {len(weights)} weights")
+    message = f"{len(grams)} n-grams, {len(ngram_indexes)} indexes and {len(weights)} weights, expected equal numbers"
+    require("C2", fits, message)
     numbers: dict[tuple[object, ...], list[int]] = {}
     for number, gram in enumerate(grams):
         numbers.setdefault(gram, []).append(number)
@@ -142,5 +148,5 @@ def _grams(items: list[object], least: int, most: int, skips: int) -> list[tuple
 
 @tf_idf_vectorizer_9.shapes
 def _(check: Check, x: TensorType, *, ngram_indexes: tuple[int, ...], **attributes: object) -> PartialShape:
-    check("C1", x.rank in (None, 1, 2), f"x has rank {x.rank}", port="x", allowed="rank 1 or 2")
+    check("C1", x.rank in (None, 1, 2), f"x has rank {x.rank}, expected 1 or 2", port="x", allowed="rank 1 or 2")
     return PartialShape([*x.shape[:-1], max(ngram_indexes, default=-1) + 1])

@@ -70,7 +70,7 @@ def adaptive_max_pool_8(data: T, output_shape: T_SHAPE, /, *, index_element_type
 def _windows(data: Array, output_shape: Array) -> list[list[Span]]:
     """Where each window starts and stops, per spatial axis."""
     wanted = [int(v) for v in output_shape]
-    message = f"output_shape has {len(wanted)} values for {data.ndim - 2} spatial axes"
+    message = f"output_shape has {len(wanted)} values, expected one for each of the {data.ndim - 2} spatial axes"
     require("C2", len(wanted) == data.ndim - 2, message, port="output_shape")
     for extent, count in zip(data.shape[2:], wanted, strict=True):
         message = f"{extent} pixels give no {count} windows"
@@ -91,7 +91,7 @@ def _shape(check: Check, data: TensorType, output_shape: TensorType) -> PartialS
     count = output_shape.shape[0] if output_shape.rank else Dimension(-1)
     spatial = count.min if count.is_static else None if known is None else len(known)
     if data.rank is not None:
-        message = f"output_shape has {spatial} values for {data.rank - 2} spatial axes"
+        message = f"output_shape has {spatial} values, expected one for each of the {data.rank - 2} spatial axes"
         if not check("C2", spatial in (None, data.rank - 2), message, port="output_shape", allowed=str(data.rank - 2)):
             return PartialShape.dynamic(data.rank)
         spatial = data.rank - 2
@@ -101,7 +101,12 @@ def _shape(check: Check, data: TensorType, output_shape: TensorType) -> PartialS
     if known is None:
         return PartialShape([*first, *[Dimension(-1)] * spatial])
     for value in known:
-        check("C3", not isinstance(value, int) or value >= 0, f"output_shape holds {value}", port="output_shape")
+        check(
+            "C3",
+            not isinstance(value, int) or value >= 0,
+            f"output_shape contains {value}, expected at least 0",
+            port="output_shape",
+        )
     return PartialShape([*first, *(dimension_of(max(v, 0) if isinstance(v, int) else v) for v in known)])
 
 

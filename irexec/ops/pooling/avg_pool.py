@@ -96,7 +96,9 @@ def _(check: Check, data: TensorType, *, windows: PoolWindowing, exclude_pad: bo
         dilations = windows.dilations or (1,) * len(windows.kernel)
         for name, pads in (("pads_begin", windows.pads_begin), ("pads_end", windows.pads_end)):
             for axis, (k, d, pad) in enumerate(zip(windows.kernel, dilations, pads, strict=False)):
-                message = f"the kernel covers {dilated(k, d)} pixels of spatial axis {axis}, whose {name} is {pad}"
+                message = (
+                    f"{name} is {pad} on spatial axis {axis}, expected less than the kernel's {dilated(k, d)} pixels"
+                )
                 allowed = f"at most {dilated(k, d) - 1}"
                 check("C4", pad < dilated(k, d), message, attribute=name, found=str(pad), allowed=allowed)
     return pooled_shape(check, data, windows=windows)

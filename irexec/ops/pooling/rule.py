@@ -34,8 +34,13 @@ def pooled_shape(check: Check, data: TensorType, *, windows: PoolWindowing) -> P
         return PartialShape.dynamic()
     spatial = len(kernel) if data.rank is None else data.rank - 2
     fits = check_windows(check, "C2", spatial, windows)
-    fits &= check("C2", len(strides) > 0, f"strides has 0 values for {spatial} spatial axes", attribute="strides")
-    message = f"kernel has {len(kernel)} values for {spatial} spatial axes"
+    fits &= check(
+        "C2",
+        len(strides) > 0,
+        f"strides is empty, expected one value for each of the {spatial} spatial axes",
+        attribute="strides",
+    )
+    message = f"kernel has {len(kernel)} values, expected one for each of the {spatial} spatial axes"
     if not check("C2", len(kernel) == spatial, message, attribute="kernel", allowed=str(spatial)) or not fits:
         return PartialShape.dynamic(spatial + 2)
     if data.rank is None:

@@ -124,7 +124,9 @@ class Windows:
             zip(self.extents, self.kernel, self.dilations, self.begins, self.ends, strict=True)
         ):
             require(constraint, k > 0, f"the kernel has no pixels along spatial axis {axis}", port=port)
-            message = f"the kernel covers {dilated(k, d)} pixels of spatial axis {axis}, which has {e} and padding"
+            message = (
+                f"the kernel covers {dilated(k, d)} pixels along spatial axis {axis}, which has only {e} and padding"
+            )
             fits = dilated(k, d) <= e + b + f or (self.chosen and e == 0)
             require(constraint, fits, f"{message} {b} + {f}", port=port)
 
@@ -166,7 +168,7 @@ def check_windows(check: Check, constraint: str, rank: int | None, how: Windowin
     ok = True
     lists = {name: getattr(how, name) for name in ("strides", "dilations", "pads_begin", "pads_end")} | others
     for name, values in lists.items():
-        message = f"{name} has {len(values)} values for {rank} spatial axes"
+        message = f"{name} has {len(values)} values, expected one for each of the {rank} spatial axes"
         fits = len(values) in (0, rank)
         ok &= check(constraint, fits, message, attribute=name, found=str(len(values)), allowed=str(rank))
     return ok
@@ -194,7 +196,9 @@ def output_dims(
         span = Dimension.of(k)
         low, high = dilated(max(span.min, 1), d), None if span.max is None else dilated(max(span.max, 1), d)
         fits = extent.max is None or extent.max + b + e >= low
-        message = f"the kernel covers {low} pixels of spatial axis {axis}, which has {extent} and padding {b} + {e}"
+        message = (
+            f"the kernel covers {low} pixels along spatial axis {axis}, which has only {extent} and padding {b} + {e}"
+        )
         if not check(constraint, fits, message, found=str(low), allowed=f"at most {extent.max}"):
             result.append(Dimension(0, None))
             continue

@@ -78,7 +78,7 @@ def check_gates(check: Check, gates: Gates, count: int) -> None:
     activations, clip = gates.activations, gates.clip
     what = f"{len(activations)} activations are given, the cell takes {count}"
     check("C1", len(activations) == count, what, attribute="activations", allowed=str(count))
-    check("C2", clip >= 0, f"clip is {clip}: it has to be a positive number", attribute="clip", allowed="> 0")
+    check("C2", clip >= 0, f"clip is {clip}, expected a positive number", attribute="clip", allowed="> 0")
 
 
 def sequence_extents(

@@ -125,17 +125,32 @@ def _require_fitting(
     query: Array, key: Array, value: Array, mask: Array | None, scale: Array | None, causal: bool
 ) -> None:
     """The shapes and the scalar mask at run time."""
-    require("C2", key.shape[-1] == query.shape[-1], f"query has E = {query.shape[-1]}, key {key.shape[-1]}", port="key")
+    require(
+        "C2",
+        key.shape[-1] == query.shape[-1],
+        f"key has E = {key.shape[-1]}, expected {query.shape[-1]} as in query",
+        port="key",
+    )
     same = value.shape[-2] == key.shape[-2]
-    require("C3", same, f"key has S = {key.shape[-2]}, value {value.shape[-2]}", port="value")
+    require("C3", same, f"value has S = {value.shape[-2]}, expected {key.shape[-2]} as in key", port="value")
     require("C5", scale is None or scale.size == 1, "scale has more than one element", port="scale")
     if mask is None or causal:
         return
     if mask.ndim == 0:
-        require("C4", mask.dtype != np.bool_ and bool(mask == 0), f"the scalar mask is {mask}", port="attention_mask")
+        require(
+            "C4",
+            mask.dtype != np.bool_ and bool(mask == 0),
+            f"the scalar attention_mask is {mask}, expected the number 0",
+            port="attention_mask",
+        )
         return
     fits = mask.ndim >= 2 and mask.shape[-1] in (1, key.shape[-2]) and mask.shape[-2] in (1, query.shape[-2])
-    require("C4", fits, f"the mask has shape {mask.shape}", port="attention_mask")
+    require(
+        "C4",
+        fits,
+        f"attention_mask has shape {mask.shape}, which does not broadcast to the scores",
+        port="attention_mask",
+    )
 
 
 @scaled_dot_product_attention_13.shapes
@@ -158,9 +173,16 @@ def _(
             return PartialShape.dynamic()
     (batch_q, length, embedding), (batch_k, sources, width), (batch_v, steps, values) = map(_split, (query, key, value))
     ok = embedding.compatible(width)
-    check("C2", ok, f"query has E = {embedding}, key {width}", port="key", found=str(width), allowed=str(embedding))
+    check(
+        "C2",
+        ok,
+        f"key has E = {width}, expected {embedding} as in query",
+        port="key",
+        found=str(width),
+        allowed=str(embedding),
+    )
     merged = sources.merge(steps)
-    message = f"key has S = {sources}, value {steps}"
+    message = f"value has S = {steps}, expected {sources} as in key"
     check("C3", merged is not None, message, port="value", found=str(steps), allowed=str(sources))
     if scale is not None and scale.rank is not None:
         one = scale.shape.size.contains(1)
@@ -192,7 +214,13 @@ def _check_mask(check: Check, query: TensorType, mask: TensorType, length: Dimen
         return
     if mask.rank == 0:
         zero = mask.element_type is not BOOLEAN and mask.scalar in (None, 0)
-        check("C4", zero, f"a scalar attention_mask is 0, not {mask.scalar}", port="attention_mask", allowed="0")
+        check(
+            "C4",
+            zero,
+            f"the scalar attention_mask is {mask.scalar}, expected the number 0",
+            port="attention_mask",
+            allowed="0",
+        )
         return
     message = f"attention_mask has shape {mask.shape}, expected [..., {length} or 1, {sources}]"
     fits = mask.rank >= 2 and all(

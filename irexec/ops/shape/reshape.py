@@ -74,14 +74,19 @@ def _(check: Check, data: TensorType, shape: TensorType, *, special_zero: bool) 
     wrong = [n for n in known if isinstance(n, int) and n < -1]
     check("C5", not wrong, f"shape has the negative extents {wrong}: only -1 may be", port="shape")
     lefts = [i for i, n in enumerate(known) if isinstance(n, int) and n == -1]
-    check("C2", len(lefts) < 2, f"shape {list(map(str, known))} has {len(lefts)} times -1", port="shape")
+    check(
+        "C2",
+        len(lefts) < 2,
+        f"shape [{', '.join(map(str, known))}] has {len(lefts)} times -1, expected at most one",
+        port="shape",
+    )
     if wrong or len(lefts) > 1:
         return PartialShape.dynamic(len(known))
     dims = [ANY_DIMENSION if i in lefts else Dimension.of(n) for i, n in enumerate(known)]
     copied = [i for i, n in enumerate(known) if special_zero and isinstance(n, int) and n == 0]
     if data.rank is None:
         return PartialShape(ANY_DIMENSION if i in copied else d for i, d in enumerate(dims))
-    message = f"shape copies dimension {max(copied, default=0)}, data has rank {data.rank}"
+    message = f"shape copies dimension {max(copied, default=0)}, which data of rank {data.rank} does not have"
     allowed = "zeros at dimensions of data"
     if not check("C3", all(i < data.rank for i in copied), message, port="shape", allowed=allowed):
         return PartialShape.dynamic(len(known))

@@ -98,7 +98,7 @@ def unsqueeze_1(data: T, axes: T_INT, /) -> T:
     Raises ConstraintError C1 for an axis outside [-R, R - 1], R being rank + number of axes; C3 for empty axes.
     Shape rule: C2 axes is a scalar or 1D.
     """
-    require("C3", axes.size > 0, "axes is empty", port="axes")
+    require("C3", axes.size > 0, "axes is empty, expected at least one axis", port="axes")
     places = set(axes_of("C1", axes, data.ndim + axes.size, "axes"))
     rank = data.ndim + len(places)
     require("C1", max(places) < rank, f"axis {max(places)} is outside rank {rank}", port="axes")

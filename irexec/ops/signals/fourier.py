@@ -48,7 +48,12 @@ def sizes_of(signal_size: Array | None, own: Sequence[int]) -> list[int]:
     if signal_size is None:
         return list(own)
     sizes = integers(signal_size)
-    require("C3", len(sizes) == len(own), f"{len(sizes)} sizes for {len(own)} axes", port="signal_size")
+    require(
+        "C3",
+        len(sizes) == len(own),
+        f"signal_size has {len(sizes)} elements, expected one for each of the {len(own)} axes",
+        port="signal_size",
+    )
     require("C4", _are_sizes(sizes), f"signal_size is {sizes}, expected -1 or positive", port="signal_size")
     return [extent if size == -1 else size for size, extent in zip(sizes, own, strict=True)]
 
@@ -71,7 +76,7 @@ def check_axes(check: Check, axes: TensorType, signal_size: TensorType | None, r
     """Report axes and sizes that do not fit `rank` dimensions; the axes when all is known and right."""
     has_rank(check, "C2", axes, 1, "axes")
     if signal_size is not None:
-        message = f"signal_size has shape {signal_size.shape}, axes {axes.shape}"
+        message = f"signal_size has shape {signal_size.shape}, expected {axes.shape} as axes has"
         same = signal_size.rank in (None, 1) and axes.shape.compatible(signal_size.shape)
         check("C3", same, message, port="signal_size", found=str(signal_size.shape), allowed=str(axes.shape))
         sizes = signal_size.ints

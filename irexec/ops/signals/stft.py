@@ -31,7 +31,12 @@ def stft_15(signal: T, window: T, frame_size: T_INT, frame_step: T_INT, /, *, tr
     """
     size, step = _sizes(frame_size, frame_step)
     length = signal.shape[-1]
-    require("C3", 0 < size <= length, f"frame_size is {size}, the signal has {length}", port="frame_size")
+    require(
+        "C3",
+        0 < size <= length,
+        f"frame_size is {size}, expected 1 to {length}, the length of the signal",
+        port="frame_size",
+    )
     frames = sliding_window_view(widen(signal), size, axis=-1)[..., ::step, :]
     result = np.fft.rfft(frames * _centred(widen(window), size))
     if transpose_frames:
@@ -57,7 +62,13 @@ def _(
     frames = bins = Dimension(-1)
     if size is not None:
         fits = length.max is None or size <= length.max
-        check("C3", fits, f"frame_size is {size}, the signal has {length}", port="frame_size", allowed=f"1 to {length}")
+        check(
+            "C3",
+            fits,
+            f"frame_size is {size}, expected 1 to {length}, the length of the signal",
+            port="frame_size",
+            allowed=f"1 to {length}",
+        )
         bins = Dimension(size // 2 + 1)
         if step is not None and fits:
             frames = (length - size) // step + 1
@@ -86,7 +97,12 @@ def istft_16(
     """
     size, step = _sizes(frame_size, frame_step)
     bins, count = data.shape[-3], data.shape[-2]
-    require("C3", size // 2 + 1 == bins, f"frame_size {size} makes {size // 2 + 1} bins, data has {bins}", port="data")
+    require(
+        "C3",
+        size // 2 + 1 == bins,
+        f"data has {bins} frequency bins, expected {size // 2 + 1} for frame_size {size}",
+        port="data",
+    )
     weights = _centred(widen(window), size)
     frames = np.fft.irfft(to_complex(data).swapaxes(-1, -2), n=size).astype(weights.dtype, copy=False)
     if normalized:
@@ -135,7 +151,7 @@ def _(
     message = f"the last dimension of data is {data.shape[-1]}, expected 2"
     check("C1", data.shape[-1].contains(2), message, port="data", found=str(data.shape))
     if size is not None:
-        message = f"frame_size {size} makes {size // 2 + 1} bins, data has {data.shape[-3]}"
+        message = f"data has {data.shape[-3]} frequency bins, expected {size // 2 + 1} for frame_size {size}"
         check("C3", data.shape[-3].contains(size // 2 + 1), message, port="frame_size")
     length = Dimension(-1)
     if signal_length is not None:
@@ -172,7 +188,12 @@ def _sizes(frame_size: Array, frame_step: Array) -> tuple[int, int]:
 def _centred(window: Array, size: int) -> Array:
     """The window in the middle of a frame, zeros around it."""
     length = window.shape[0]
-    require("C2", 0 < length <= size, f"the window has {length} elements, a frame {size}", port="window")
+    require(
+        "C2",
+        0 < length <= size,
+        f"the window has {length} elements, expected 1 to {size}, the frame_size",
+        port="window",
+    )
     left = (size - length) // 2
     return np.pad(window, (left, size - length - left))
 
@@ -195,7 +216,12 @@ def _check_frames(
         step = None
     if size is not None and window.rank == 1:
         shortest = window.shape[0].min
-        check("C2", shortest <= size, f"the window has {shortest} elements, a frame {size}", port="window")
+        check(
+            "C2",
+            shortest <= size,
+            f"the window has {shortest} elements, expected at most {size}, the frame_size",
+            port="window",
+        )
     if window.rank == 1:
-        check("C2", window.shape[0].max != 0, "the window is empty", port="window")
+        check("C2", window.shape[0].max != 0, "the window is empty, expected at least one element", port="window")
     return size, step

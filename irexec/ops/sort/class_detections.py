@@ -109,5 +109,5 @@ def shared_shapes(
 
 def check_background(check: Check, background_class: int) -> None:
     """C3: the background is a class, or -1 for none."""
-    message = f"background_class is {background_class}"
+    message = f"background_class is {background_class}, expected -1 (no background) or a class number"
     check("C3", background_class >= -1, message, attribute="background_class", allowed="-1 or a class")

@@ -84,7 +84,7 @@ def multiclass_nms_9(
         ]
     else:
         counts = roisnum.astype(np.int64)
-        message = f"roisnum {counts.tolist()} is for {boxes.shape[1]} boxes"
+        message = f"roisnum is {counts.tolist()}, expected counts that add up to the {boxes.shape[1]} boxes"
         require("C4", not (counts < 0).any() and counts.sum() == boxes.shape[1], message, port="roisnum")
         images = []
         for end, count in zip(np.cumsum(counts), counts, strict=True):
@@ -115,7 +115,12 @@ def _(
     check_background(check, background_class)
     if roisnum.ints is not None:
         fits = all(n >= 0 for n in roisnum.ints) and extents["num_boxes"].contains(sum(roisnum.ints))
-        check("C4", fits, f"roisnum {roisnum.ints} is for {extents['num_boxes']} boxes", port="roisnum")
+        check(
+            "C4",
+            fits,
+            f"roisnum is {roisnum.ints}, expected counts that add up to the {extents['num_boxes']} boxes",
+            port="roisnum",
+        )
     return shapes(extents["num_batches"], extents["num_classes"], extents["num_boxes"], nms_top_k, keep_top_k)
 
 

@@ -146,7 +146,7 @@ def embedding_segments_sum_3(
     """
     _require_weights(indices, per_sample_weights, "sum")
     count = integer(num_segments)
-    require("C7", count >= 0, f"num_segments is {count}", port="num_segments")
+    require("C7", count >= 0, f"num_segments is {count}, expected at least 0", port="num_segments")
     inside = segment_ids.size == 0 or (segment_ids[0] >= 0 and segment_ids[-1] < count)
     ascending = bool((np.diff(segment_ids) >= 0).all())
     message = f"segment_ids {segment_ids.tolist()} do not ascend within {count} segments"
@@ -172,7 +172,7 @@ def _(
     _check_weights(check, indices, per_sample_weights, "sum")
     count, known = num_segments.scalar, segment_ids.ints
     if count is not None:
-        check("C7", count >= 0, f"num_segments is {count}", port="num_segments")
+        check("C7", count >= 0, f"num_segments is {count}, expected at least 0", port="num_segments")
     if known:
         fits = known == sorted(known) and known[0] >= 0 and (count is None or known[-1] < count)
         segments = "the" if count is None else count
@@ -190,7 +190,7 @@ def _bags(
     mean: bool,
 ) -> Array:
     """Row b of the result sums (or averages) the table's rows at the indices whose bag is b; `bags` ascends."""
-    require("C8", table.ndim > 0, "emb_table is a scalar", port="emb_table")
+    require("C8", table.ndim > 0, "emb_table is a scalar, expected rank 1 or more", port="emb_table")
     rows = len(table)
     _require_inside(indices, rows)
     wide = widen(table)
@@ -234,7 +234,7 @@ def _require_weights(indices: Array, weights: Array | None, reduction: str) -> N
         return
     require("C6", reduction == "sum", f"weights do not go with reduction {reduction}", port="per_sample_weights")
     same = weights.shape == indices.shape
-    message = f"per_sample_weights has shape {list(weights.shape)}, indices {list(indices.shape)}"
+    message = f"per_sample_weights has shape {list(weights.shape)}, expected {list(indices.shape)} as indices has"
     require("C5", same, message, port="per_sample_weights")
 
 

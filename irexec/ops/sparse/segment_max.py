@@ -45,7 +45,7 @@ def segment_max_16(
         count = int(segment_ids[-1]) + 1 if len(segment_ids) else 0
     else:
         count = integer(num_segments)
-        require("C3", count >= 0, f"num_segments is {count}", port="num_segments")
+        require("C3", count >= 0, f"num_segments is {count}, expected at least 0", port="num_segments")
     result = np.full((count, *data.shape[1:]), 0 if fill_mode.lower() == "zero" else _lowest(data.dtype), data.dtype)
     kept = int(np.searchsorted(segment_ids, count))
     segments, starts = np.unique(segment_ids[:kept], return_index=True)
@@ -59,7 +59,7 @@ def _(check: Check, data: TensorType, segment_ids: TensorType, num_segments: Ten
     rows = data.shape[0] if data.rank else None
     check("C1", data.rank != 0, "data is a scalar, expected rank 1 or more", port="data", found="[]")
     if has_rank(check, "C2", segment_ids, 1, "segment_ids") and rows is not None and segment_ids.rank is not None:
-        message = f"segment_ids has shape {segment_ids.shape}, data {data.shape}: one id goes with each row"
+        message = f"segment_ids has shape {segment_ids.shape}, expected [{rows}]: an id for each row of data"
         check("C2", segment_ids.shape[0].compatible(rows), message, port="segment_ids", allowed=f"[{rows}]")
     ids = segment_ids.value if segment_ids.rank == 1 else None
     wrong = None if ids is None else _wrong_ids(ids)
@@ -67,7 +67,9 @@ def _(check: Check, data: TensorType, segment_ids: TensorType, num_segments: Ten
     if num_segments is not None:
         has_rank(check, "C3", num_segments, 0, "num_segments")
         count = first_known(num_segments)
-        if isinstance(count, int) and not check("C3", count >= 0, f"num_segments is {count}", port="num_segments"):
+        if isinstance(count, int) and not check(
+            "C3", count >= 0, f"num_segments is {count}, expected at least 0", port="num_segments"
+        ):
             count = None
     else:
         count = None if ids is None or wrong is not None else int(ids.max(initial=-1)) + 1

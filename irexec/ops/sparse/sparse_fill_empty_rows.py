@@ -33,7 +33,12 @@ def sparse_fill_empty_rows_16(
     dense_shape. C4: default_value is a scalar.
     """
     rows, columns = (int(n) for n in dense_shape)
-    require("C2", rows >= 0 and columns >= 0, f"dense_shape is {[rows, columns]}", port="dense_shape")
+    require(
+        "C2",
+        rows >= 0 and columns >= 0,
+        f"dense_shape is {[rows, columns]}, expected no negative extents",
+        port="dense_shape",
+    )
     wrong = _outside(indices, rows, columns)
     require("C3", wrong is None, wrong or "", port="indices")
     empty = np.full(rows, True)
@@ -58,7 +63,7 @@ def _(
     known = dense_shape.known
     rows, columns = known if known is not None and len(known) == 2 else (None, None)
     if any(isinstance(n, int) and n < 0 for n in (rows, columns)):
-        check("C2", False, f"dense_shape is {[rows, columns]}", port="dense_shape")
+        check("C2", False, f"dense_shape is {[rows, columns]}, expected no negative extents", port="dense_shape")
         rows = columns = None
     most = dimension_of(rows)
     total = Dimension(max(extents["M"].min, most.min), (extents["M"] + most).max if known is not None else None)

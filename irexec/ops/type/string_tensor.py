@@ -46,7 +46,12 @@ def string_tensor_pack_15(begins: T_IDX, ends: T_IDX, symbols: Symbols, /) -> Te
     C1: begins and ends have one shape. C2: symbols has rank 1. C3: 0 <= begin <= end <= number of symbols.
     C4: what lies there is UTF-8.
     """
-    require("C1", begins.shape == ends.shape, f"begins has shape {begins.shape}, ends {ends.shape}", port="ends")
+    require(
+        "C1",
+        begins.shape == ends.shape,
+        f"ends has shape {ends.shape}, expected {begins.shape} as begins has",
+        port="ends",
+    )
     return np.array(_texts(begins, ends, symbols), STRING.dtype).reshape(begins.shape)
 
 
