@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import tomllib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -36,5 +38,18 @@ suppress_warnings = ["misc.highlighting_failure", "toc.not_included"]
 autodoc_default_options = {"members": True, "undoc-members": False}
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
+
+SOURCE = tomllib.loads((generate.ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]["Homepage"]
+
+
+def link_sources(app: object, name: str, source: list[str]) -> None:
+    """A page may point to a file beside docs/, which the site does not have: there the link leads to the repository."""
+    outside = r"\]\(\.\./((?:irexec|schemas|samples|benchmarks|tests)\b[^)]*)\)"
+    source[0] = re.sub(outside, rf"]({SOURCE}/tree/main/\1)", source[0])
+
+
+def setup(app: object) -> None:
+    app.connect("source-read", link_sources)  # type: ignore[attr-defined]
+
 
 generate.write()

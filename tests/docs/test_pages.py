@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 import shutil
 from pathlib import Path
 
@@ -61,3 +62,10 @@ def test_every_command_that_is_shown_there_is_a_command() -> None:
 
     pages = {page.stem for page in (DOCS / "commands").glob("*.md")} - {"index"}
     assert pages <= COMMANDS.keys()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_what_a_page_points_to_is_there(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
+    targets = [DOCS / link[1:] if link.startswith("/") else page.parent / link for link in links]
+    assert [target for target in targets if not target.exists() and "reference" not in target.parts] == []
