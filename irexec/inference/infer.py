@@ -115,7 +115,7 @@ class Inferring:
         missing = any(a.name not in node.attributes for a in operator.attributes)
         most = operator.signature.max_inputs
         lacking = len(node.inputs) < operator.signature.min_inputs or any(
-            type is None and not operator.signature.input(index).optional for index, type in enumerate(inputs)
+            type is None and not operator.signature.input(index).optional for index, type in enumerate(inputs[:most])
         )
         if missing or lacking or (most is not None and len(node.inputs) > most):
             return [TensorType()] * len(node.outputs)

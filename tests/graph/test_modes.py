@@ -236,3 +236,11 @@ def test_a_constant_of_an_unknown_opset() -> None:
         3, "c", "Const", "opset99", 'element_type="f32" shape="3" offset="0" size="12"', ports("output", "3")
     )
     assert found(unary("ReLU", extra=constant), "openvino", bytes(12)) == [("L008", "warning"), ("L005", "warning")]
+
+
+def test_an_input_port_of_an_operator_that_takes_none() -> None:
+    stray = LAYER.format(3, "z", "Parameter", "opset1", 'shape="2" element_type="f32"', ports("input", "2") + OUTPUT)
+    assert {"P007", "E004"} <= {code for code, severity in found(unary("ReLU", extra=stray)) if severity == "error"}
+
+
+OUTPUT = ports("output", "2", first=1)
