@@ -98,7 +98,8 @@ class Comparison(BaseModel):
 class Change(BaseModel):
     """One difference between two models. `a` and `b` name the layer in each, None where there is none.
 
-    `change` is one word: added, removed, replaced, renamed, attribute, shape, type, constant, rt_info; `text` says it.
+    `change` is one word: added, removed, replaced, renamed, opset, connection, attribute, shape, type, constant,
+    folded, compressed, rt_info; `text` says it. Both names are None where one line speaks of many layers.
     """
 
     change: str

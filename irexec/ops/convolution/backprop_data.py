@@ -40,7 +40,7 @@ class Spreading(Windowing):
     output_padding: NonNegativeInts = ()
 
 
-@operator("ConvolutionBackpropData", "opset1", tolerance=rounded(64))
+@operator("ConvolutionBackpropData", "opset1", tolerance=rounded(256))
 def convolution_backprop_data_1(
     data: T,
     kernel: T,
@@ -59,7 +59,7 @@ def convolution_backprop_data_1(
     return _spread(data, kernel[None], output_shape, windows, out)
 
 
-@operator("GroupConvolutionBackpropData", "opset1", tolerance=rounded(64))
+@operator("GroupConvolutionBackpropData", "opset1", tolerance=rounded(256))
 def group_convolution_backprop_data_1(
     data: T,
     kernel: T,

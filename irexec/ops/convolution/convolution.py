@@ -22,7 +22,7 @@ from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
 
-@operator("Convolution", "opset1", tolerance=rounded(64))
+@operator("Convolution", "opset1", tolerance=rounded(256))
 def convolution_1(data: T, kernel: T, /, *, windows: Windowing, out: Array | None = None) -> T:
     """Cross-correlate `data` `[N, C_IN, *X]` with `kernel` `[C_OUT, C_IN, *K]`; the result is `[N, C_OUT, *Y]`.
 
@@ -32,7 +32,7 @@ def convolution_1(data: T, kernel: T, /, *, windows: Windowing, out: Array | Non
     return Convolve(kernel[None], data.dtype, windows)(data, out)
 
 
-@operator("GroupConvolution", "opset1", tolerance=rounded(64))
+@operator("GroupConvolution", "opset1", tolerance=rounded(256))
 def group_convolution_1(data: T, kernel: T, /, *, windows: Windowing, out: Array | None = None) -> T:
     """Convolve each group of channels of `data` `[N, G * C_IN, *X]` with its `kernel` `[G, C_OUT, C_IN, *K]`.
 

@@ -31,7 +31,7 @@ class Grouping:
     deformable_group: Annotated[Positive, ReaderDefault(0)] = 1
 
 
-@operator("DeformableConvolution", "opset8", tolerance=rounded(64))
+@operator("DeformableConvolution", "opset8", tolerance=rounded(256))
 def deformable_convolution_8(
     data: T,
     offsets: T,
@@ -132,7 +132,7 @@ def _require_fitting(
     require("C6", mask is None or mask.shape == expected, f"mask: expected {expected}", port="mask")
 
 
-@operator("DeformableConvolution", "opset1", tolerance=rounded(64))
+@operator("DeformableConvolution", "opset1", tolerance=rounded(256))
 def deformable_convolution_1(
     data: T,
     offsets: T,

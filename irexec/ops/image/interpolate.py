@@ -40,7 +40,7 @@ class Padding:
     pads_end: NonNegativeInts = (0,)
 
 
-@operator("Interpolate", "opset11", tolerance=rounded(16))
+@operator("Interpolate", "opset11", tolerance=rounded(64))
 def interpolate_11(
     image: T,
     scales_or_sizes: T_SCALES_OR_SIZES,
@@ -251,7 +251,7 @@ def _resized(
     return PartialShape(dims)
 
 
-@operator("Interpolate", "opset4", tolerance=rounded(16))
+@operator("Interpolate", "opset4", tolerance=rounded(64))
 def interpolate_4(
     data: T,
     sizes: T_SIZE,
@@ -287,7 +287,7 @@ def _(
     return _resized(check, data, given, axes, shape_calculation_mode, padding, False, shape_calculation_mode)
 
 
-@operator("Interpolate", "opset1", tolerance=rounded(16))
+@operator("Interpolate", "opset1", tolerance=rounded(64))
 def interpolate_1(
     data: T,
     target_spatial_shape: T_SIZE,

@@ -1,0 +1,95 @@
+"""`irexec compare`: where another runtime, model or recorded run begins to compute something else.
+
+Exit code: 0 they agree, 1 they differ, 2 one of both could not be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from irexec.cli.given import add_input_arguments, load_with_inputs
+from irexec.diagnostics import Report
+from irexec.diagnostics.render import wants_color, write
+
+if TYPE_CHECKING:
+    from irexec.trust.compare import Comparison
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
+    parser.add_argument(
+        "--with",
+        dest="other",
+        required=True,
+        metavar="OTHER",
+        help="openvino, openvino:DEVICE, onnxruntime (of .onnx), a model that irexec runs, a folder from run --dump",
+    )
+    parser.add_argument(
+        "--config", action="append", default=[], metavar="KEY=VALUE", help="a setting: INFERENCE_PRECISION_HINT=f32"
+    )
+    add_input_arguments(parser)
+    judge = parser.add_argument_group("judgement (default: each operator's own tolerance)")
+    judge.add_argument("--atol", type=float, metavar="X", help="absolute error that is allowed everywhere")
+    judge.add_argument("--rtol", type=float, metavar="X", help="relative error that is allowed everywhere")
+    judge.add_argument("--window", type=int, metavar="N", help="layers whose values are held at a time")
+    show = parser.add_argument_group("output")
+    show.add_argument("--json", action="store_true", help="print one JSON object (irexec report --compare reads it)")
+    show.add_argument("--worst", type=int, default=10, metavar="N", help="layers to show (default: 10; 0: all)")
+    show.add_argument("--save-culprit", metavar="DIR", help="write the culprit as a model, its inputs and outputs")
+
+
+def run(args: argparse.Namespace) -> int:
+    from irexec.diagnostics import IRError
+    from irexec.trust.choose import runtime_of
+    from irexec.trust.compare import compare
+    from irexec.trust.errors import Bounds
+    from irexec.trust.runtimes import CannotRun
+
+    loaded, report = load_with_inputs(args)
+    if loaded is None:
+        return _refused(report)
+    bounds = None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
+    config = dict(entry.partition("=")[::2] for entry in args.config)
+    try:
+        runtime = runtime_of(args.other, config, loaded.reference.model)
+        found = compare(loaded.reference, runtime, bounds=bounds, window=args.window and max(1, args.window))
+    except CannotRun as error:
+        return _say(f"--with {args.other}: {error}")
+    except IRError as error:
+        return _refused(error.report)
+    saved: list[str] = []
+    if args.save_culprit is not None and found.culprit is not None:
+        try:
+            saved = [str(path) for path in found.culprit.save(args.save_culprit)]
+        except OSError as error:
+            return _say(f"--save-culprit: {error.filename or args.save_culprit}: {error.strerror or error}")
+        except IRError as error:
+            return _refused(error.report)
+    _print(args, found, saved)
+    return 0 if found.agrees else 1
+
+
+def _print(args: argparse.Namespace, found: Comparison, saved: list[str]) -> None:
+    if args.json:
+        print(json.dumps(found.to_dict() | {"saved": saved}, indent=2, allow_nan=False))
+        return
+    from irexec.show.compare import show_comparison
+    from irexec.show.printing import Printout
+
+    page = Printout(color=wants_color(sys.stdout))
+    show_comparison(found, page, worst=args.worst, saved=saved)
+    sys.stdout.write(page.text)
+
+
+def _refused(report: Report) -> int:
+    write(Report(report.errors), sys.stderr)
+    return 2
+
+
+def _say(message: str) -> int:
+    from irexec.cli.inputs import refuse
+
+    return _refused(refuse("U006", message))

@@ -1,0 +1,278 @@
+"""Comparing two runs of a model, layer by layer: where the other one begins to go wrong, and what it only inherits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from irexec.graph.cut import constant_nodes
+from irexec.graph.model import Model, Node, Value
+from irexec.ops.declare.operator import Tolerance
+from irexec.trust.culprit import Culprit, alone, descend, look_behind
+from irexec.trust.errors import Bounds, Error, judge, measure, tolerance_of, tolerance_text
+from irexec.trust.record import Reference
+from irexec.trust.runtimes import CannotRun, Loaded, Runtime
+from irexec.types import DYNAMIC, Array
+from irexec.watch.run import port_name
+
+WINDOW_BYTES = 1 << 28
+"""The values of so many bytes are held at a time, of both sides together, where --window does not say."""
+_UNKNOWN_BYTES = 1 << 20
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(slots=True)
+class Row:
+    """One layer in both runs: the worst of all steps, and which one that was.
+
+    `own` is None where what the layer was given is not known, or its results are random.
+    """
+
+    node: Node
+    outer: tuple[str, ...]
+    agrees: bool
+    own: Error | None
+    total: Error | None
+    tolerance: str
+    step: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `Compared` of what `irexec report` reads."""
+        return {
+            "name": self.node.friendly_name,
+            "type": self.node.type,
+            "outer": list(self.outer),
+            "agrees": self.agrees,
+            "own": self.own.to_dict() if self.own is not None else None,
+            "total": self.total.to_dict() if self.total is not None else None,
+            "tolerance": self.tolerance,
+            "step": self.step,
+        }
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Two runs of one model. `results` are the errors of the results while nothing was shown.
+
+    `hidden`: they differ by more than rounding explains, but no longer when layers are shown. `results_agree` is False
+    where they do so and no layer's own error tells why.
+    """
+
+    other: str
+    rows: list[Row] = field(default_factory=list)
+    results: list[tuple[str, Error]] = field(default_factory=list)
+    culprit: Culprit | None = None
+    hidden: bool = False
+    results_agree: bool = True
+    layers: int = 0
+
+    @property
+    def unseen(self) -> int:
+        """How many layers have no own error that could be judged."""
+        return self.layers - sum(row.own is not None for row in self.rows)
+
+    @property
+    def agrees(self) -> bool:
+        return self.culprit is None and self.results_agree
+
+    @property
+    def verdict(self) -> str:
+        """What was found, in one line."""
+        unseen = f" ({self.unseen} of them not seen)" if self.unseen else ""
+        if self.culprit is None and self.results_agree:
+            return f"all {self.layers} layers agree with {self.other}{unseen}"
+        if self.culprit is not None:
+            text = (
+                f"{self.culprit.said} {'go' if len(self.culprit.nodes) > 1 else 'goes'} wrong: {self.culprit.numbers}"
+            )
+            return f"{text}; only while no layer between is shown" if self.hidden else text
+        if self.hidden:
+            return "the results differ, but not when layers are shown; no part of the model differs alone"
+        return f"the results differ by more than rounding explains, though no layer goes wrong alone{unseen}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `Comparison` of what `irexec report` reads, and more."""
+        inner = self.culprit is not None and bool(self.culprit.outer)
+        return {
+            "kind": "compare",
+            "reference": "irexec",
+            "other": self.other,
+            "verdict": self.verdict,
+            "agrees": self.agrees,
+            "hidden": self.hidden,
+            "unseen": self.unseen,
+            "culprit": self.culprit.to_dict() if self.culprit is not None else None,
+            "results": [{"name": name, "total": error.to_dict()} for name, error in self.results],
+            "layers": [*(row.to_dict() for row in self.rows), *(self.culprit.rows() if inner and self.culprit else [])],
+        }
+
+
+def compare(
+    reference: Reference,
+    runtime: Runtime,
+    *,
+    bounds: Bounds | None = None,
+    window: int | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare irexec's run with another one. Raises IRError when irexec cannot run the model, CannotRun the other.
+
+    A layer's own error is that of the other's values against what irexec makes of the other's inputs to the layer.
+    `window`: how many layers' values are held at a time.
+    """
+    model, steps = reference.model, reference.steps
+    found = Comparison(runtime.name)
+    loaded = runtime.load(model)
+    plain = loaded.results(steps)
+    runs = list(zip(reference.results(), plain, strict=True))
+    for index, port in enumerate(model.outputs):
+        errors = [measure(ours[index], theirs[index]) for ours, theirs in runs]
+        found.results.append((port_name(port), max(errors, key=lambda error: error.ulp)))
+
+    def inside(suspect: Culprit) -> Culprit | None:
+        return descend(suspect, lambda inner: compare(inner, runtime, bounds=bounds).culprit, runtime)
+
+    comparing = _Comparing(reference, loaded, bounds, inside)
+    for done, total, rows in comparing.rows(window):
+        found.rows += rows
+        if progress is not None:
+            progress(done, total)
+    found.layers = len(comparing.nodes)
+    found.culprit = comparing.culprit
+    if found.culprit is None:
+        found.results_agree, found.hidden, found.culprit = look_behind(reference, runtime, loaded, plain, bounds)
+        # Where every layer was seen, what is left is how rounding grows on the way through the model.
+        found.results_agree |= not found.hidden and not found.unseen
+    return found
+
+
+class _Comparing:
+    """The layers of one model, window by window."""
+
+    def __init__(
+        self,
+        reference: Reference,
+        loaded: Loaded,
+        bounds: Bounds | None,
+        inside: Callable[[Culprit], Culprit | None],
+    ) -> None:
+        self.reference, self.loaded, self.bounds, self._inside = reference, loaded, bounds, inside
+        self.culprit: Culprit | None = None
+        constant = constant_nodes(reference.model)
+        # What Assign makes is nowhere to be seen: it is what it was given.
+        skipped = ("Parameter", "Result", "Const", "Assign")
+        self._written = _written(reference.model)
+        self.nodes = [n for n in reference.model.nodes if n.type not in skipped and n not in constant and n.outputs]
+        self._constant = constant
+
+    def rows(self, window: int | None) -> Iterator[tuple[int, int, list[Row]]]:
+        done = 0
+        for nodes in _windows(self.nodes, window):
+            rows = self._window(nodes)
+            done += len(nodes)
+            yield done, len(self.nodes), rows
+
+    def _window(self, nodes: Sequence[Node]) -> list[Row]:
+        """The rows of some layers. Where the other side cannot run with all of them shown, parts of them are."""
+        values = {value for node in nodes for value in node.outputs}
+        given = {value for node in nodes for value in self._given(node) if value.node.type != "Parameter"}
+        try:
+            # What a layer was given and what it made of that is from one run: another may round differently.
+            theirs = self.loaded.observe(self.reference.steps, sorted(values | given, key=_position))
+        except CannotRun:
+            half = len(nodes) // 2
+            return [*self._window(nodes[:half]), *self._window(nodes[half:])] if half else []
+        mine = self.reference.record(values)
+        for step, inputs in zip(theirs, self.reference.steps, strict=True):
+            step.update(zip(self.reference.model.inputs, inputs, strict=True))
+        return [row for node in nodes if (row := self._row(node, mine, theirs)) is not None]
+
+    def _given(self, node: Node) -> list[Value]:
+        """What a layer is given that is no constant; of one that reads a variable, what was written to that as well."""
+        given = [value for value in node.inputs if value is not None and value.node not in self._constant]
+        return [*given, self._written[node]] if node in self._written else given
+
+    def _row(self, node: Node, mine: list[dict[Value, Array]], theirs: list[dict[Value, Array]]) -> Row | None:
+        tolerance = tolerance_of(node)
+        kind = node.outputs[0].element_type
+        text = str(self.bounds) if self.bounds is not None else tolerance_text(tolerance, kind)
+        row = Row(node, (), True, None, None, text)
+        seen = False
+        for step, (our, their) in enumerate(zip(mine, theirs, strict=True)):
+            pairs = [(our[v], their[v], v) for v in node.outputs if v in our and v in their]
+            if not pairs:
+                continue
+            seen = True
+            total = max((measure(a, b) for a, b, v in pairs), key=lambda e: e.ulp)
+            if row.total is None or total.ulp > row.total.ulp:
+                row.total = total
+            given = self._given(node)
+            if node in self._written:
+                given = given[-1:] if step else given[:-1]
+                their = theirs[step - 1] | {node.outputs[0]: their[node.outputs[0]]} if step else their
+            if tolerance.kind == "random" or any(v not in their for v in given):
+                continue
+            own, agrees = self._own(node, given, their, tolerance, step)
+            if row.own is None or own.ulp > row.own.ulp or (row.agrees and not agrees):
+                row.own, row.agrees, row.step = own, agrees, step
+            if self.culprit is None and (not agrees or node.bodies):
+                kept = {v: their[v] for v in given}
+                made = {v: their[v] for v in node.outputs if v in their}
+                suspect = Culprit(self.reference.model, [node], (), own, text, step, None, kept, made)
+                # What goes wrong in a body need not be seen behind it: in the place of the largest value, for instance.
+                found = self._inside(suspect) if node.bodies else None
+                self.culprit = found or (None if agrees else suspect)
+                row.agrees &= self.culprit is None
+        return row if seen else None
+
+    def _own(
+        self, node: Node, given: Sequence[Value], their: dict[Value, Array], tolerance: Tolerance, step: int
+    ) -> tuple[Error, bool]:
+        if node in self._written and step:
+            # A variable holds what was written to it in the step before.
+            error = measure(their[given[0]], their[node.outputs[0]])
+            return error, not error
+        run, begins, _ = alone(self.reference.model, [node], node.outputs, their)
+        return judge(run, [their[v] for v in begins], [their.get(v) for v in node.outputs], tolerance, self.bounds)
+
+
+def _windows(nodes: Sequence[Node], window: int | None) -> Iterator[list[Node]]:
+    """Neighbouring layers: `window` at a time, or as many as have no more than WINDOW_BYTES of values."""
+    group: list[Node] = []
+    held = 0
+    for node in nodes:
+        size = 2 * sum(map(_nbytes, node.outputs))
+        full = len(group) >= window if window is not None else held + size > WINDOW_BYTES
+        if group and full:
+            yield group
+            group, held = [], 0
+        group.append(node)
+        held += size
+    if group:
+        yield group
+
+
+def _nbytes(value: Value) -> int:
+    if value.partial_shape.is_dynamic or value.element_type is DYNAMIC:
+        return _UNKNOWN_BYTES
+    count = 1
+    for extent in value.shape:
+        count *= extent
+    return count * (value.element_type.dtype.itemsize if value.element_type.dtype is not None else 1)
+
+
+def _position(value: Value) -> tuple[str, str, int]:
+    return value.node.friendly_name, value.node.id, value.index
+
+
+def _written(model: Model) -> dict[Node, Value]:
+    """What is written to the variables that layers read."""
+    ids = {n.attributes.get("variable_id"): n.inputs[0] for n in model.nodes if n.type == "Assign"}
+    found: dict[Node, Value] = {}
+    for node in model.nodes:
+        value = ids.get(node.attributes.get("variable_id")) if node.type == "ReadValue" else None
+        if value is not None:
+            found[node] = value
+    return found

@@ -1,0 +1,242 @@
+"""The culprit of a comparison: the layers that go wrong, also in bodies, also when only unseen layers do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from irexec.arrays.plain import exact_array
+from irexec.arrays.saving import archive_names, save_arrays
+from irexec.engine import CompiledModel
+from irexec.graph.cut import constant_nodes, copied, cut, leaving
+from irexec.graph.model import Model, Node, Value
+from irexec.ops.declare.operator import Tolerance
+from irexec.trust.errors import Bounds, Error, combined, judge, shown_error, tolerance_of, tolerance_text
+from irexec.trust.extract import STATE, Extract, settle
+from irexec.trust.record import Reference
+from irexec.trust.runtimes import CannotRun, Loaded, Runtime
+from irexec.types import DYNAMIC, Array, ElementType
+
+# So many iterations of a body are looked at.
+_MAX_ITERATIONS = 32
+# An error vanishes when it becomes so many times smaller.
+_VANISHING = 8.0
+
+Run = Callable[[Sequence[Array]], list[Array]]
+
+
+@dataclass(slots=True)
+class Culprit:
+    """The first layers of a model that compute something wrong themselves; several where only all together do.
+
+    `outer` are the layers in whose bodies they stand, `iteration` counts that of the innermost. `inputs` are what they
+    were given, `outputs` what the other side made of it.
+    """
+
+    model: Model
+    nodes: list[Node]
+    outer: tuple[str, ...]
+    own: Error
+    tolerance: str
+    step: int = 0
+    iteration: int | None = None
+    inputs: dict[Value, Array] = field(default_factory=dict)
+    outputs: dict[Value, Array] = field(default_factory=dict)
+
+    @property
+    def said(self) -> str:
+        """The layers with their types, and the bodies and iteration that they stand in."""
+        names = [f"{node.friendly_name} ({node.type})" for node in self.nodes]
+        text = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} together"
+        if self.outer:
+            text += f" in {' / '.join(self.outer)}"
+        return text + (f", iteration {self.iteration}," if self.iteration is not None else "")
+
+    @property
+    def numbers(self) -> str:
+        """The error, and what would be tolerated."""
+        return f"own error {shown_error(self.own)}, tolerance {self.tolerance}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "layers": [{"name": node.friendly_name, "type": node.type} for node in self.nodes],
+            "outer": list(self.outer),
+            "iteration": self.iteration,
+            "step": self.step,
+            "own": self.own.to_dict(),
+            "tolerance": self.tolerance,
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The layers as rows of a comparison, for those that stand in bodies."""
+        known = {"outer": list(self.outer), "agrees": False, "own": self.own.to_dict(), "total": None}
+        return [
+            {"name": n.friendly_name, "type": n.type, **known, "tolerance": self.tolerance, "step": self.step}
+            for n in self.nodes
+        ]
+
+    def save(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write the layers as a model with its inputs, and what both sides make of them. Raises IRError and OSError.
+
+        culprit.xml, .bin and .npz, and outputs.npz with `irexec_...` and `other_...` for each output.
+        """
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        run, begins, part = alone(self.model, self.nodes, list(self.outputs), self.inputs)
+        inputs = [self.inputs[value] for value in begins]
+        results = run(inputs)
+        files = Extract(part, inputs, results, True).save(place / "culprit.xml")
+        names = archive_names([value.node.friendly_name for value in self.outputs])
+        arrays = {}
+        for name, value, result in zip(names, self.outputs, results, strict=True):
+            kind = ElementType.of(result.dtype)
+            arrays[f"irexec_{name}"] = exact_array(result, kind)
+            arrays[f"other_{name}"] = exact_array(self.outputs[value], kind)
+        save_arrays(place / "outputs.npz", arrays)
+        return [*files, place / "outputs.npz"]
+
+
+def alone(
+    whole: Model, nodes: Sequence[Node], ends: Sequence[Value], values: dict[Value, Array]
+) -> tuple[Run, list[Value], Model]:
+    """Some layers of a model as a function of the values that they read, which values these are, and the model."""
+    part = cut(whole, nodes, ends)
+    part.model.file = part.model.source = None
+    settle(part, [values[value] for value in part.begins])
+    return _function(part.model), part.begins, part.model
+
+
+def _function(model: Model) -> Run:
+    compiled = CompiledModel(model)
+    return lambda arrays: list(compiled.infer_new_request(list(arrays)).to_tuple())
+
+
+# In bodies
+
+
+def descend(suspect: Culprit, compare: Callable[[Reference], Culprit | None], runtime: Runtime) -> Culprit | None:
+    """The first layer that goes wrong in the bodies of a layer, if one can be found: the body is compared as a model of
+    its own, its iterations as steps. `compare` finds the culprit of a model."""
+    (node,) = suspect.nodes
+    if not runtime.runs_parts:
+        return None
+    _, begins, part = alone(suspect.model, [node], node.outputs, suspect.inputs)
+    reference = Reference(part, [[suspect.inputs[value] for value in begins]])
+    counts = reference.count()
+    for body in node.bodies:
+        parameters = [parameter.outputs[0] for parameter in body.model.parameters]
+        runs = max((counts.get(inner, 0) for inner in body.model.nodes), default=0)
+        steps = []
+        for iteration in range(min(runs, _MAX_ITERATIONS)):
+            given = reference.record(parameters, iteration)[0]
+            steps.append([given[v] if v in given else _unread(v) for v in parameters])
+        inner = copied(body.model)
+        inner.file = inner.source = None
+        try:
+            found = compare(Reference(inner, steps)) if steps else None
+        except CannotRun:
+            continue
+        if found is not None:
+            number = found.iteration if found.outer else found.step
+            return replace(found, outer=(node.friendly_name, *found.outer), iteration=number, step=suspect.step)
+    return None
+
+
+def _unread(value: Value) -> Array:
+    """Something for a Parameter that no layer reads."""
+    shape = value.partial_shape
+    extents = [] if shape.rank is None else [d.min for d in shape]
+    return np.zeros(extents, np.float32 if value.element_type is DYNAMIC else value.element_type.dtype)
+
+
+# Behind what showing layers changes
+
+
+def look_behind(
+    reference: Reference, runtime: Runtime, loaded: Loaded, plain: list[list[Array]], bounds: Bounds | None
+) -> tuple[bool, bool, Culprit | None]:
+    """Whether the results agree, where no layer that was shown goes wrong; whether showing layers hides that; and the
+    layers that go wrong together, found by cutting the model there.
+
+    `plain` are the other's results while nothing was shown. Judged by the first step: later ones depend on states.
+    """
+    model, inputs = reference.model, reference.steps[0]
+    computing = _computing(model)
+    tolerance = combined(map(tolerance_of, computing))
+    run = _function(model)
+    if tolerance.kind == "random":
+        return True, False, None
+    error, agrees = judge(run, inputs, plain[0], tolerance, bounds)
+    if agrees:
+        return True, False, None
+    ends = [result.inputs[0] for result in model.results]
+    try:
+        shown = loaded.observe([inputs], [value for node in computing for value in node.outputs])[0]
+    except CannotRun:
+        shown = {}
+    observed = [None if value is None else shown.get(value) for value in ends]
+    remaining, vanished = judge(run, inputs, observed, tolerance, bounds)
+    if not any(o is not None for o in observed) or not (vanished and error.ulp > _VANISHING * remaining.ulp):
+        return False, False, None
+    return False, True, _cut_there(reference, runtime, loaded, computing, bounds) if runtime.runs_parts else None
+
+
+def _computing(model: Model) -> list[Node]:
+    constant = constant_nodes(model)
+    return [n for n in model.nodes if n.type not in ("Parameter", "Result", "Const", *STATE) and n not in constant]
+
+
+def _cut_there(
+    reference: Reference, runtime: Runtime, loaded: Loaded, computing: list[Node], bounds: Bounds | None
+) -> Culprit | None:
+    """The fewest layers that go wrong when the other side runs them with nothing shown but what leaves them."""
+    for nodes in _candidates(loaded.fused(), computing):
+        culprit = _together(reference, runtime, nodes, bounds)
+        while culprit is not None and len(nodes) > 1:
+            fewer = ((rest, _together(reference, runtime, rest, bounds)) for rest in (nodes[1:], nodes[:-1]))
+            smaller = next(((rest, found) for rest, found in fewer if found is not None), None)
+            if smaller is None:
+                break
+            nodes, culprit = smaller
+        if culprit is not None:
+            return culprit
+    return None
+
+
+def _candidates(fused: list[list[str]], computing: list[Node]) -> Iterator[list[Node]]:
+    """Layers that may be run as one: those that the runtime says, then neighbours, more and more of them."""
+    for names in fused:
+        group = [node for node in computing if node.friendly_name in names]
+        if len(group) > 1:
+            yield group
+    size = 2
+    while size < 2 * len(computing):
+        for begin in range(0, max(1, len(computing) - size // 2), size // 2):
+            yield computing[begin : begin + size]
+        size *= 2
+
+
+def _together(reference: Reference, runtime: Runtime, nodes: list[Node], bounds: Bounds | None) -> Culprit | None:
+    """These layers as a culprit; None when they are right, or cannot be run alone."""
+    ends = leaving(reference.model, nodes)
+    part = cut(reference.model, nodes, ends)
+    given = reference.record(part.begins)[0]
+    if any(value not in given for value in part.begins):
+        return None
+    run, begins, model = alone(reference.model, nodes, ends, given)
+    inputs = [given[value] for value in begins]
+    try:
+        other = runtime.load(model).results([inputs])[0]
+    except CannotRun:
+        return None
+    tolerance: Tolerance = combined(map(tolerance_of, nodes))
+    own, agrees = judge(run, inputs, list(other), tolerance, bounds)
+    if agrees:
+        return None
+    text = str(bounds) if bounds is not None else tolerance_text(tolerance, ends[0].element_type)
+    return Culprit(reference.model, nodes, (), own, text, inputs=given, outputs=dict(zip(ends, other, strict=True)))

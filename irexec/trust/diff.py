@@ -1,0 +1,267 @@
+"""Differences between two models: layers added, removed or changed, and one line for what happened to many alike."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from irexec.arrays.brief import plural, shown_number
+from irexec.graph.align import Alignment, align
+from irexec.graph.cut import constant_nodes
+from irexec.graph.model import Model, Node, Value
+from irexec.trust.culprit import alone
+from irexec.trust.errors import measure
+from irexec.trust.record import same
+from irexec.types import Array, TensorType
+
+_FEW = 3
+# Said of a Const elsewhere: by its values.
+_PLACES = ("offset", "size", "element_type", "shape")
+_UNKNOWN = TensorType()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One difference. `change` is added, removed, replaced, renamed, opset, connection, attribute, shape, type,
+    constant, folded, compressed, rt_info or model; `a` and `b` name the layer in each model, None where there is none
+    or where there are many."""
+
+    change: str
+    a: str | None
+    b: str | None
+    text: str
+    outer: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"change": self.change, "a": self.a, "b": self.b, "outer": list(self.outer), "text": self.text}
+
+
+def diff(a: Model, b: Model) -> list[Change]:
+    """What `b` has that `a` has not, and the other way round. Raises IRError when constants cannot be computed.
+
+    Layers are aligned by name, tensor names and structure. What follows from constants alone is compared by its values,
+    where it reaches the other layers: how it is computed is one line, however many layers that takes.
+    """
+    return _Diff(a, b, ()).changes()
+
+
+class _Diff:
+    """The comparison of two models, or of two bodies."""
+
+    def __init__(self, a: Model, b: Model, outer: tuple[str, ...]) -> None:
+        self.a, self.b, self.outer = a, b, outer
+        self.alignment: Alignment = align(a, b)
+        self.constant = constant_nodes(a) | constant_nodes(b)
+        self.pairs = [(one, two) for one, two in self.alignment.forward.items() if not {one, two} & self.constant]
+        order = {node: index for index, node in enumerate(a.nodes)}
+        self.pairs.sort(key=lambda pair: order[pair[0]])
+
+    def changes(self) -> list[Change]:
+        found = [
+            *self._missing(self.a, self.alignment.forward, "removed"),
+            *self._missing(self.b, self.alignment.back, "added"),
+            *self._replaced(),
+            *self._together("renamed", self._names()),
+            *self._together("opset", self._opsets()),
+            *self._connections(),
+            *self._attributes(),
+            *self._types(),
+            *self._constants(),
+            *self._together("rt_info", self._infos()),
+        ]
+        for one, two in self.pairs:
+            for ours, theirs in zip(one.bodies, two.bodies, strict=False):
+                found += _Diff(ours.model, theirs.model, (*self.outer, one.friendly_name)).changes()
+        return found
+
+    def _change(self, change: str, a: Node | None, b: Node | None, text: str) -> Change:
+        ours, theirs = (None if node is None else node.friendly_name for node in (a, b))
+        return Change(change, ours, theirs, text, self.outer)
+
+    def _together(self, change: str, found: Iterable[tuple[Node, Node, str, str]]) -> Iterator[Change]:
+        """Changes of one kind: each by itself, or one line for many that are alike. (layer, layer, group, text)"""
+        groups: dict[str, list[tuple[Node, Node, str]]] = defaultdict(list)
+        for one, two, group, text in found:
+            groups[group].append((one, two, text))
+        for group, entries in groups.items():
+            if len(entries) <= _FEW:
+                yield from (self._change(change, one, two, text) for one, two, text in entries)
+            else:
+                such = ", ".join(text for _, _, text in entries[:_FEW])
+                yield Change(change, None, None, f"{plural(len(entries), 'layer')}: {group} ({such}, ...)", self.outer)
+
+    # Layers
+
+    def _missing(self, model: Model, paired: dict[Node, Node], change: str) -> Iterator[Change]:
+        for node in model.nodes:
+            if node not in paired and node not in self.constant:
+                before = [v.node.friendly_name for v in node.inputs if v is not None and v.node not in self.constant]
+                where = f" after {', '.join(before)}" if before else ""
+                ours, theirs = (node, None) if change == "removed" else (None, node)
+                yield self._change(change, ours, theirs, f"{node.type}{where}")
+
+    def _replaced(self) -> Iterator[Change]:
+        for one, two in self.pairs:
+            if one.type != two.type:
+                yield self._change("replaced", one, two, f"{one.type} became {two.type}")
+
+    def _names(self) -> Iterator[tuple[Node, Node, str, str]]:
+        for one, two in self.pairs:
+            if one.friendly_name != two.friendly_name and one.type != "Result":
+                yield one, two, "other names", f"{one.friendly_name} became {two.friendly_name}"
+
+    def _opsets(self) -> Iterator[tuple[Node, Node, str, str]]:
+        for one, two in self.pairs:
+            versions = [n.operator.versioned_name if n.operator else n.type for n in (one, two)]
+            if one.type == two.type and versions[0] != versions[1]:
+                yield one, two, " became ".join(versions), f"{one.friendly_name}: {' became '.join(versions)}"
+
+    def _connections(self) -> Iterator[Change]:
+        for one, two in self.pairs:
+            if one.type != two.type:
+                continue
+            for port in range(max(len(one.inputs), len(two.inputs))):
+                ours, theirs = (node.inputs[port] if port < len(node.inputs) else None for node in (one, two))
+                if self._both_constant(ours, theirs) or self._leads(ours, theirs):
+                    continue
+                names = ["nothing" if v is None else v.node.friendly_name for v in (ours, theirs)]
+                yield self._change("connection", one, two, f"input {port}: {names[0]} became {names[1]}")
+
+    def _leads(self, ours: Value | None, theirs: Value | None) -> bool:
+        """Whether both are the same value, with nothing but added or removed layers in between."""
+        if ours is None or theirs is None:
+            return ours is theirs
+        left, right = self._through(ours, self.alignment.forward), self._through(theirs, self.alignment.back)
+        return any(self.alignment.value(one) is two for one in left for two in right)
+
+    def _through(self, value: Value, paired: dict[Node, Node]) -> list[Value]:
+        """The value and, where its layer has no pair, what that is made of."""
+        found: list[Value] = []
+        stack, seen = [value], set[Node]()
+        while stack:
+            top = stack.pop()
+            found.append(top)
+            if top.node not in paired and top.node not in seen:
+                seen.add(top.node)
+                stack += [v for v in top.node.inputs if v is not None]
+        return found
+
+    def _attributes(self) -> Iterator[Change]:
+        for one, two in self.pairs:
+            if one.type != two.type:
+                continue
+            ours, theirs = _attributes_of(one), _attributes_of(two)
+            for name in sorted(ours.keys() | theirs.keys()):
+                left, right = ours.get(name, "unset"), theirs.get(name, "unset")
+                if str(left) != str(right):
+                    yield self._change("attribute", one, two, f"{name}: {left} became {right}")
+
+    def _types(self) -> Iterator[Change]:
+        """Element types and shapes that differ where those of what is read do not."""
+        for one, two in self.pairs:
+            given = zip(one.inputs, two.inputs, strict=False)
+            if one.type == "Result" or any(_type(x) != _type(y) for x, y in given):
+                continue
+            for ours, theirs in zip(one.outputs, two.outputs, strict=False):
+                kinds, shapes = (ours.element_type, theirs.element_type), (ours.partial_shape, theirs.partial_shape)
+                for change, (left, right) in (("type", kinds), ("shape", shapes)):
+                    if str(left) != str(right):
+                        yield self._change(change, one, two, f"output {ours.index}: {left} became {right}")
+
+    def _infos(self) -> Iterator[tuple[Node, Node, str, str]]:
+        for one, two in self.pairs:
+            if one.rt_info != two.rt_info:
+                keys = sorted(k for k in {*one.rt_info, *two.rt_info} if one.rt_info.get(k) != two.rt_info.get(k))
+                yield one, two, f"rt_info {', '.join(keys)}", one.friendly_name
+
+    # Constants
+
+    def _both_constant(self, ours: Value | None, theirs: Value | None) -> bool:
+        return ours is not None and theirs is not None and ours.node in self.constant and theirs.node in self.constant
+
+    def _constants(self) -> Iterator[Change]:
+        folded: list[tuple[Node, Node]] = []
+        compressed: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        done: set[tuple[Value, Value]] = set()
+        for one, two in self.pairs:
+            for ours, theirs in zip(one.inputs, two.inputs, strict=False):
+                if ours is None or theirs is None or not self._both_constant(ours, theirs) or (ours, theirs) in done:
+                    continue
+                done.add((ours, theirs))
+                left, right = self._value(self.a, ours), self._value(self.b, theirs)
+                stored = " became ".join(_stored(v) for v in (ours, theirs))
+                if _stored(ours) != _stored(theirs):
+                    compressed[stored].append(_apart(left, right))
+                elif not same(left, right):
+                    yield self._change("constant", ours.node, theirs.node, _said(left, right))
+                elif ours.node.type != theirs.node.type:
+                    folded.append((ours.node, theirs.node))
+        for stored, errors in compressed.items():
+            worst, least = max(e for e, _ in errors), min(s for _, s in errors)
+            text = (
+                f"{plural(len(errors), 'constant')}: {stored}, largest error {shown_number(worst)}, {_decibels(least)}"
+            )
+            yield Change("compressed", None, None, text, self.outer)
+        if folded:
+            names = ", ".join(one.friendly_name for one, _ in folded[:_FEW])
+            text = f"{plural(len(folded), 'constant')} computed in another way, to the same values ({names})"
+            yield Change("folded", None, None, text, self.outer)
+
+    def _value(self, model: Model, value: Value) -> Array:
+        if value.node.constant is not None:
+            return value.node.constant
+        run: Callable[..., list[Array]] = alone(model, [value.node], [value], {})[0]
+        return run([])[0]
+
+
+def _attributes_of(node: Node) -> dict[str, Any]:
+    declared = node.operator.attributes if node.operator else ()
+    values = {a.name: a.default for a in declared if not a.required} | node.attributes
+    skipped = _PLACES if node.type in ("Const", "Parameter") else ()
+    return {name: value for name, value in values.items() if value is not None and name not in skipped}
+
+
+def _type(value: Value | None) -> tuple[str, str]:
+    type = value.type if value is not None else _UNKNOWN
+    return str(type.element_type), str(type.shape)
+
+
+def _stored(value: Value) -> str:
+    """The element type of the largest constant that a value follows from."""
+    largest: tuple[int, str] = (-1, "")
+    stack = [value]
+    while stack:
+        node = stack.pop().node
+        if node.constant is not None:
+            largest = max(largest, (node.constant.size, str(node.outputs[0].element_type)))
+        stack += [v for v in node.inputs if v is not None]
+    return largest[1]
+
+
+def _apart(a: Array, b: Array) -> tuple[float, float]:
+    """The largest error and the ratio of signal to noise in decibels; infinite for what cannot be subtracted."""
+    if a.size != b.size or a.dtype.kind in "TUO" or b.dtype.kind in "TUO":
+        return math.inf, -math.inf
+    one, two = a.reshape(-1).astype(np.float64), b.reshape(-1).astype(np.float64)
+    noise, signal = float(np.sum((one - two) ** 2)), float(np.sum(one**2))
+    ratio = math.inf if noise == 0 else 10 * math.log10(signal / noise) if signal > 0 else -math.inf
+    return float(np.abs(one - two).max(initial=0.0)), ratio
+
+
+def _said(a: Array, b: Array) -> str:
+    if a.shape != b.shape:
+        return f"shape {list(a.shape)} became {list(b.shape)}"
+    if a.dtype.kind in "TUO":
+        return "other strings"
+    largest, ratio = _apart(a, b)
+    changed = measure(a, b).at
+    return f"largest error {shown_number(largest)} at {list(changed or ())}, {_decibels(ratio)}"
+
+
+def _decibels(ratio: float) -> str:
+    return "no noise" if ratio == math.inf else f"SNR {ratio:.3g} dB" if math.isfinite(ratio) else "no signal"

@@ -1,0 +1,236 @@
+"""Errors: how far two arrays lie apart, and how far two right results of an operator may."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from irexec.arrays.brief import shown_number
+from irexec.graph.model import Node
+from irexec.ops.declare.operator import Tolerance, exact, rounded
+from irexec.types import Array, ElementType
+
+# Inputs are moved by so many units in the last place to see how far that moves a result.
+_NUDGE = 4.0
+_RANDOM_NUDGES = 2
+FUSED = 4.0
+"""Units in the last place that a layer of real numbers may be off although it is exact alone: a runtime that runs it
+together with its neighbours does not round what is between them."""
+
+Run = Callable[[Sequence[Array]], list[Array]]
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """How far two arrays lie apart where they do so most: in units in the last place, relative, and absolute.
+
+    Infinite where one has NaN, an infinity, another shape or another string. `at` is the element of the largest error
+    in units.
+    """
+
+    ulp: float
+    relative: float
+    absolute: float
+    at: tuple[int, ...] | None = None
+
+    def __bool__(self) -> bool:
+        return self.absolute > 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, infinities as texts."""
+        numbers = {"ulp": self.ulp, "relative": self.relative, "absolute": self.absolute}
+        plain: dict[str, Any] = {k: v if math.isfinite(v) else "Infinity" for k, v in numbers.items()}
+        return plain | ({"at": list(self.at)} if self.at is not None else {})
+
+
+NONE = Error(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What takes the place of the operators' own tolerances: |a - b| <= atol + rtol * |a|."""
+
+    atol: float = 0.0
+    rtol: float = 0.0
+
+    def __str__(self) -> str:
+        return f"atol {self.atol:g}, rtol {self.rtol:g}"
+
+
+def shown_error(error: Error | None) -> str:
+    """An error in a few words: `123 ulp, 0.5 %`."""
+    if error is None:
+        return "-"
+    if not error:
+        return "0"
+    if not math.isfinite(error.absolute):
+        return "other shape, NaN or infinite"
+    relative = f"{100 * error.relative:.2g} %" if error.relative < 100 else f"{error.absolute:.3g} absolute"
+    return f"{shown_number(float(f'{error.ulp:.3g}'))} ulp, {relative}"
+
+
+def measure(reference: Array, other: Array, kind: ElementType | None = None) -> Error:
+    """The largest error of `other`. `kind`: the element type whose units count, if not the reference's own."""
+    return _in_units(reference, other, 0.0, kind)
+
+
+def _in_units(reference: Array, other: Array, more: Any, kind: ElementType | None = None) -> Error:
+    """The largest error in units in the last place, `more` being added to these."""
+    if reference.shape != other.shape:
+        return Error(math.inf, math.inf, math.inf)
+    if not reference.size:
+        return NONE
+    apart = _apart(reference, other)
+    largest = float(apart.max())
+    if largest == 0:
+        return NONE
+    with np.errstate(all="ignore"):
+        units = apart / (_unit(_wide(reference), kind or ElementType.of(reference.dtype)) + more)
+        units = np.where(np.isnan(units), 0.0, units)
+        relative = apart / np.maximum(np.abs(_wide(reference)), np.finfo(np.float64).tiny)
+    place = np.unravel_index(int(np.argmax(units)), units.shape)
+    return Error(float(units[place]), float(np.nanmax(relative)), largest, tuple(map(int, place)))
+
+
+def tolerance_of(node: Node) -> Tolerance:
+    """How far two right results of a layer may lie apart; of one with bodies, what its layers add up to."""
+    if node.bodies:
+        return combined(tolerance_of(inner) for body in node.bodies for inner in body.model.nodes)
+    return exact if node.operator is None else node.operator.tolerance
+
+
+def combined(tolerances: Iterable[Tolerance]) -> Tolerance:
+    """The tolerance of layers that follow one another: independent errors add up as the root of their squares."""
+    found = list(tolerances)
+    if any(t.kind == "random" for t in found):
+        return Tolerance("random")
+    units = math.sqrt(sum(t.ulp**2 for t in found))
+    return rounded(units) if units else exact
+
+
+def tolerance_text(tolerance: Tolerance, kind: ElementType) -> str:
+    """The tolerance in words: `64 ulp of f32`."""
+    if tolerance.kind == "random" or not kind.is_real:
+        return "exact" if tolerance.kind != "random" else "random"
+    return f"{max(tolerance.ulp, FUSED):.4g} ulp of {kind}"
+
+
+def judge(
+    run: Run, inputs: Sequence[Array], other: Sequence[Array | None], tolerance: Tolerance, bounds: Bounds | None = None
+) -> tuple[Error, bool]:
+    """The largest error of `other` against what `run` makes of the inputs, and whether all of it is within tolerance.
+
+    An element may be off by the tolerance in its own units, or in those of a typical element. Where that is not enough,
+    the inputs are moved by a few units in the last place: what a move by one unit does to a result, in a sum whose
+    parts cancel or in a step at a whole number, is then added to the element's unit, and the error that is told is one
+    in these units. `other`: None for an output that was not seen.
+    """
+    pairs = [(right, found) for right, found in zip(run(inputs), other, strict=True) if found is not None]
+    if bounds is not None:
+        worst = max((measure(right, found) for right, found in pairs), key=lambda error: error.ulp, default=NONE)
+        return worst, all(_within(right, found, bounds) for right, found in pairs)
+    judged = [_judged(right, found, tolerance) for right, found in pairs]
+    if not all(agrees for _, agrees in judged):
+        spreads = [s for s, found in zip(_spreads(run, inputs), other, strict=True) if found is not None]
+        judged = [_judged(*pair, tolerance, spread) for pair, spread in zip(pairs, spreads, strict=True)]
+    errors = [error for error, agrees in judged if not agrees] or [error for error, _ in judged]
+    return max(errors, key=lambda error: error.ulp, default=NONE), all(agrees for _, agrees in judged)
+
+
+def _judged(reference: Array, other: Array, tolerance: Tolerance, spread: Any = None) -> tuple[Error, bool]:
+    """The error of one output, and whether it is within tolerance. `spread`: how far nudged inputs move it."""
+    real = ElementType.of(reference.dtype).is_real
+    limit = max(tolerance.ulp, FUSED)
+    if spread is None or not (real or tolerance.kind == "rounded"):
+        error = _in_units(reference, other, _typical_unit(reference))
+        return error, error.ulp <= (limit if real else 0.0)
+    more = spread * max(1.0 / _NUDGE, 1.0 / limit)
+    if real:
+        error = _in_units(reference, other, _typical_unit(reference) + more)
+        return error, error.ulp <= limit
+    fits = reference.shape == other.shape and bool(np.all(_apart(reference, other) <= limit * more))
+    return measure(reference, other), fits
+
+
+def _within(reference: Array, other: Array, bounds: Bounds) -> bool:
+    if reference.shape != other.shape or reference.dtype.kind in "TUO":
+        return not measure(reference, other)
+    allowed = bounds.atol + bounds.rtol * np.abs(np.nan_to_num(_wide(reference)))
+    return bool(np.all(_apart(reference, other) <= allowed))
+
+
+def _typical_unit(reference: Array) -> float:
+    """The unit of the root mean square: what sums that cancel, and functions near their zeros, are rounded to."""
+    kind = ElementType.of(reference.dtype)
+    wide = np.ravel(_wide(reference))
+    finite = wide[np.isfinite(wide)]
+    return float(_unit(np.sqrt(np.mean(finite * finite)), kind)) if kind.is_real and finite.size else 0.0
+
+
+def _spreads(run: Run, inputs: Sequence[Array]) -> list[Any]:
+    """How far each element of the results moves when the inputs are moved by a few units in the last place."""
+    rng = np.random.default_rng(0)
+    expected = run(inputs)
+    spreads: list[Any] = [np.zeros(array.shape) for array in expected]
+    for number in range(2 + _RANDOM_NUDGES):
+        moved = [_moved(array, (1.0, -1.0)[number] if number < 2 else rng) for array in inputs]
+        try:
+            results = run(moved)
+        except Exception:  # A value that was just allowed, an index for instance, is one no longer.
+            continue
+        for index, (right, found) in enumerate(zip(expected, results, strict=True)):
+            shift = _apart(right, found) if right.shape == found.shape else np.full(right.shape, np.inf)
+            spreads[index] = np.maximum(spreads[index], shift)
+    return spreads
+
+
+def _moved(array: Array, direction: float | np.random.Generator) -> Array:
+    kind = ElementType.of(array.dtype)
+    if not kind.is_real:
+        return array
+    signs = direction if isinstance(direction, float) else direction.choice([-1.0, 1.0], array.shape)
+    wide = _wide(array)
+    moved: Array = np.asarray(wide + signs * _NUDGE * _unit(wide, kind))
+    # What is exactly zero, a mask or a padding for instance, is meant to be.
+    return np.where(wide == 0, wide, moved).astype(array.dtype)
+
+
+def _wide(array: Array) -> Any:
+    if array.dtype.kind in "TUO":
+        return np.zeros(array.shape)
+    return np.abs(array) if array.dtype.kind == "c" else array.astype(np.float64)
+
+
+def _apart(a: Array, b: Array) -> Any:
+    """|a - b| in f64; 0 where both are NaN or the same infinity, infinite where only one is."""
+    if a.dtype.kind in "TUO" or b.dtype.kind in "TUO":
+        return np.where(np.asarray(a, object) == np.asarray(b, object), 0.0, np.inf)
+    with np.errstate(all="ignore"):
+        if a.dtype.kind in "iu" and b.dtype.kind in "iu" and a.dtype.itemsize == 8:
+            apart = np.abs(a.astype(object) - b.astype(object)).astype(np.float64) if not np.array_equal(a, b) else None
+            return np.zeros(a.shape) if apart is None else apart
+        one, two = (a, b) if a.dtype.kind == "c" else (_wide(a), _wide(b))
+        apart = np.abs(one - two)
+        apart = np.where((one == two) | (np.isnan(one) & np.isnan(two)), 0.0, apart)
+        return np.where(np.isnan(apart), np.inf, apart)
+
+
+def _unit(wide: Any, kind: ElementType) -> Any:
+    """One unit in the last place of each value; 1 for what is no real number."""
+    if not kind.is_real or kind.dtype is None or kind.is_carried:
+        return np.ones(np.shape(wide))
+    info = np.finfo(kind.dtype) if kind.dtype.isbuiltin == 1 and kind.dtype.kind == "f" else _foreign(kind)
+    with np.errstate(all="ignore"):
+        finite = np.where(np.isfinite(wide), np.abs(wide), float(info.max))
+        _, exponents = np.frexp(finite)
+        units = np.ldexp(float(info.eps), exponents - 1)
+    return np.maximum(units, float(info.smallest_subnormal))
+
+
+def _foreign(kind: ElementType) -> Any:
+    return ml_dtypes.finfo(kind.dtype)  # type: ignore[no-untyped-call]

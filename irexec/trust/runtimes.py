@@ -1,0 +1,105 @@
+"""Runtimes: who else can run a model, on its own or with the values of its layers shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from irexec.diagnostics import IRError
+from irexec.graph.align import Alignment, align
+from irexec.graph.model import Model, Value
+from irexec.trust.record import Reference
+from irexec.types import Array
+
+Steps = Sequence[Sequence[Array]]
+
+
+class CannotRun(Exception):
+    """A runtime that is not there, or that cannot run this model; the message says why."""
+
+
+class Loaded(Protocol):
+    """A model in another runtime. Every call begins anew: `steps` follow one another, with the states between them."""
+
+    def results(self, steps: Steps) -> list[list[Array]]:
+        """The model's results, per step, with nothing shown that would change how it runs. Raises CannotRun."""
+
+    def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
+        """What it computes for these values of the model, per step; without those that it has nothing for."""
+
+    def fused(self) -> list[list[str]]:
+        """The names of layers that it runs as one."""
+
+
+class Runtime(Protocol):
+    """Somebody who runs models. `name` is for people; `runs_parts`: also models that were cut out of the first one."""
+
+    name: str
+    runs_parts: bool
+
+    def load(self, model: Model) -> Loaded:
+        """Make a model ready to run. Raises CannotRun."""
+
+
+class OtherModel:
+    """Another model, run by irexec: its layers are aligned with those of the first one."""
+
+    runs_parts = False
+
+    def __init__(self, path: str) -> None:
+        from irexec.api import load
+
+        self.name = path
+        model, report = load(path)
+        if model is None or not report.ok:
+            raise CannotRun(f"{path} cannot be read: {report.errors[0]}")
+        self._other = model
+
+    def load(self, model: Model) -> Loaded:
+        if len(model.inputs) != len(self._other.inputs) or len(model.outputs) != len(self._other.outputs):
+            mine, others = (f"{len(m.inputs)} inputs and {len(m.outputs)} outputs" for m in (model, self._other))
+            raise CannotRun(f"{self.name} has {others}, the model {mine}")
+        return Aligned(align(model, self._other))
+
+
+class Aligned:
+    """A model that irexec runs in place of another; inputs and results are in the order of that one."""
+
+    def __init__(self, alignment: Alignment) -> None:
+        self._alignment = alignment
+        a, b = alignment.a, alignment.b
+        self._inputs = _order(alignment, a.parameters, b.parameters)
+        self._outputs = _order(alignment, a.results, b.results)
+
+    def results(self, steps: Steps) -> list[list[Array]]:
+        try:
+            found = self._reference(steps).results()
+        except IRError as error:
+            raise CannotRun(str(error.report.errors[0])) from None
+        return [[step[self._outputs[i]] for i in range(len(step))] for step in found]
+
+    def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
+        wanted = {value: other for value in values if (other := self._alignment.value(value)) is not None}
+        try:
+            recorded = self._reference(steps).record(set(wanted.values()))
+        except IRError as error:
+            raise CannotRun(str(error.report.errors[0])) from None
+        return [{value: step[other] for value, other in wanted.items() if other in step} for step in recorded]
+
+    def fused(self) -> list[list[str]]:
+        return []
+
+    def _reference(self, steps: Steps) -> Reference:
+        # The other model's input at each position is the one that the first model's is aligned with.
+        places = {theirs: ours for ours, theirs in self._inputs.items()}
+        return Reference(self._alignment.b, [[step[places[i]] for i in range(len(step))] for step in steps])
+
+
+def _order(alignment: Alignment, ours: Sequence[object], theirs: Sequence[object]) -> dict[int, int]:
+    """Positions of the first model's ports → positions of the second's; as they stand where they are not all paired."""
+    forward: dict[object, object] = dict(alignment.forward.items())
+    positions = {node: index for index, node in enumerate(theirs)}
+    found = {index: positions.get(forward.get(node)) for index, node in enumerate(ours)}
+    if sorted(found.values(), key=lambda p: -1 if p is None else p) != list(range(len(theirs))):
+        return {index: index for index in range(len(ours))}
+    return {index: place for index, place in found.items() if place is not None}
