@@ -25,6 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="OUT.html", help="the file to write (default: FILE's name with .html, here)"
     )
     parser.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside FILE, with the same name)")
+    parser.add_argument(
+        "--shape", action="append", default=[], metavar="NAME=DIMS", help="of an open input: x=1,3,224,224"
+    )
     parser.add_argument("--extension", action="append", default=[], metavar="PY", help="a file that declares operators")
     seen = parser.add_argument_group("what was observed, to be laid over the graph")
     for option, source in (("trace", "run --trace"), ("compare", "compare"), ("diff", "diff")):
@@ -38,18 +41,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from irexec.arrays.options import read_shapes
     from irexec.cli.main import COMMANDS
     from irexec.show.report.page import report_page
     from irexec.survey.read import read_survey
 
-    report = Report([*check_readable(args.file), *load_extensions(args.extension)])
+    findings = Findings()
+    shapes = read_shapes(args.shape, findings)
+    report = Report([*check_readable(args.file), *load_extensions(args.extension), *findings.report])
     output = Path(args.output or f"{Path(args.file).stem}.html")
     if report.ok and _is_page(args.file):
         from irexec.show.report.examples import examples_page
 
         return _save(output, examples_page(args.file))
     observed = _observed([*args.trace, *args.compare, *args.diff], report)
-    survey, found = read_survey(args.file, args.weights) if report.ok else (None, Report())
+    survey, found = read_survey(args.file, args.weights, shapes) if report.ok else (None, Report())
     report.extend(found)
     if survey is None:
         write(report, sys.stderr)

@@ -9,6 +9,7 @@ import sys
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable, exit_code
 from irexec.diagnostics import Report
+from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color, write
 
 
@@ -18,16 +19,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", choices=("text", "json", "svg", "model-explorer"), default="text", help="default: text"
     )
     parser.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside MODEL, with the same name)")
+    parser.add_argument(
+        "--shape", action="append", default=[], metavar="NAME=DIMS", help="of an open input: x=1,3,224,224"
+    )
     parser.add_argument("--extension", action="append", default=[], metavar="PY", help="a file that declares operators")
 
 
 def run(args: argparse.Namespace) -> int:
+    from irexec.arrays.options import read_shapes
     from irexec.show.printing import Printout
     from irexec.show.survey import show
     from irexec.survey.read import read_survey
 
-    report = Report([*check_readable(args.file), *load_extensions(args.extension)])
-    survey, found = read_survey(args.file, args.weights) if report.ok else (None, Report())
+    findings = Findings()
+    shapes = read_shapes(args.shape, findings)
+    report = Report([*check_readable(args.file), *load_extensions(args.extension), *findings.report])
+    survey, found = read_survey(args.file, args.weights, shapes) if report.ok else (None, Report())
     report.extend(found)
     if survey is None:
         write(report, sys.stderr)

@@ -39,3 +39,15 @@ def test_a_broken_file_is_refused_with_its_findings(capsys: pytest.CaptureFixtur
     path.write_text("<net name='x' version='11'><layers>", "utf-8")
     assert main(["show", str(path)]) != 0
     assert "X001" in capsys.readouterr().err
+
+
+def test_a_given_shape_closes_what_is_open(capsys: pytest.CaptureFixture[str]) -> None:
+    model = str(SAMPLES / "classifier" / "model.xml")
+    assert main(["show", model, "--shape", "image=2,3,32,32"]) == 0
+    text = capsys.readouterr().out
+    assert "probabilities  f32  [2,10]" in text
+    assert "not known" not in text and "dynamic" not in text
+    assert main(["show", model, "--shape", "image=2,4,32,32"]) == 1
+    assert "none of the model's shapes" in capsys.readouterr().err
+    assert main(["show", model, "--shape", "picture=1"]) == 2
+    assert "no input has this name" in capsys.readouterr().err
