@@ -29,8 +29,8 @@ Run = Callable[[Sequence[Array]], list[Array]]
 class Error:
     """How far two arrays lie apart where they do so most: in units in the last place, relative, and absolute.
 
-    Infinite where one has NaN, an infinity, another shape or another string. `at` is the element of the largest error
-    in units.
+    Relative is to the element, or to a typical one where that is larger. Infinite where one has NaN, an infinity,
+    another shape or another string. `at` is the element of the largest error in units.
     """
 
     ulp: float
@@ -92,7 +92,8 @@ def _in_units(reference: Array, other: Array, more: Any, kind: ElementType | Non
     with np.errstate(all="ignore"):
         units = apart / (_unit(_wide(reference), kind or ElementType.of(reference.dtype)) + more)
         units = np.where(np.isnan(units), 0.0, units)
-        relative = apart / np.maximum(np.abs(_wide(reference)), np.finfo(np.float64).tiny)
+        relative = apart / np.maximum(np.abs(_wide(reference)), _typical(reference))
+        relative = np.where(apart == 0, 0.0, relative)
     place = np.unravel_index(int(np.argmax(units)), units.shape)
     return Error(float(units[place]), float(np.nanmax(relative)), largest, tuple(map(int, place)))
 
@@ -165,11 +166,16 @@ def _within(reference: Array, other: Array, bounds: Bounds) -> bool:
 
 
 def _typical_unit(reference: Array) -> float:
-    """The unit of the root mean square: what sums that cancel, and functions near their zeros, are rounded to."""
+    """The unit of a typical element: what sums that cancel, and functions near their zeros, are rounded to."""
     kind = ElementType.of(reference.dtype)
+    return float(_unit(_typical(reference), kind)) if kind.is_real else 0.0
+
+
+def _typical(reference: Array) -> float:
+    """The root mean square of the finite elements."""
     wide = np.ravel(_wide(reference))
     finite = wide[np.isfinite(wide)]
-    return float(_unit(np.sqrt(np.mean(finite * finite)), kind)) if kind.is_real and finite.size else 0.0
+    return float(np.sqrt(np.mean(finite * finite))) if finite.size else 0.0
 
 
 def _spreads(run: Run, inputs: Sequence[Array]) -> list[Any]:
