@@ -49,6 +49,8 @@ def _as_array(given: Any) -> Array:
 
 def _texts(array: Array) -> Array:
     for item in array.flat:
+        if isinstance(item, int) and not -(1 << 63) <= item < 1 << 64:
+            raise ValueError("an integer has more than 64 bits")
         if not isinstance(item, str):
             raise ValueError(f"an array of objects holds a value of {type(item).__name__}; only texts may be objects")
     return array.astype(np.dtypes.StringDType())

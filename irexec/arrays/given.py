@@ -56,7 +56,7 @@ def convert(value: Any, kind: ElementType) -> Array | None:
         if plain.dtype.kind == "V" and plain.dtype.itemsize == kind.dtype.itemsize and plain.dtype.names is None:
             # What NumPy without ml_dtypes reads such a type as.
             return plain.view(kind.dtype)
-        if plain.dtype.kind in "USTOVmM":
+        if plain.dtype.kind in "USTOVmM" or (plain.dtype.kind == "c" and kind.kind != "c"):
             return None
         with np.errstate(all="ignore"):
             array = plain.astype(kind.dtype)

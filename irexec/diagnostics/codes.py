@@ -206,6 +206,7 @@ _TABLE = [
     Code("O008", E, "an input does not fit the model"),
     Code("O009", N, "the page leaves the result open"),
     Code("O010", W, "integer types that should agree do not", "reads it, and its own converters write it"),
+    Code("O011", E, "a layer needs more memory than there is"),
     Code("F001", E, "the package that reads a file's format is not installed"),
     Code("F002", E, "the file holds no ONNX model"),
     Code("F003", E, "an ONNX operator that is not translated"),

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from irexec.diagnostics import IRError
-from irexec.engine.errors import broken_constraints, wrong_result
+from irexec.engine.errors import broken_constraints, too_large, wrong_result
 from irexec.engine.step import Step
 from irexec.graph.model import Model
 from irexec.ops.declare.operator import Breach
+from irexec.ops.declare.work import beyond_memory
 from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
 
 # So many different shapes are remembered as checked.
@@ -37,6 +38,8 @@ def checked(call: Callable[..., Any], step: Step, model: Model) -> Callable[...,
         types = operator.infer(given, attributes, breaches)
         if any(breach.refuses for breach in breaches):
             raise IRError(broken_constraints(step.node, breaches, model))
+        if (reason := beyond_memory(types)) is not None:
+            raise IRError(too_large(step.node, reason, model))
         result = call(*inputs)
         _compare(result, types, step, model)
         if len(known) >= _MAX_REMEMBERED:

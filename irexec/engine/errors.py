@@ -13,6 +13,7 @@ from irexec.graph.model import Model, Node
 from irexec.inference.breaches import place_of, report_breach, report_constraint, report_failure, report_memory
 from irexec.ir.xml.source import Source
 from irexec.ops.declare.operator import Breach, ConstraintError
+from irexec.ops.declare.work import lacks_memory
 from irexec.types import TensorType
 
 
@@ -36,10 +37,17 @@ def failure(node: Node, error: Exception, inputs: Sequence[Any], model: Model) -
     found = ", ".join(_shown(array) for array in inputs)
     if isinstance(error, ConstraintError):
         report_constraint(node, error, findings, found=found)
-    elif isinstance(error, MemoryError):
+    elif lacks_memory(error):
         report_memory(node, error, findings, found=found)
     else:
         report_failure(node, error, findings, found=found)
+    return findings.report
+
+
+def too_large(node: Node, reason: object, model: Model) -> Report:
+    """The report of a layer whose results, or their copies, are more than the memory holds."""
+    findings = findings_for(model)
+    report_memory(node, reason, findings)
     return findings.report
 
 

@@ -37,6 +37,10 @@ class MemoryPlan:
     sizes: list[int] = field(default_factory=list)
     buffer_of: dict[int, int] = field(default_factory=dict)
 
+    def largest(self) -> int:
+        """The number of a step with the largest buffer."""
+        return max(self.buffer_of, key=lambda number: self.sizes[self.buffer_of[number]])
+
     def allocate(self, steps: list[Step]) -> dict[int, np.ndarray[Any, Any]]:
         """Make the buffers; the output array of each step that has one."""
         buffers = [np.empty(size, np.uint8) for size in self.sizes]

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from irexec.diagnostics import IRError
 from irexec.engine.constants import BOUND, Constants, Folding, bound_call
+from irexec.engine.errors import too_large
 from irexec.engine.memory import MemoryPlan, Sharing, plan_memory
 from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
 from irexec.inference import Inference
 from irexec.ir.reader import no_collection
+from irexec.ops.declare.work import beyond_memory
 from irexec.types import TensorType
 
 
@@ -42,7 +45,8 @@ def make_plan(
     """Compile a model for what an inference knows of it; without one, for the types that the model has.
 
     `constants` are shared with other plans of the model. `observed`: all outputs of all layers are computed, also those
-    that nothing reads. Raises IRError when constants break a constraint of the operator that reads them.
+    that nothing reads. Raises IRError when constants break a constraint of the operator that reads them, and when a
+    result is larger than the memory of this machine.
     """
     known = inference if inference is not None else Inference()
     shared = constants if constants is not None else Constants()
@@ -108,6 +112,8 @@ class _Planner:
         call, takes_out = bound_call(node, self.inference, arrays, used)
         outputs = tuple(self._slot(value) for value in node.outputs)
         types: Sequence[TensorType] = self.inference.outputs(node)[: len(outputs)]
+        if (reason := beyond_memory(types)) is not None:
+            raise IRError(too_large(node, reason, self.model))
         single = len(outputs) == 1 and not operator.outputs[0].variadic
         return Step(
             node,

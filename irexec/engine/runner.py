@@ -13,7 +13,7 @@ from irexec.diagnostics import IRError
 from irexec.engine.bodies import body_step
 from irexec.engine.checking import checked
 from irexec.engine.constants import BOUND
-from irexec.engine.errors import failure, wrong_result
+from irexec.engine.errors import failure, too_large, wrong_result
 from irexec.engine.plan import Plan
 from irexec.engine.state import Variables
 from irexec.engine.step import Step
@@ -42,7 +42,7 @@ class Runner:
 
     def _bind(self) -> list[tuple[Any, ...]]:
         """One tuple per step, all that its execution needs."""
-        outs = self.plan.memory.allocate(self.plan.steps)
+        outs = self._buffers()
         calls = []
         for number, step in enumerate(self.plan.steps):
             call = self._bound(number, step) if step.operator.type in BOUND else step.call
@@ -56,6 +56,14 @@ class Runner:
             outputs: Any = step.outputs[0] if single else step.outputs
             calls.append((call, step.inputs, single, outputs, checks[0] if single else checks, step.frees))
         return calls
+
+    def _buffers(self) -> dict[int, Array]:
+        """The memory of each step that the plan gives a buffer. Raises IRError when there is not so much."""
+        try:
+            return self.plan.memory.allocate(self.plan.steps)
+        except MemoryError as error:
+            step = self.plan.steps[self.plan.memory.largest()]
+            raise IRError(too_large(step.node, error, self.plan.model)) from error
 
     def _bound(self, number: int, step: Step) -> Callable[..., Any]:
         if step.operator.type == "ReadValue":
@@ -77,7 +85,12 @@ class Runner:
         else:
             self._run(slots)
         held = [*inputs, *self.variables.values.values(), *self.variables.pending.values()]
-        return _owned([slots[slot] for slot in self.plan.results], self.plan.lent, held)
+        try:
+            return _owned([slots[slot] for slot in self.plan.results], self.plan.lent, held)
+        except MemoryError as error:
+            arrays = [slots[slot] for slot in self.plan.results]
+            largest = max(range(len(arrays)), key=lambda index: arrays[index].nbytes)
+            raise IRError(too_large(self.plan.model.results[largest], error, self.plan.model)) from error
 
     def iterate(self, inputs: Sequence[Array]) -> list[Array]:
         """As `run`, for a body: what it assigns can be read in the next iteration."""

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from irexec.diagnostics import IRError
-from irexec.diagnostics.findings import Findings
+from irexec.graph.evaluate import check_count, evaluate, input_arrays, natural, raise_findings
 from irexec.graph.model import Node, Value
 from irexec.ops.declare import contents
-from irexec.ops.declare.attributes import AttributeFault
-from irexec.ops.declare.operator import REGISTRY, Breach, ConstraintError, Operator
-from irexec.types import Array, ElementType, PartialShape, TensorType, shape_like
+from irexec.ops.declare.operator import REGISTRY, Breach, Operator
+from irexec.types import ElementType, PartialShape, TensorType, shape_like
 
 # Names that OpenVINO's Python API cuts elsewhere than at capitals.
 _NAMES = {
@@ -101,7 +99,8 @@ def _function(operator: Operator) -> Callable[..., Any]:
         inputs, attributes = _named_inputs(operator, inputs, attributes)
         if any(isinstance(i, (Node, Value)) for i in inputs):
             return make_node(operator, inputs, attributes, name)
-        return evaluate(operator, inputs, attributes)
+        results = evaluate(operator, input_arrays(operator, inputs), attributes)
+        return results[0] if len(operator.outputs) == 1 and not operator.outputs[0].variadic else tuple(results)
 
     call.__name__, call.__doc__ = operator.__name__, operator.__doc__
     call.__signature__ = operator.__signature__  # type: ignore[attr-defined]
@@ -126,89 +125,6 @@ def _named_inputs(
     return tuple(given), rest
 
 
-def evaluate(operator: Operator, inputs: tuple[Any, ...], attributes: dict[str, Any]) -> Any:
-    """Run an operator on arrays, with every check: the array, or a tuple when it has several outputs.
-
-    Python numbers and lists become arrays: of the type of the port's group where one is given, else i64 or f32.
-    Raises IRError with every finding.
-    """
-    arrays = _arrays(operator, inputs)
-    values, problems = operator.parse_attributes(attributes)
-    breaches: list[Breach] = []
-    types = [None if a is None else TensorType.of(a) for a in arrays]
-    _check_count(operator, arrays)
-    inferred = operator.infer(types, values, breaches) if not problems else []
-    _raise(operator, problems, breaches)
-    try:
-        with np.errstate(all="ignore"):
-            result = operator.kernel(*arrays, **operator.bind(values))
-    except ConstraintError as error:
-        findings = Findings()
-        constraint = f"{operator.versioned_name} {error.constraint}"
-        findings.add("O005", error.message, constraint=constraint, port=error.port, hint=error.hint, **error.details)
-        raise IRError(findings.report) from error
-    results = [np.asarray(r) for r in (result if isinstance(result, (tuple, list)) else (result,))]
-    for index, (array, type) in enumerate(zip(results, inferred, strict=False)):
-        if not type.shape.accepts(array.shape) or type.element_type.dtype not in (None, array.dtype):
-            message = f"output {index} of {operator} is {array.dtype}{list(array.shape)}; inference says {type}"
-            raise IRError(Findings().add("O006", message))
-    results = [r.copy() if any(np.may_share_memory(r, a) for a in arrays if a is not None) else r for r in results]
-    return results[0] if len(results) == 1 and not isinstance(result, (tuple, list)) else tuple(results)
-
-
-def _check_count(operator: Operator, arrays: list[Any]) -> None:
-    signature = operator.signature
-    given = len([a for a in arrays if a is not None])
-    if given < signature.min_inputs or (signature.max_inputs is not None and len(arrays) > signature.max_inputs):
-        names = ", ".join(i.name for i in signature.inputs)
-        raise IRError(Findings().add("P007", f"{operator} takes {names}; {len(arrays)} inputs were given"))
-
-
-def _raise(operator: Operator, problems: list[AttributeFault], breaches: list[Breach]) -> None:
-    findings = Findings()
-    for problem in problems:
-        findings.add(problem.code, problem.message, attribute=problem.attribute, hint=problem.hint)
-    for breach in breaches:
-        constraint = f"{operator.versioned_name} {breach.constraint}" if breach.constraint else None
-        details = {k: getattr(breach, k) for k in ("port", "attribute", "hint", "found", "allowed")}
-        findings.add(breach.code, breach.message, constraint=constraint, **details)
-    if not findings.report.ok:
-        raise IRError(findings.report)
-
-
-def _arrays(operator: Operator, inputs: tuple[Any, ...]) -> list[Array | None]:
-    """Arrays as they are; numbers and lists in the type that the port's group has, else one the port allows."""
-    bound: dict[str | None, np.dtype[Any]] = {}
-    for index, value in enumerate(inputs):
-        if isinstance(value, (np.ndarray, np.generic)):
-            bound.setdefault(operator.signature.input(index).elements.name, np.asarray(value).dtype)
-    arrays: list[Array | None] = []
-    for index, value in enumerate(inputs):
-        if value is None or isinstance(value, (np.ndarray, np.generic)):
-            array = None if value is None else np.asarray(value)
-            if array is not None and array.dtype.kind == "U":
-                array = array.astype(np.dtypes.StringDType())
-            arrays.append(array)
-            continue
-        elements = operator.signature.input(index).elements
-        dtype = bound.get(elements.name) if elements.name is not None else None
-        array = np.asarray(value)
-        if dtype is None:
-            dtype = _natural(array, elements.types)
-        arrays.append(array.astype(dtype))
-    return arrays
-
-
-def _natural(array: Array, allowed: frozenset[ElementType]) -> np.dtype[Any]:
-    by_kind = {"b": ["boolean"], "i": ["i64", "i32"], "f": ["f32"], "U": ["string"]}
-    for name in [*by_kind.get(array.dtype.kind, []), "f32", "i64"]:
-        kind = ElementType.by_name[name]
-        if kind in allowed and kind.dtype is not None:
-            return kind.dtype
-    found: np.dtype[Any] = array.dtype
-    return found
-
-
 def make_node(operator: Operator, inputs: tuple[Any, ...], attributes: dict[str, Any], name: str = "") -> Node:
     """A new node on the outputs of others; arrays among the inputs become constants. Raises IRError."""
     groups: dict[str | None, np.dtype[Any] | None] = {}
@@ -225,16 +141,16 @@ def make_node(operator: Operator, inputs: tuple[Any, ...], attributes: dict[str,
         array = np.asarray(value)
         if not isinstance(value, np.ndarray):
             group = groups.get(elements.name) if elements.name is not None else None
-            array = array.astype(group if group is not None else _natural(array, elements.types))
+            array = array.astype(group if group is not None else natural(array, elements.types))
         values.append(constant_node(array).outputs[0])
     while values and values[-1] is None:
         values.pop()
     parsed, problems = operator.parse_attributes(attributes)
     breaches: list[Breach] = []
     node = Node(operator, values, parsed, name=name)
-    _check_count(operator, list(values))
+    check_count(operator, values)
     types = operator.infer([None if v is None else v.type for v in values], parsed, breaches) if not problems else []
-    _raise(operator, problems, breaches)
+    raise_findings(operator, problems, breaches)
     node.set_outputs(types)
     return node
 

@@ -27,10 +27,10 @@ def report_failure(node: Node, error: Exception, findings: Findings, *, found: s
     _report(node, "O007", message, None, None, findings, found=found)
 
 
-def report_memory(node: Node, error: MemoryError, findings: Findings, *, found: str | None = None) -> None:
+def report_memory(node: Node, reason: object, findings: Findings, *, found: str | None = None) -> None:
     """A layer that needs more memory than there is, or than inference may take."""
-    message = f"{node.ref} needs more memory than there is: {error}"
-    _report(node, "O007", message, None, None, findings, found=found)
+    message = f"{node.ref} needs more memory than there is: {reason}"
+    _report(node, "O011", message, None, None, findings, found=found)
 
 
 def _report(

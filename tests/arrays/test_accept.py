@@ -50,7 +50,7 @@ def test_texts(given) -> None:
         (np.array([b"x"]), "bytes"),
         (np.array([{}, 1], object), "objects"),
         (np.array([1, None]), "objects"),
-        (10**30, "objects"),
+        (10**30, "64 bits"),
         (object(), "objects"),
         (np.zeros(1, np.longdouble), "float64"),
     ],

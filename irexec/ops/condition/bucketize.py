@@ -35,21 +35,22 @@ def bucketize_3(
     """
     boundaries, values = widen(buckets), widen(data)
     require("C2", _ascending(boundaries), "buckets is not strictly ascending, as it must be", port="buckets")
-    if {boundaries.dtype.kind, values.dtype.kind} == {"i", "u"}:
-        # NumPy has no common type for i64 and u64 but f64: a u64 beyond i64 is above every i64 all the same.
-        boundaries, values = _signed(boundaries), _signed(values)
-        boundaries = np.maximum.accumulate(boundaries)
-    found = np.searchsorted(boundaries, values, "left" if with_right_bound else "right")
+    found = _places(boundaries, values, "left" if with_right_bound else "right")
     return np.asarray(found).astype(ElementType.by_name[output_type].dtype)
+
+
+def _places(boundaries: Array, values: Array, side: Literal["left", "right"]) -> Array:
+    """np.searchsorted, for which the common type of signed and unsigned integers is f64: they are compared as u64."""
+    if {boundaries.dtype.kind, values.dtype.kind} != {"i", "u"}:
+        return np.asarray(np.searchsorted(boundaries, values, side))
+    negative = np.count_nonzero(boundaries < 0)
+    above = boundaries[negative:].astype(np.uint64)
+    found = negative + np.searchsorted(above, np.maximum(values, 0).astype(np.uint64), side)
+    return np.where(values < 0, 0, found)
 
 
 def _ascending(boundaries: Array) -> bool:
     return bool((boundaries[1:] > boundaries[:-1]).all())
-
-
-def _signed(values: Array) -> Array:
-    top = np.iinfo(np.int64).max
-    return np.minimum(values, top).astype(np.int64) if values.dtype.kind == "u" else values.astype(np.int64)
 
 
 @bucketize_3.shapes

@@ -51,6 +51,8 @@ def _validator(annotation: Any) -> Callable[[Any], Any]:
     enum = get_args(base) if get_origin(base) is Literal else ()
 
     def validate(value: Any) -> Any:
+        if isinstance(value, (np.ndarray, np.generic)):
+            value = value.tolist()
         if isinstance(value, str) and (base is not str):
             try:
                 return read(value)
@@ -59,7 +61,7 @@ def _validator(annotation: Any) -> Callable[[Any], Any]:
                     "unreadable", "{reason}", {"reason": str(error), "code": error.code, "lenient": error.lenient}
                 ) from None
         if is_list and not isinstance(value, tuple) and hasattr(value, "__iter__"):
-            return tuple(v.item() if hasattr(v, "item") else v for v in value)
+            return tuple(v.item() if isinstance(v, np.generic) else v for v in value)
         if base is ElementType and not isinstance(value, ElementType) and value is not None:
             return _element_type(value)
         if base is PartialShape and value is not None and not isinstance(value, PartialShape):
@@ -117,9 +119,11 @@ def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], f
         return
     if kind == "missing":
         assumed = _assumed(attribute)
+        # What OpenVINO assumes may be a value that the page excludes: then nothing is defined, and said once.
+        passes = assumed is not None and attribute is not None and attribute.allows(assumed)
         message = f"the required attribute {name!r} is missing"
-        faults.append(AttributeFault("D002", name, message, allowed=allowed, defined=assumed is not None))
-        given[name] = _neutral(attribute) if assumed is None else assumed
+        faults.append(AttributeFault("D002", name, message, allowed=allowed, defined=passes))
+        given[name] = assumed if passes else _neutral(attribute)
         return
     if kind == "unreadable":
         context = finding["ctx"]

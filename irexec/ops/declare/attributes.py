@@ -255,6 +255,11 @@ class Attribute(NamedTuple):
         base = base_type(self.annotation)
         return get_args(base) if get_origin(base) is Literal else ()
 
+    def allows(self, value: Any) -> bool:
+        """True for a value of the attribute's type that is within its bounds, as far as they are plain numbers."""
+        items = value if isinstance(value, tuple) else (value,)
+        return all(holds(item) for holds in self.bounds or () for item in items)
+
     @property
     def taken_as(self) -> Any:
         """What a number outside of the declared range means; None where it means nothing."""
@@ -286,10 +291,8 @@ def read_plainly(attributes: tuple[Attribute, ...], given: dict[str, Any]) -> di
             value = values[attribute.name] = attribute.read(written)
         except Unreadable:
             return None
-        if attribute.bounds:
-            items = value if isinstance(value, tuple) else (value,)
-            if not all(holds(item) for holds in attribute.bounds for item in items):
-                return None
+        if not attribute.allows(value):
+            return None
     if any(a.required and a.name not in values for a in attributes):
         return None
     return {a.name: values.get(a.name, a.default) for a in attributes}

@@ -1,12 +1,18 @@
-"""What a call of an operator costs, before it is made: for budgets, not for clocks."""
+"""What a call of an operator costs, before it is made: for budgets, not for clocks; what this machine cannot hold."""
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from irexec.ops.declare.operator import Operator
-from irexec.types import TensorType, UnknownRank
+from irexec.types import MAX_RANK, TensorType, UnknownRank
+
+# The addresses that a process of today's machines has.
+_ADDRESSES = 1 << 47
 
 
 def steps(
@@ -26,3 +32,35 @@ def steps(
         return total + operator.worker(outputs, *inputs, *missing, attributes=attributes)
     except (UnknownRank, ValueError):
         return None
+
+
+def beyond_memory(outputs: Sequence[TensorType]) -> str | None:
+    """Why this machine cannot hold one of these results; None where it can hold each of them."""
+    for index, tensor in enumerate(outputs):
+        if tensor.rank is None:
+            continue
+        if tensor.rank > MAX_RANK:
+            return f"output {index} has rank {tensor.rank}; an array has {MAX_RANK} axes at most"
+        item = tensor.element_type.dtype.itemsize if tensor.element_type.dtype else 1
+        # NumPy counts the bytes of an empty array as if its empty axes were not there.
+        if item * math.prod(max(1, extent.min) for extent in tensor.shape) > _machine_memory():
+            return f"output {index}, {tensor}, is larger than this machine's memory"
+    return None
+
+
+@cache
+def _machine_memory() -> int:
+    """The bytes of memory of this machine, as far as the system says."""
+    try:
+        return min(_ADDRESSES, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return _ADDRESSES
+
+
+def lacks_memory(error: Exception) -> bool:
+    """True for what Python and NumPy raise when an array on the way to a result is too large."""
+    return isinstance(error, MemoryError) or (isinstance(error, ValueError) and str(error).startswith(_TOO_LARGE))
+
+
+# NumPy says so by ValueError where the number of bytes is none that it can count.
+_TOO_LARGE = ("array is too big", "Maximum allowed dimension exceeded", "iterator is too large")

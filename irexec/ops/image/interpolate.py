@@ -145,11 +145,13 @@ def _pads(pads: Sequence[int], rank: int) -> list[int]:
 
 
 def scaled_extent(extent: int, scale: float) -> int:
-    """floor(extent * scale) in f32 with OpenVINO's margin, so that 10 * f32(0.7) is 7."""
+    """floor(extent * scale) in f32 with OpenVINO's margin, so that 10 * f32(0.7) is 7; where f32 ends, too many."""
     factor = np.float32(scale)
     if factor == 1:
         return extent
-    return int(np.float32(extent) * (factor + np.float32(1e-6)))
+    with np.errstate(over="ignore"):
+        scaled = np.float32(extent) * (factor + np.float32(1e-6))
+    return int(scaled) if np.isfinite(scaled) else MAX_LENGTH + 1
 
 
 def _require_axes(axes: list[int], rank: int, count: int) -> None:

@@ -54,9 +54,9 @@ def _(
     *,
     transpose_frames: bool,
 ) -> PartialShape:
-    has_rank(check, "C1", signal, (1, 2), "signal")
+    ranked = has_rank(check, "C1", signal, (1, 2), "signal")
     size, step = _check_frames(check, window, frame_size, frame_step)
-    if signal.rank is None:
+    if signal.rank is None or not ranked:
         return PartialShape.dynamic()
     length = signal.shape[-1]
     frames = bins = Dimension(-1)

@@ -36,6 +36,10 @@ def test_bucketize_compares_large_integers_exactly() -> None:
     signed, unsigned = np.array([-1, big + 1]), np.array([big, big + 1, 2**64 - 1], np.uint64)
     assert run(bucketize, signed, unsigned)[0].tolist() == [0, 1]
     assert run(bucketize, unsigned, signed)[0].tolist() == [1, 1, 2]
+    assert run(bucketize, np.array([-5, 3, 4]), np.array([1, 2, 4], np.uint32))[0].tolist() == [0, 2, 2]
+    top, beyond = np.array([2**63 - 1]), np.array([2**63], np.uint64)
+    assert run(bucketize, top, beyond, with_right_bound="false")[0].tolist() == [0]
+    assert run(bucketize, beyond, top)[0].tolist() == [1]
 
 
 def test_bucketize_constraints() -> None:

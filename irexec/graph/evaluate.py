@@ -1,0 +1,153 @@
+"""One operator on the arrays that a caller gives: what is wrong with them, the kernel, its results verified."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.arrays.accept import as_plain_array
+from irexec.arrays.given import convert
+from irexec.diagnostics import IRError, Severity
+from irexec.diagnostics.findings import Findings
+from irexec.ops.declare.attributes import AttributeFault
+from irexec.ops.declare.operator import Breach, ConstraintError, Operator
+from irexec.ops.declare.work import beyond_memory, lacks_memory
+from irexec.types import Array, ElementType, TensorType
+
+
+def evaluate(operator: Operator, arrays: Sequence[Array | None], attributes: dict[str, Any]) -> list[Array]:
+    """The results of an operator, each the caller's own memory. Raises IRError with every finding.
+
+    `arrays` are what `input_arrays` makes of a caller's arguments; `attributes` texts or values by their file names.
+    """
+    values, faults = operator.parse_attributes(attributes)
+    breaches: list[Breach] = []
+    given = [None if array is None else TensorType.of(array) for array in arrays]
+    types = operator.infer(given, values, breaches) if not faults else []
+    raise_findings(operator, faults, breaches)
+    if (reason := beyond_memory(types)) is not None:
+        raise IRError(Findings().add("O011", f"{operator}: {reason}"))
+    results = _results(operator, arrays, values)
+    for index, (array, type) in enumerate(zip(results, types, strict=False)):
+        if not type.shape.accepts(array.shape) or type.element_type.dtype not in (None, array.dtype):
+            message = f"output {index} of {operator} is {array.dtype}{list(array.shape)}; inference says {type}"
+            raise IRError(Findings().add("O006", message))
+    return results
+
+
+def _results(operator: Operator, arrays: Sequence[Array | None], attributes: dict[str, Any]) -> list[Array]:
+    """What the kernel returns, copied where it is a caller's memory. Raises IRError for whatever the kernel raises."""
+    findings = Findings()
+    try:
+        with np.errstate(all="ignore"):
+            result = operator.kernel(*arrays, **operator.bind(attributes))
+        results = [np.asarray(r) for r in (result if isinstance(result, (tuple, list)) else (result,))]
+        lent = [array for array in arrays if array is not None]
+        return [r.copy() if any(np.may_share_memory(r, array) for array in lent) else r for r in results]
+    except ConstraintError as error:
+        constraint = f"{operator.versioned_name} {error.constraint}"
+        findings.add("O005", error.message, constraint=constraint, port=error.port, hint=error.hint, **error.details)
+        raise IRError(findings.report) from error
+    except Exception as error:
+        if lacks_memory(error):
+            findings.add("O011", f"{operator} needs more memory than there is: {error}")
+        else:
+            findings.add("O007", f"{operator} failed: {type(error).__name__}: {error}")
+        raise IRError(findings.report) from error
+
+
+def input_arrays(operator: Operator, inputs: Sequence[Any]) -> list[Array | None]:
+    """A caller's arguments as arrays. Raises IRError for what is no tensor, naming the port, and for a wrong number.
+
+    Arrays keep their type, in this machine's byte order. Python's numbers and lists get the type of the array in the
+    same group of ports; without one, i64, f32, boolean or string, whichever of them the port takes.
+    """
+    check_count(operator, inputs)
+    findings = Findings()
+    arrays: list[Array | None] = []
+    for index, value in enumerate(inputs):
+        try:
+            arrays.append(None if value is None else _plain(value))
+        except (ValueError, TypeError) as error:
+            arrays.append(None)
+            port = operator.signature.port_name(index)
+            findings.add("O008", f"input {port} of {operator} is no tensor: {error}", port=port)
+    groups: dict[str | None, np.dtype[Any]] = {}
+    for index, (value, array) in enumerate(zip(inputs, arrays, strict=True)):
+        if array is not None and _is_typed(value):
+            groups.setdefault(operator.signature.input(index).elements.name, array.dtype)
+    for index, (value, array) in enumerate(zip(inputs, arrays, strict=True)):
+        if array is None or _is_typed(value):
+            continue
+        elements, port = operator.signature.input(index).elements, operator.signature.port_name(index)
+        dtype = groups.get(elements.name) if elements.name is not None else None
+        kind = ElementType.of(natural(array, elements.types) if dtype is None else dtype)
+        arrays[index] = convert(array, kind)
+        if arrays[index] is None:
+            message = f"input {port} of {operator} is {kind}: {_brief(value)} is none of its values"
+            findings.add("O008", message, port=port)
+    if not findings.report.ok:
+        raise IRError(findings.report)
+    return arrays
+
+
+def _is_typed(value: Any) -> bool:
+    """True for what has an element type of its own."""
+    return isinstance(value, (np.ndarray, np.generic))
+
+
+def _plain(value: Any) -> Array:
+    array = as_plain_array(value)
+    if array.dtype.kind == "U":
+        return array.astype(np.dtypes.StringDType())
+    ElementType.of(array.dtype)
+    return array
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def natural(array: Array, allowed: frozenset[ElementType]) -> np.dtype[Any]:
+    """The dtype that Python numbers take: i64, f32, boolean or string, where the port allows it."""
+    by_kind = {"b": ["boolean"], "i": ["i64", "i32"], "f": ["f32"], "T": ["string"]}
+    for name in [*by_kind.get(array.dtype.kind, []), "f32", "i64"]:
+        kind = ElementType.by_name[name]
+        if kind in allowed and kind.dtype is not None:
+            return kind.dtype
+    found: np.dtype[Any] = array.dtype
+    return found
+
+
+def check_count(operator: Operator, inputs: Sequence[Any]) -> None:
+    """Raise IRError for a number of inputs that the operator does not take, or None for one that it needs."""
+    signature = operator.signature
+    missing = [
+        signature.port_name(index)
+        for index in range(max(len(inputs), signature.min_inputs))
+        if (index >= len(inputs) or inputs[index] is None) and not signature.input(index).optional
+    ]
+    if missing or (signature.max_inputs is not None and len(inputs) > signature.max_inputs):
+        names = ", ".join(i.name for i in signature.inputs)
+        lacking = f" without {', '.join(missing)}" if missing else ""
+        raise IRError(Findings().add("P007", f"{operator} takes {names}; {len(inputs)} inputs were given{lacking}"))
+
+
+def raise_findings(operator: Operator, faults: Sequence[AttributeFault], breaches: Sequence[Breach]) -> None:
+    """Raise IRError when anything is wrong with attributes or inputs.
+
+    A call is no file that somebody else wrote: what a file may write in another way is wrong in a call.
+    """
+    findings = Findings()
+    for fault in faults:
+        details: dict[str, Any] = {"attribute": fault.attribute, "hint": fault.hint, "allowed": fault.allowed}
+        findings.add(fault.code, fault.message, severity=Severity.ERROR, **details)
+    for breach in breaches:
+        constraint = f"{operator.versioned_name} {breach.constraint}" if breach.constraint else None
+        details = {k: getattr(breach, k) for k in ("port", "attribute", "hint", "found", "allowed")}
+        findings.add(breach.code, breach.message, constraint=constraint, **details)
+    if not findings.report.ok:
+        raise IRError(findings.report)

@@ -1,0 +1,76 @@
+"""Hostile calls of all operators: ragged lists, dates, foreign byte orders, huge numbers, wrong ranks, missing inputs.
+
+A seeded sample of the campaign benchmarks/hostile_operators.py: a call gives a result, or an IRError that says what is
+wrong and is no confession of a failed kernel or shape rule.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.calls import Call, calls
+from support.hostile import hostile
+
+import irexec
+
+if sys.platform != "linux":
+    pytest.skip("the memory that a process may take is limited by Linux alone", allow_module_level=True)
+import resource
+
+CALLS_PER_OPERATOR = 16
+ROOM = 1 << 30
+# The kernel failed, its result is not what inference says.
+CONFESSIONS = {"O006", "O007"}
+
+
+@pytest.fixture(autouse=True)
+def limited() -> Iterator[None]:
+    """Some calls ask for gigabytes, and may have them: here they cannot, so that none is filled."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (own + ROOM, before[1]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def escape(call: Call) -> str | None:
+    """What a caller would not expect of the call; None when there is nothing."""
+    try:
+        call.run()
+    except irexec.IRError as error:
+        found = {d.code for d in error.report.errors}
+        return str(error) if not found or found & CONFESSIONS else None
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_nothing_but_results_and_irerrors_comes_back(part: int) -> None:
+    legal = calls()
+    escapes = {}
+    for number in range(part, len(legal), 8):
+        for attempt in range(CALLS_PER_OPERATOR):
+            call = hostile(np.random.default_rng((1, number, attempt)), legal[number])
+            if (found := escape(call)) is not None:
+                escapes[number, attempt] = f"{str(call)[:200]}: {found[:200]}"
+    assert escapes == {}
+
+
+def test_the_sample_is_not_refused_altogether() -> None:
+    """Many of the calls are strange, and right."""
+    computed = 0
+    for number, legal in enumerate(calls()[:200]):
+        try:
+            hostile(np.random.default_rng((2, number)), legal).run()
+            computed += 1
+        except irexec.IRError:
+            continue
+    assert computed > 40
