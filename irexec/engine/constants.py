@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -16,14 +16,18 @@ from irexec.engine.errors import failure
 from irexec.engine.step import Call
 from irexec.graph.model import Model, Node, Value
 from irexec.inference import Inference
-from irexec.inference.propagate import as_list
+from irexec.inference.propagate import MAX_STEPS, as_list
 from irexec.ops.declare.operator import HandsOn, NodeTypes
+from irexec.ops.declare.work import steps
 from irexec.types import Array, TensorType
 
 # Operators whose step belongs to a request: it holds their state or runs their bodies.
 BOUND = frozenset({"ReadValue", "Assign", "If", "Loop", "TensorIterator"})
-# A constant that unfolds to much more than it came from is computed anew instead of being kept.
+# A constant that unfolds to more than so many bytes, and to much more than the constants of the file that it came from,
+# is computed anew instead of being kept. What takes much more work than their size is computed when the model runs, so
+# that no file makes compiling it long.
 _MAX_UNFOLDING = 1 << 26
+_FACTOR = 8
 
 
 class Constants:
@@ -52,6 +56,7 @@ class Folding:
         self._known: dict[Value, Array] = {}
         self._constant: set[Value] = set()
         self._lasting: set[Value] = set()
+        self._origins: dict[Node, int] = {}
 
     def __contains__(self, value: Value) -> bool:
         return value in self._constant
@@ -76,7 +81,7 @@ class Folding:
         return type.value is not None and type.value.dtype == type.element_type.dtype
 
     def _can_fold(self, node: Node) -> bool:
-        """Whether a node's results follow from constants alone and are worth keeping."""
+        """Whether a node's results follow from constants alone, are worth keeping, and soon computed."""
         operator = node.operator
         if operator is None or operator.type in BOUND or operator.tolerance.kind == "random":
             return False
@@ -86,8 +91,22 @@ class Folding:
         types = self._inference.outputs(node)
         if any(type.shape.is_dynamic for type in types):
             return True
-        inputs = sum(map(_nbytes, (self._inference[value] for value in given)))
-        return sum(map(_nbytes, types)) <= max(_MAX_UNFOLDING, 8 * inputs)
+        origin = self._origins[node] = self._origin(given)
+        if sum(map(_nbytes, types)) > max(_MAX_UNFOLDING, _FACTOR * origin):
+            return False
+        return self._work(node, types) <= max(MAX_STEPS, _FACTOR * origin)
+
+    def _origin(self, inputs: list[Value]) -> int:
+        """The bytes of the file that a result of these comes from; what is made of a result again adds nothing."""
+        written = sum(_nbytes(self._inference[value]) for value in inputs if value.node.constant is not None)
+        return max([written, *(self._origins.get(value.node, 0) for value in inputs)])
+
+    def _work(self, node: Node, outputs: Sequence[TensorType]) -> int:
+        """The steps that a node takes, as far as they are known before it runs."""
+        operator = node.operator
+        assert operator is not None
+        attributes = {a.name: node.attributes.get(a.name, a.default) for a in operator.attributes}
+        return steps(operator, self._inference.inputs(node), attributes, outputs) or 0
 
     def array(self, value: Value) -> Array:
         """The value of a constant, or of a node that can be folded. Raises IRError when a kernel refuses it."""

@@ -55,6 +55,24 @@ def test_a_constant_that_would_unfold_to_much_more_is_not_kept() -> None:
     )
 
 
+def test_what_takes_much_more_work_than_its_size_is_a_step() -> None:
+    x = x_parameter((1,))
+    square = ops.constant(np.ones((512, 512), np.float32))
+    total = ops.constant(np.array([0, 1]))
+    heavy = ops.reduce_sum(ops.matmul(square, square, transpose_a=False, transpose_b=False), total)
+    assert types(plan_of(ops.add(heavy, x), parameters=[x])) == ["MatMul", "ReduceSum", "Add"]
+    small = ops.constant(np.ones((64, 64), np.float32))
+    light = ops.reduce_sum(ops.matmul(small, small, transpose_a=False, transpose_b=False), total)
+    assert types(plan_of(ops.add(light, x), parameters=[x])) == ["Add"]
+
+
+def test_constants_that_unfold_again_and_again_are_measured_by_what_the_file_holds() -> None:
+    x = x_parameter((1,))
+    wide = ops.broadcast(ops.constant(np.zeros(1, np.float32)), ops.constant(np.array([1 << 24])))
+    wider = ops.tile(wide, ops.constant(np.array([8])))
+    assert types(plan_of(ops.add(ops.reduce_max(wider, 0), x), parameters=[x])) == ["Tile", "ReduceMax", "Add"]
+
+
 def test_random_operators_are_not_folded() -> None:
     @operator("Dice", "plan", shapes=same_as(), tolerance=random)
     def dice(x: Float, /) -> Float:
