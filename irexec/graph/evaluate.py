@@ -127,7 +127,7 @@ def check_count(operator: Operator, inputs: Sequence[Any]) -> None:
     signature = operator.signature
     missing = [
         signature.port_name(index)
-        for index in range(max(len(inputs), signature.min_inputs))
+        for index in range(max(len(inputs), signature.min_inputs + signature.is_variadic))
         if (index >= len(inputs) or inputs[index] is None) and not signature.input(index).optional
     ]
     if missing or (signature.max_inputs is not None and len(inputs) > signature.max_inputs):

@@ -35,7 +35,8 @@ def steps(
 
 
 def beyond_memory(outputs: Sequence[TensorType]) -> str | None:
-    """Why this machine cannot hold one of these results; None where it can hold each of them."""
+    """Why this machine cannot hold these results; None where it can."""
+    total = 0
     for index, tensor in enumerate(outputs):
         if tensor.rank is None:
             continue
@@ -43,8 +44,9 @@ def beyond_memory(outputs: Sequence[TensorType]) -> str | None:
             return f"output {index} has rank {tensor.rank}; an array has {MAX_RANK} axes at most"
         item = tensor.element_type.dtype.itemsize if tensor.element_type.dtype else 1
         # NumPy counts the bytes of an empty array as if its empty axes were not there.
-        if item * math.prod(max(1, extent.min) for extent in tensor.shape) > _machine_memory():
-            return f"output {index}, {tensor}, is larger than this machine's memory"
+        total += item * math.prod(max(1, extent.min) for extent in tensor.shape)
+        if total > _machine_memory():
+            return f"output {index}, {tensor}, is more than this machine's memory holds"
     return None
 
 

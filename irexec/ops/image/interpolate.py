@@ -87,6 +87,8 @@ def interpolate_11(
             port="scales_or_sizes",
         )
         require("C7", target == 0 or padded.shape[a] > 0, f"axis {a} has no elements to interpolate", port="image")
+    if 0 in targets.values():
+        return np.empty([targets.get(a, extent) for a, extent in enumerate(padded.shape)], image.dtype)
     stretched = antialias and mode == "linear" and any(np.float32(s) < 1 for s in scales.values())
     double = image.dtype == np.float64 or not is_float(image.dtype)
     taps = {

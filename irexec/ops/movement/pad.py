@@ -12,7 +12,17 @@ import numpy as np
 from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import filled, has_length, integers, length_of, sum_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType, is_unknown
+from irexec.types import (
+    ANY,
+    ANY_DIMENSION,
+    INTEGERS,
+    MAX_LENGTH,
+    Array,
+    Dimension,
+    PartialShape,
+    TensorType,
+    is_unknown,
+)
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS, binding=False)]
@@ -102,7 +112,9 @@ def _constant(data: Array, begin: list[int], end: list[int], pad_value: Array | 
 
 def _sources(count: int, before: int, after: int, mode: str) -> Array:
     """Where along a dimension of `count` elements each element of the result comes from."""
-    places = np.arange(-before, max(count + after, -before))
+    # An axis from which more is taken than any has is empty.
+    first, end = min(-before, MAX_LENGTH), min(max(count + after, -before), MAX_LENGTH)
+    places = np.arange(first, end)
     if mode == "edge":
         require("C5", count > 0 or not places.size, "an empty dimension has no edges", port="data")
         return np.clip(places, 0, count - 1)

@@ -260,3 +260,9 @@ def test_partial_shapes() -> None:
     assert str(infer(op_of(11), types, **attributes)[0][0].shape) == "[?,5,?]"
     types[2] = tensor(I64, "?")
     assert str(infer(op_of(11), types, **attributes)[0][0].shape) == "[?,?,?]"
+
+
+@pytest.mark.parametrize("mode", ["bilinear_pillow", "bicubic_pillow", "linear", "nearest"])
+def test_an_axis_may_become_empty(mode: str) -> None:
+    result = run(op_of(11), image(shape=(3, 2)), ints(0, 4), ints(0, 1), mode=mode, shape_calculation_mode="sizes")[0]
+    assert result.shape == (0, 4)

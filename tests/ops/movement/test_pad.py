@@ -94,3 +94,9 @@ def test_dynamic_shapes() -> None:
 def test_pad_value_is_a_scalar_in_the_kernel_too() -> None:
     (result,) = run(pad_12, np.array([1]), ints(1), ints(0), scalar(9), pad_mode="constant")
     assert result.tolist() == [9, 1]
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric"])
+def test_more_is_taken_away_than_any_axis_has(mode: str) -> None:
+    (result,) = run(pad_12, np.array([1, 2]), ints(-(2**63)), ints(0), pad_mode=mode)
+    assert result.size == 0
