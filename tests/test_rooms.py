@@ -27,7 +27,7 @@ FLOORS: list[set[str]] = [
     {"watch"},
     {"catalog"},
     {"pages", "survey"},
-    {"trust"},
+    {"trust", "mend"},
     {"show"},
     {"cli"},
     {"__init__", "__main__"},

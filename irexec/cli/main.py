@@ -15,6 +15,7 @@ from collections.abc import Sequence
 COMMANDS = {
     "run": "run a model or a snippet; print inputs, outputs and what was checked",
     "validate": "report everything that is wrong with models and snippets",
+    "fix": "mend what is wrong with models, where it is certain what is meant",
     "show": "tell what a model is made of, without running it",
     "report": "write an HTML file that shows a model, or the examples of a page, in a browser",
     "compare": "find the first layer where another runtime computes something else",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-import irexec
 from irexec.cli.extension import load_extensions
+from irexec.cli.fix import mended
 from irexec.cli.inputs import check_readable, exit_code, refuse
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import FORMATS, write
+from irexec.mend.files import is_model_file, validate_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="strict",
         help="errors are what the format does not define, or what keeps a model from running (default: strict)",
     )
+    parser.add_argument("--fix", action="store_true", help="first make the safe fixes, as `irexec fix` does")
     parser.add_argument("--strict", action="store_true", help="a repair that a snippet needs is an error")
     parser.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside FILE, with the same name)")
     parser.add_argument(
@@ -45,7 +47,10 @@ def _validate(args: argparse.Namespace) -> Report:
     report = Report()
     for path in args.files:
         missing = check_readable(path)
+        if args.fix and not len(missing) and is_model_file(path):
+            remaining = mended(path, weights=args.weights, out=sys.stderr)
+            missing = remaining if exit_code(remaining) == 2 else missing
         report.extend(
-            missing if len(missing) else irexec.validate(path, weights=args.weights, mode=args.mode, strict=args.strict)
+            missing if len(missing) else validate_file(path, weights=args.weights, mode=args.mode, strict=args.strict)
         )
     return report

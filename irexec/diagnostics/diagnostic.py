@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from irexec.diagnostics.fix import Fix
+
 
 class Severity(StrEnum):
     """How much a finding matters: an error refuses the file, a warning and a note do not."""
@@ -26,6 +28,17 @@ class Place:
     column: int | None = None
     length: int = 1
     source_line: str | None = None
+
+
+class At(NamedTuple):
+    """A place in a document, before its line and column are known.
+
+    `element` is the element's number in document order; `attribute` the attribute's name, "#text" for the text inside,
+    or None for the start tag.
+    """
+
+    element: int
+    attribute: str | None = None
 
 
 class LayerRef(NamedTuple):
@@ -52,7 +65,9 @@ class Related(NamedTuple):
 class Diagnostic:
     """One finding. `found` and `allowed` are short texts; `openvino` says how OpenVINO treats the same input.
 
-    `repair` maps ports (by id, or by name in the operator's signature) to the shapes that would mend it; for programs.
+    For programs: `at` is the place in the document; `candidates` are texts that may be meant in place of what is found,
+    the likeliest first; `repair` maps ports (by id, or by name in the operator's signature) to the shapes that would
+    mend it; `fixes` are edits of the file that would.
     """
 
     code: str
@@ -69,6 +84,9 @@ class Diagnostic:
     hint: str | None = None
     related: tuple[Related, ...] = ()
     repair: Mapping[str, tuple[int, ...]] | None = None
+    at: At | None = None
+    candidates: tuple[str, ...] = ()
+    fixes: tuple[Fix, ...] = ()
 
     @property
     def file(self) -> str | None:
@@ -106,6 +124,8 @@ class Diagnostic:
                 {"message": r.message, "file": r.place.file, "line": r.place.line, "column": r.place.column}
                 for r in self.related
             ]
+        if self.fixes:
+            result["fixes"] = [fix.to_dict() for fix in self.fixes]
         return result
 
 

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from irexec.diagnostics.codes import CODES
-from irexec.diagnostics.diagnostic import Diagnostic, LayerRef, Place, Related, Report, Severity
+from irexec.diagnostics.diagnostic import At, Diagnostic, LayerRef, Place, Related, Report, Severity
+
+__all__ = ["At", "Findings", "Mode"]
 
 Mode = Literal["strict", "openvino"]
 """Which question is asked: "strict" whether the file is right, "openvino" what it computes (see Code.lenient)."""
 
 
 _CONNECTING = frozenset({"L001", "L002", "L010", "P001", "P013", "E001", "E002", "E003", "E010"})
-
-
-class At(NamedTuple):
-    """A place in a document, before its line and column are known.
-
-    `element` is the element's number in document order; `attribute` the attribute's name, "#text" for the text inside,
-    or None for the start tag.
-    """
-
-    element: int
-    attribute: str | None = None
 
 
 class Findings:
@@ -133,6 +124,7 @@ class Findings:
             message=message,
             place=place if place is not None else self.place(at),
             layer=layer,
+            at=at,
             related=tuple(Related(text, self.place(other)) for text, other in related),
             **details,
         )

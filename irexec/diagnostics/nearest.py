@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+_CLEAR, _LEAD = 0.8, 0.06
 LONGEST = 200
 """A longer text is no slip of any name, and comparing it would take long."""
 
@@ -28,6 +29,16 @@ def did_you_mean(
 ) -> str | None:
     """A "did you mean" hint with the nearest names, each formatted by `form`; None when nothing is near."""
     return suggestion(map(form, nearest(name, known, count, cutoff)))
+
+
+def clearest(names: list[str], written: str) -> str | None:
+    """Of names that look like a written one, best first, the one that is meant; None when another may be as well."""
+    if len(names) < 2:
+        return names[0] if names else None
+    import difflib
+
+    best, other = (difflib.SequenceMatcher(None, written.lower(), name.lower()).ratio() for name in names[:2])
+    return names[0] if best >= _CLEAR and best - other >= _LEAD else None
 
 
 def suggestion(names: Iterable[str]) -> str | None:

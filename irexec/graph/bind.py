@@ -61,7 +61,7 @@ def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
         return None  # The reader has said so, as of an empty version below.
     if layer.version and (layer.type, layer.version) in REGISTRY:
         return REGISTRY[layer.type, layer.version]
-    type_at = At(layer.at, "type")
+    of_type: dict[str, Any] = {"at": At(layer.at, "type"), "layer": layer.ref, "attribute": "type"}
     canonical = contents.canonical_type(layer.type)
     if canonical is None:
         return _unknown_type(layer, findings)
@@ -70,29 +70,32 @@ def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
     if layer.type == "Constant":
         # The name of the operation elsewhere: other readers take such a layer for one without bytes in the .bin.
         message, hint = "an IR has no 'Constant'", "write 'Const'"
-        findings.add("L009", message, at=type_at, layer=layer.ref, attribute="type", hint=hint, severity=Severity.ERROR)
+        findings.add("L009", message, hint=hint, severity=Severity.ERROR, candidates=(canonical,), **of_type)
     elif layer.type != canonical and layer.type not in contents.RENAMED:
         message = f"the type is spelt {layer.type!r}; the operator is {canonical!r}"
-        findings.add("L009", message, at=type_at, layer=layer.ref, attribute="type", hint=f"write {canonical!r}")
+        findings.add("L009", message, hint=f"write {canonical!r}", candidates=(canonical,), **of_type)
     found = contents.find(canonical, layer.version)
     if found is not None:
         _note_newer(layer, canonical, found, findings)
         return found
+    of_version: dict[str, Any] = {"at": At(layer.at, "version"), "layer": layer.ref, "attribute": "version"}
     number = contents.OPSETS.get(layer.version)
     if number is None:
         allowed = f"opset1 to opset{contents.NEWEST}"
         message = f"{layer.version!r} names no opset that has {canonical}"
-        findings.add("L005", message, at=At(layer.at, "version"), layer=layer.ref, attribute="version", allowed=allowed)
+        meant = tuple(name for name in contents.OPSETS if layer.version.strip().lower() in (name, name[5:]))
+        findings.add("L005", message, allowed=allowed, candidates=meant, **of_version)
         return None
     since = contents.introduced(canonical, number)
     if since is None:
         having = contents.opsets_with(canonical)
         message = f"opset{number} has no {canonical}; {_opsets(having)} have"
-        hint = f'version="opset{having[0] if having[0] > number else having[-1]}"'
-        findings.add("L006", message, at=At(layer.at, "version"), layer=layer.ref, attribute="version", hint=hint)
+        nearest = f"opset{having[0] if having[0] > number else having[-1]}"
+        findings.add("L006", message, hint=f'version="{nearest}"', candidates=(nearest,), **of_version)
         return None
     message = f"{canonical}-{since} is not implemented yet"
-    findings.add("O004", message, at=type_at, layer=layer.ref, hint="an extension can supply it: irexec.operator")
+    hint = "an extension can supply it: irexec.operator"
+    findings.add("O004", message, at=At(layer.at, "type"), layer=layer.ref, hint=hint)
     return None
 
 
@@ -111,7 +114,8 @@ def _unknown_type(layer: Layer, findings: Findings) -> Operator | None:
     near = contents.nearest_types(type_text)
     hint = f"did you mean {' or '.join(near)}?" if near else "a user's own operator comes by --extension"
     message = f"no opset has an operator {type_text!r}"
-    findings.add("L004", message, at=At(layer.at, "type"), layer=layer.ref, attribute="type", hint=hint)
+    details: dict[str, Any] = {"layer": layer.ref, "attribute": "type", "hint": hint, "candidates": tuple(near)}
+    findings.add("L004", message, at=At(layer.at, "type"), **details)
     return None
 
 
@@ -144,8 +148,8 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
         del given[name]
     values, problems = operator.parse_attributes(given)
     for name, attribute in renamed.items():
-        hint = f"did you mean {attribute.file_name!r}?"
-        problems.append(AttributeFault("D001", name, f"the operator has no attribute {name!r}", hint))
+        message, hint = f"the operator has no attribute {name!r}", f"did you mean {attribute.file_name!r}?"
+        problems.append(AttributeFault("D001", name, message, hint, candidates=(attribute.file_name,)))
     where = layer.data_at if layer.data_at >= 0 else layer.at
     names = {a.file_name: a.name for a in operator.attributes}
     differing = {a.file_name: f"takes {_text(a.reader_default)}" for a in operator.attributes if a.differs}
@@ -170,6 +174,7 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
             attribute=problem.attribute,
             hint=problem.hint,
             allowed=problem.allowed,
+            candidates=problem.candidates,
             found=layer.data.get(problem.attribute),
             defined=problem.defined,
             severity=Severity.WARNING if agreed else None,

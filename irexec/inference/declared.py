@@ -11,6 +11,9 @@ from irexec.inference.inference import Inference
 from irexec.ir.document import Port
 from irexec.types import DYNAMIC, ElementType, PartialShape, TensorType
 
+DECLARED = frozenset({"P004", "P005", "E007", "E008"})
+"""The codes of what is declared otherwise than it is."""
+
 
 def check_declared(node: Node, inference: Inference, findings: Findings, *, outputs: bool) -> None:
     """Report every port whose precision or dims are not those of the value that it carries.

@@ -9,7 +9,7 @@ from irexec.graph.model import Body, Model, Node
 from irexec.inference import bodies
 from irexec.inference.bodies import declared_parameters, infer_if, infer_loop, infer_tensor_iterator
 from irexec.inference.breaches import report_breach, report_constraint, report_memory
-from irexec.inference.declared import check_declared
+from irexec.inference.declared import DECLARED, check_declared
 from irexec.inference.inference import Inference, Types
 from irexec.inference.propagate import propagate
 from irexec.inference.variables import check_variables
@@ -79,7 +79,10 @@ class Inferring:
         before = self.findings.error_count
         self.inference.note(node, self._outputs(node, given))
         if self._declared:
-            check_declared(node, self.inference, self.findings, outputs=self.findings.error_count == before)
+            # What the ports of a body declare is no reason not to look at those of the layer that holds it.
+            new = self.findings.report.errors[before:] if self.findings.error_count > before else ()
+            broken = any(finding.code not in DECLARED for finding in new)
+            check_declared(node, self.inference, self.findings, outputs=not broken)
 
     def body(self, body: Body, parameters: Types) -> Inferring:
         """The inference of a body for these types of its Parameters, made once."""

@@ -12,7 +12,7 @@ from lxml import etree
 
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At, Findings
-from irexec.diagnostics.nearest import did_you_mean, nearest
+from irexec.diagnostics.nearest import nearest, suggestion
 from irexec.ir.checks import check_document
 from irexec.ir.document import BackEdge, Document, Edge, Element, Layer, Net, Port, PortMap
 from irexec.ir.text import quoted
@@ -292,7 +292,8 @@ class _Reader:
         # OpenVINO silently skips a whole section when one letter of its name has the wrong case.
         severity = Severity.ERROR if close and close[0] == tag.lower() else None
         hint = f"did you mean <{close[0]}>?" if close else None
-        self._findings.add("N004", f"unknown element <{tag}> in <{parent}>", at=at, hint=hint, severity=severity)
+        message = f"unknown element <{tag}> in <{parent}>"
+        self._findings.add("N004", message, at=at, hint=hint, severity=severity, candidates=tuple(close))
 
     def _unknown_attributes(
         self, tag: str, attributes: Iterable[str], at: int, known: Iterable[str], ignored: Iterable[str] = ()
@@ -300,8 +301,9 @@ class _Reader:
         for name in attributes:
             if name not in ignored:
                 message = f"unknown attribute {quoted(name)} of <{tag}>"
-                hint = did_you_mean(name, known, 1, 0.75, form=repr)
-                self._findings.add("N005", message, at=At(at, name), attribute=name, hint=hint)
+                near = nearest(name, known, 1, 0.75)
+                details: dict[str, Any] = {"hint": suggestion(map(repr, near)), "candidates": tuple(near)}
+                self._findings.add("N005", message, at=At(at, name), attribute=name, **details)
 
 
 def _attributes(element: etree._Element) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.nets import iterating
 
 import irexec
 
@@ -89,3 +90,10 @@ def test_what_was_declared_wrongly_does_not_go_on() -> None:
     report = irexec.validate(model(port).encode(), mode="openvino")
     assert [d.code for d in report] == ["P004"]
     assert str(irexec.read_model(model(port).encode(), mode="openvino").outputs[0].type) == "i32[2]"
+
+
+def test_what_a_body_declares_hides_nothing_of_the_layer_around_it() -> None:
+    text = iterating().text.replace('<port id="1" precision="FP32">', '<port id="1" precision="FP16">')
+    assert text.count("FP16") == 2
+    found = [finding for finding in irexec.validate(text.encode()) if finding.code == "P004"]
+    assert {finding.layer.type for finding in found if finding.layer} == {"Abs", "TensorIterator"}

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.diagnostic import Diagnostic, Place, Report
+from irexec.diagnostics.fix import Fix
 from irexec.diagnostics.render.notes import notes
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -65,7 +66,26 @@ def _result(diagnostic: Diagnostic, rule_index: int) -> dict[str, Any]:
             {"id": index, "message": _text(related.message), **_location(related.place)}
             for index, related in enumerate(diagnostic.related)
         ]
+    if diagnostic.fixes and diagnostic.place.file is not None:
+        result["fixes"] = [_fix(fix, diagnostic.place.file) for fix in diagnostic.fixes]
     return result
+
+
+def _fix(fix: Fix, file: str) -> dict[str, Any]:
+    replacements = [
+        {
+            "deletedRegion": {
+                "startLine": edit.begin[0],
+                "startColumn": edit.begin[1],
+                "endLine": edit.end[0],
+                "endColumn": edit.end[1],
+            },
+            "insertedContent": {"text": edit.text},
+        }
+        for edit in fix.edits
+    ]
+    change = {"artifactLocation": {"uri": _uri(file)}, "replacements": replacements}
+    return {"description": _text(f"{fix.title} ({fix.safety})"), "artifactChanges": [change]}
 
 
 def _location(place: Place) -> dict[str, Any]:

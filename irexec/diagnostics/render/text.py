@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from irexec.diagnostics.diagnostic import Diagnostic, Place, Report, Severity
+from irexec.diagnostics.fix import Safety
 from irexec.diagnostics.render.characters import cells, visible_text, width
 from irexec.diagnostics.render.notes import notes
 
@@ -137,7 +138,19 @@ def _summary(report: Report) -> Iterator[_Line]:
     yield line
     for (_, code), count in sorted(report.left_out.items()):
         yield [_Piece(f"not shown: {count:,} more of {code}")]
+    if fixable := _fixable(report):
+        yield [_Piece(f"fixable with irexec fix: {fixable}")]
     yield [_Piece(f"more: irexec explain {' '.join(sorted({diagnostic.code for diagnostic in report}))}")]
+
+
+def _fixable(report: Report) -> str:
+    """How many findings a machine can put right, and for how many more that may change results."""
+    safe = sum(any(fix.safety is Safety.SAFE for fix in finding.fixes) for finding in report)
+    unsafe = sum(any(fix.safety is Safety.UNSAFE for fix in finding.fixes) for finding in report)
+    parts = [str(safe)] if safe else []
+    return ", ".join(
+        [*parts, f"with --unsafe {unsafe} more" if safe else f"with --unsafe {unsafe}"] if unsafe else parts
+    )
 
 
 def _shown(text: str) -> str:

@@ -115,6 +115,7 @@ def _unknown_port(kind: str, number: int, known: Iterable[int], layer: Layer, at
         port=str(number),
         found=str(number),
         allowed=listed(known) or f"it has no {kind} ports",
+        candidates=tuple(str(id) for id in known),
     )
 
 

@@ -120,6 +120,7 @@ def _no_precision(port: Port, layer: Layer, scope: NetScope, *, is_output: bool)
         attribute="precision",
         found=cut(port.precision),
         hint=f"did you mean {meant.port_name}?" if meant else None,
+        candidates=(meant.port_name,) if meant else (),
     )
 
 
@@ -148,6 +149,7 @@ def _extent(text: str, at: At, port: Port, layer: Layer, scope: NetScope) -> int
             port=port.id,
             found=cut(text.strip()),
             allowed="-1 or an integer from 0 to 2^63-2",
+            candidates=(str(reading.openvino),) if readable else (),
             hint="write -1 for an extent that is not known" if text.strip() in ("?", "", "-2") else None,
         )
     return reading.strict

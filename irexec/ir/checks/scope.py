@@ -54,7 +54,11 @@ class NetScope:
             self.findings.add(code, f"{what} is missing", **details)
         elif value is not None:
             self.findings.add(
-                "N010", f"{what} is written {quoted(text)}", found=cut(text), **{"allowed": str(value)} | details
+                "N010",
+                f"{what} is written {quoted(text)}",
+                found=cut(text),
+                candidates=(str(value),),
+                **{"allowed": str(value)} | details,
             )
         else:
             kind = "an integer" if signed else "an unsigned integer"

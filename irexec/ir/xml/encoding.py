@@ -32,7 +32,13 @@ class EncodingProblem(ValueError):
 
 
 def decode(data: bytes) -> str:
-    """The text of an XML file, without its byte order mark.
+    """The text of an XML file, without its byte order mark. Raises EncodingProblem."""
+    mark, codec = encoding_of(data)
+    return _decode(data[mark:], codec)
+
+
+def encoding_of(data: bytes) -> tuple[int, str]:
+    """How many bytes the byte order mark of an XML file takes, and Python's name of the encoding after it.
 
     UTF-8, UTF-16, US-ASCII and ISO-8859-1 are read, the last two when declared. Raises EncodingProblem.
     """
@@ -44,17 +50,17 @@ def decode(data: bytes) -> str:
         (codecs.BOM_UTF16_BE, "utf-16-be"),
     ):
         if data.startswith(mark):
-            return _decode(data[len(mark) :], codec)
+            return len(mark), codec
     if data.startswith((b"<\0", b"\0<")):
-        return _decode(data, "utf-16-le" if data[1] == 0 else "utf-16-be")
+        return 0, "utf-16-le" if data[1] == 0 else "utf-16-be"
     declared = _DECLARED.match(data[:512])
     if declared is None:
-        return _decode(data, "utf-8")
+        return 0, "utf-8"
     name = declared[1].decode("ascii", "replace")
     if name.lower() not in _CODECS:
         before = data[: declared.start(1)].decode("ascii", "replace")
         raise EncodingProblem(f"encoding {name!r} is not accepted", before)
-    return _decode(data, _CODECS[name.lower()])
+    return 0, _CODECS[name.lower()]
 
 
 def _decode(data: bytes, codec: str) -> str:

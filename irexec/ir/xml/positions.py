@@ -25,6 +25,18 @@ class Span(NamedTuple):
     start: int
     length: int
 
+    @property
+    def stop(self) -> int:
+        return self.start + self.length
+
+
+class Attribute(NamedTuple):
+    """An attribute as written: its name, the value between the quotes, and all of it from the name to the quote."""
+
+    name: str
+    value: Span
+    whole: Span
+
 
 class Comment(NamedTuple):
     """A comment, and where it stands among the elements (numbers in document order, -1: none).
@@ -48,7 +60,7 @@ class Positions:
         self._lines: list[int] | None = None
         self._tags: list[Span] = []
         self._scan = self._start_tags()
-        self._values: dict[int, dict[str, Span]] = {}
+        self._attributes: dict[int, dict[str, Attribute]] = {}
 
     def line_column(self, offset: int) -> tuple[int, int]:
         """Line and column, from 1, of a character."""
@@ -74,18 +86,38 @@ class Positions:
 
     def attribute(self, element: int, name: str) -> Span | None:
         """The value (between its quotes) of an element's attribute, the first when it is written twice."""
-        values = self._values.get(element)
-        if values is None:
-            values = self._values[element] = {}
-            for key, value in self.attributes(element):
-                values.setdefault(key, value)
-        return values.get(name)
+        written = self.written(element, name)
+        return None if written is None else written.value
 
-    def attributes(self, element: int) -> Iterator[tuple[str, Span]]:
-        """Every attribute of an element as written: its name and the place of its value."""
+    def written(self, element: int, name: str) -> Attribute | None:
+        """An element's attribute, the first when it is written twice; None when there is none."""
+        known = self._attributes.get(element)
+        if known is None:
+            known = self._attributes[element] = {}
+            for attribute in self.attributes(element):
+                known.setdefault(attribute.name, attribute)
+        return known.get(name)
+
+    def attributes(self, element: int) -> Iterator[Attribute]:
+        """Every attribute of an element as written."""
         if (tag := self.tag(element)) is not None:
             for match in _ATTRIBUTE.finditer(self.text, tag.start, tag.start + tag.length):
-                yield match[1], Span(match.start(2) + 1, match.end(2) - match.start(2) - 2)
+                value = Span(match.start(2) + 1, match.end(2) - match.start(2) - 2)
+                yield Attribute(match[1], value, Span(match.start(), match.end() - match.start()))
+
+    def extent(self, element: int) -> Span | None:
+        """An element with all that is in it, to the end of its end tag."""
+        if (tag := self.tag(element)) is None or self.text[tag.start + tag.length - 2] == "/":
+            return tag
+        depth = 0
+        for match in _TOKEN.finditer(self.text, tag.start):
+            if match["open"] is not None and not match["attributes"].endswith("/"):
+                depth += 1
+            elif match["close"] is not None:
+                depth -= 1
+                if depth == 0:
+                    return Span(tag.start, match.end() - tag.start)
+        return None
 
     def inner_text(self, element: int) -> Span | None:
         """The first stretch of text that is not blank and stands directly inside an element."""

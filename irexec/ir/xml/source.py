@@ -50,8 +50,8 @@ class SourceFault(NamedTuple):
 class Source:
     """The text of a file and its tree.
 
-    `root` is None when the text cannot be used; `problems` says why. `remap` and `display_text` are for a text that was
-    repaired before it came here: places are then given in the original text.
+    `root` is None when the text cannot be used; `problems` says why. `positions` is the text's markup. `remap` and
+    `display_text` are for a text that was repaired before it came here: places are then given in the original text.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Source:
         self._remap = remap
         self._display_text = text if display_text is None else display_text
         self._display = Positions(self._display_text)
-        self._positions = Positions(text)
+        self.positions = Positions(text)
 
     @property
     def root(self) -> etree._Element | None:
@@ -137,7 +137,7 @@ class Source:
         source._display = Positions(text)
         source.file, source._remap, source._limits = file, None, None
         source._root, source._faults = None, [problem]
-        source._positions = Positions(text)
+        source.positions = Positions(text)
         return source
 
     # Places
@@ -149,10 +149,10 @@ class Source:
         """
         span: Span | None = None
         if at.attribute == "#text":
-            span = self._positions.inner_text(at.element)
+            span = self.positions.inner_text(at.element)
         elif at.attribute is not None:
-            span = self._positions.attribute(at.element, at.attribute)
-        return self.place(span or self._positions.tag(at.element) or Span(0, 1))
+            span = self.positions.attribute(at.element, at.attribute)
+        return self.place(span or self.positions.tag(at.element) or Span(0, 1))
 
     def place(self, span: Span) -> Place:
         """The place of a stretch of the text, on its first line."""
@@ -167,7 +167,7 @@ class Source:
 
     def comments(self) -> list[Comment]:
         """The comments of the text with their place among the elements; they are not part of the tree."""
-        return self._positions.comments()
+        return self.positions.comments()
 
     @cached_property
     def _display_lines(self) -> list[str]:
@@ -238,7 +238,7 @@ class Source:
         for entry in log:
             code = _CODE_OF_ERROR.get(entry.type_name, "X001")
             repeated = repeated or code == "X003"
-            span = Span(self._positions.offset(entry.line, entry.column), 1)
+            span = Span(self.positions.offset(entry.line, entry.column), 1)
             known = any(p.span == span for p in self._faults)
             if code != "X003" and not known:
                 self._problem(code, _sentence(entry.message), span)
@@ -252,9 +252,9 @@ class Source:
 
     def _repeated_attributes(self) -> Iterator[tuple[str, Span, Span]]:
         element = 0
-        while self._positions.tag(element) is not None:
+        while self.positions.tag(element) is not None:
             seen: dict[str, Span] = {}
-            for name, value in self._positions.attributes(element):
+            for name, value, _ in self.positions.attributes(element):
                 if name in seen:
                     yield name, seen[name], value
                 seen.setdefault(name, value)

@@ -15,7 +15,7 @@ import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 from pydantic_core import PydanticCustomError
 
-from irexec.diagnostics.nearest import did_you_mean
+from irexec.diagnostics.nearest import nearest, suggestion
 from irexec.ops.declare.attributes import Attribute, AttributeFault, Unreadable, base_type, reader_of
 from irexec.types import FOREIGN, ElementType, PartialShape
 
@@ -113,8 +113,9 @@ def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], f
     attribute = declared.get(name)
     allowed = ", ".join(attribute.members) if attribute and attribute.members else None
     if kind == "extra_forbidden":
-        hint = did_you_mean(name, declared, 1, form=repr)
-        faults.append(AttributeFault("D001", name, f"the operator has no attribute {name!r}", hint))
+        near = tuple(nearest(name, [a.file_name for a in declared.values()], 1))
+        message, hint = f"the operator has no attribute {name!r}", suggestion(map(repr, near))
+        faults.append(AttributeFault("D001", name, message, hint, candidates=near))
         given.pop(name, None)
         return
     if kind == "missing":
@@ -127,14 +128,15 @@ def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], f
         return
     if kind == "unreadable":
         context = finding["ctx"]
-        hint = None
-        if context["code"] == "D005" and attribute:
-            hint = did_you_mean(str(given_value), attribute.members, 1, form=repr)
+        near = ()
+        if context["code"] in ("D005", "D008") and attribute:
+            near = tuple(nearest(str(given_value), attribute.members, 1))
+        hint = suggestion(map(repr, near)) if context["code"] == "D005" else None
         lenient = context["lenient"]
         if context["code"] == "D004":  # What is no boolean counts as not written.
             lenient = _assumed(attribute)
         reason = f"{name}: {context['reason']}"
-        faults.append(AttributeFault(context["code"], name, reason, hint, allowed, lenient is not None))
+        faults.append(AttributeFault(context["code"], name, reason, hint, allowed, lenient is not None, near))
         given[name] = lenient if lenient is not None else _neutral(attribute)
         return
     message = f"{name}: {finding['msg'][0].lower()}{finding['msg'][1:]}, not {_shown(given_value)}"

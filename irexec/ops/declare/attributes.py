@@ -69,6 +69,7 @@ class AttributeFault(NamedTuple):
     hint: str | None = None
     allowed: str | None = None
     defined: bool = True
+    candidates: tuple[str, ...] = ()
 
 
 class Unreadable(ValueError):

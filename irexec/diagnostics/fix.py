@@ -1,0 +1,57 @@
+"""A fix: what would put a finding right, as edits of the file that a machine can make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+
+class Safety(StrEnum):
+    """What applying a fix means.
+
+    SAFE: whatever could be computed from the file before is computed after. UNSAFE: it may compute something else.
+    SUGGESTION: one of several choices, which a person makes.
+    """
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+    SUGGESTION = "suggestion"
+
+
+class Edit(NamedTuple):
+    """A replacement of the bytes from `start` to `stop` of a file by a text in the file's encoding.
+
+    `begin` and `end` are the same place as line and column, from 1.
+    """
+
+    start: int
+    stop: int
+    text: str
+    begin: tuple[int, int]
+    end: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that belong together: all are made, or none. They do not overlap."""
+
+    title: str
+    safety: Safety
+    edits: tuple[Edit, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fix as JSON-ready values; `start` and `stop` count bytes of the file."""
+        edits = [
+            {
+                "start": edit.start,
+                "stop": edit.stop,
+                "text": edit.text,
+                "line": edit.begin[0],
+                "column": edit.begin[1],
+                "end_line": edit.end[0],
+                "end_column": edit.end[1],
+            }
+            for edit in self.edits
+        ]
+        return {"title": self.title, "safety": str(self.safety), "edits": edits}

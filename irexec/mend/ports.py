@@ -1,0 +1,68 @@
+"""Fixes of what ports declare: precisions and dims, that nobody reads when the model is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from irexec.diagnostics import Diagnostic, Fix, Safety
+from irexec.graph.build import declared_type
+from irexec.ir.document import Port
+from irexec.mend.written import Written
+from irexec.types import DYNAMIC, PartialShape
+
+
+def precision(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """P004, E007: the precision of the value that the port carries, at both ends of its edges."""
+    kind = finding.allowed
+    if finding.at is None or kind is None:
+        return
+    ports = [port for port in _with_takers(finding.at.element, written) if port.precision not in (None, kind)]
+    edits = [written.set_attribute(port.at, "precision", kind) for port in ports]
+    yield Fix(f"declare {kind}", Safety.SAFE, tuple(edit for edit in edits if edit is not None))
+
+
+def shape(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """P005, E008: the shape of the value that the port carries, at both ends of its edges."""
+    if finding.at is None or finding.allowed is None:
+        return
+    inferred = PartialShape.parse(finding.allowed)
+    if inferred.rank is None:
+        return
+    dims = [extent.min if extent.min == extent.max else -1 for extent in inferred]
+    # A port without dims says nothing of its shape, and need not.
+    ports = [
+        port
+        for port in _with_takers(finding.at.element, written)
+        if port.dims and not declared_type(port).shape.compatible(inferred)
+    ]
+    edits = [edit for port in ports for edit in written.set_dims(port, dims)]
+    yield Fix(f"declare {inferred}", Safety.SAFE, tuple(edits))
+
+
+def missing_precision(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """P003, P010: the precision of the value, or the one whose name is written unlike in ports."""
+    if finding.at is None:
+        return
+    giver = written.given_by.get(finding.at.element, finding.at.element)
+    made = written.made.get(giver)
+    if made is not None and made.element_type is not DYNAMIC:
+        kind = made.element_type.port_name
+    elif finding.candidates:
+        kind = finding.candidates[0]
+    else:
+        return
+    if (edit := written.set_attribute(finding.at.element, "precision", kind)) is not None:
+        yield Fix(f"declare {kind}", Safety.SAFE, (edit,))
+
+
+def dim(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """P006: the number that OpenVINO reads."""
+    if finding.at is not None and finding.candidates:
+        number = finding.candidates[0]
+        yield Fix(f"write {number}", Safety.SAFE, tuple(written.set_text(finding.at.element, number)))
+
+
+def _with_takers(element: int, written: Written) -> list[Port]:
+    """The port of an element, and those that its edges lead to."""
+    owner = written.ports.get(element)
+    return [] if owner is None else [owner.port, *written.taken_by.get(owner.port.at, ())]

@@ -1,0 +1,117 @@
+"""Fixes of how something is spelt: types, versions, attributes and their values, elements, numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from irexec.diagnostics import Diagnostic, Fix, Safety, Severity
+from irexec.diagnostics.nearest import clearest
+from irexec.mend.written import Written
+from irexec.types import PartialShape
+
+
+def value(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """N010, D008: the same value as it should be written."""
+    yield from _write(finding, written, Safety.SAFE)
+
+
+def other_value(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """D005, L005: the one value that is meant; of several, each is a suggestion."""
+    yield from _write(finding, written, Safety.UNSAFE)
+
+
+def type_case(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """L009: the type as an IR spells it. Some readers take a `Constant` for another operation than `Const`."""
+    yield from _write(finding, written, Safety.UNSAFE if finding.severity is Severity.ERROR else Safety.SAFE)
+
+
+def type_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """L004: the type that is meant, where one is clearly nearest; otherwise those that may be, as suggestions."""
+    yield from _write(finding, written, Safety.UNSAFE)
+
+
+def opset(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """L006: an opset that has the type."""
+    yield from _write(finding, written, Safety.UNSAFE)
+
+
+def boolean(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """D004: a boolean between blanks, which OpenVINO takes for the default."""
+    if finding.at is None or finding.attribute is None:
+        return
+    text = (finding.found or "").strip().lower()
+    meant = {"yes": "true", "on": "true", "no": "false", "off": "false"}.get(text, text)
+    if meant in ("true", "false", "1", "0"):
+        edit = written.set_attribute(finding.at.element, finding.attribute, meant)
+        if edit is not None:
+            yield Fix(f'write {finding.attribute}="{meant}"', Safety.UNSAFE, (edit,))
+
+
+def trailing_comma(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """D006: a list without the comma behind its last item, which all readers pass over."""
+    text = (finding.found or "").rstrip()
+    if finding.at is None or finding.attribute is None or not text.endswith(","):
+        return
+    items = text[:-1]
+    if items.strip() and all(item.strip() for item in items.split(",")):
+        edit = written.set_attribute(finding.at.element, finding.attribute, items)
+        if edit is not None:
+            yield Fix("remove the last comma", Safety.SAFE, (edit,))
+
+
+def brackets(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """S004: a shape without its brackets."""
+    if finding.at is None or finding.attribute is None or finding.at.element not in written.layers:
+        return
+    layer, _ = written.layers[finding.at.element]
+    shape = PartialShape.parse(layer.data[finding.attribute]).to_string()
+    if (edit := written.set_attribute(finding.at.element, finding.attribute, shape)) is not None:
+        yield Fix(f'write {finding.attribute}="{shape}"', Safety.SAFE, (edit,))
+
+
+def attribute_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """D001, N005: the attribute that is meant, where there is one, and it is not written as well."""
+    at, name = finding.at, finding.attribute
+    if at is None or name is None or len(finding.candidates) != 1:
+        return
+    new = finding.candidates[0]
+    if (edit := written.rename_attribute(at.element, name, new)) is not None:
+        yield Fix(f"rename {name} to {new}", Safety.UNSAFE, (edit,))
+
+
+def element_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """N004: the element that is meant."""
+    if finding.at is not None and len(finding.candidates) == 1:
+        new = finding.candidates[0]
+        yield Fix(f"write <{new}>", Safety.UNSAFE, tuple(written.rename_element(finding.at.element, new)))
+
+
+def root_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """N009: the root in lower case."""
+    yield Fix("write <net>", Safety.SAFE, tuple(written.rename_element(0, "net")))
+
+
+def idle_attribute(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """L011: without the attribute that has no effect."""
+    if finding.at is None or finding.attribute is None:
+        return
+    if (edit := written.drop_attribute(finding.at.element, finding.attribute)) is not None:
+        yield Fix(f"remove {finding.attribute}", Safety.SAFE, (edit,))
+
+
+def _write(finding: Diagnostic, written: Written, safety: Safety) -> Iterator[Fix]:
+    """The attribute with the value that is meant; where several may be, a suggestion of each."""
+    at, name = finding.at, finding.attribute
+    if at is None or name is None:
+        return
+    clear = clearest(list(finding.candidates), finding.found or _text(finding, written))
+    for candidate in [clear] if clear else finding.candidates:
+        if (edit := written.set_attribute(at.element, name, candidate)) is not None:
+            yield Fix(f'write {name}="{candidate}"', safety if clear else Safety.SUGGESTION, (edit,))
+
+
+def _text(finding: Diagnostic, written: Written) -> str:
+    """The text of the attribute that a finding is about."""
+    assert finding.at is not None
+    span = written.positions.attribute(finding.at.element, finding.attribute or "")
+    return "" if span is None else written.text[span.start : span.stop]

@@ -1,0 +1,222 @@
+"""A file as text that can be edited: where things stand in it, which edges join them, and edits in bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+from irexec.diagnostics import Edit
+from irexec.graph.model import Model
+from irexec.ir.checks.bodies import bodies_of
+from irexec.ir.document import Document, Edge, Layer, Net, Port
+from irexec.ir.text import whole
+from irexec.ir.xml.encoding import encoding_of
+from irexec.ir.xml.positions import Positions, Span
+from irexec.types import TensorType
+
+_BLOCK = 4096
+_NAME = re.compile(r"<[^\s/>]+")
+
+
+class Owner(NamedTuple):
+    """Where a port is: its layer, the net of that, and on which side."""
+
+    port: Port
+    layer: Layer
+    net: Net
+    is_output: bool
+
+
+class Written:
+    """A document, the model that was built of it, and the bytes that both were read from."""
+
+    def __init__(self, data: bytes, document: Document, model: Model | None) -> None:
+        self.document = document
+        self.positions: Positions = document.source.positions
+        self.text = self.positions.text
+        self._model = model
+        self._mark, self.codec = encoding_of(data)
+        self._encoded: list[int] = []
+
+    # What is where
+
+    @cached_property
+    def nets(self) -> list[Net]:
+        """The model and all bodies."""
+        found = [self.document.net]
+        for net in found:
+            found += [body for layer in net.layers for body in bodies_of(layer)]
+        return found
+
+    @cached_property
+    def layers(self) -> dict[int, tuple[Layer, Net]]:
+        """Every layer with its net, by the number of its element and of its `<data>`."""
+        found: dict[int, tuple[Layer, Net]] = {}
+        for net in self.nets:
+            for layer in net.layers:
+                found[layer.at] = found[layer.data_at] = layer, net
+        return found
+
+    @cached_property
+    def ports(self) -> dict[int, Owner]:
+        """Every port, by the number of its element and of its `<dim>`s."""
+        found: dict[int, Owner] = {}
+        for layer, net in self.layers.values():
+            for ports, is_output in ((layer.inputs, False), (layer.outputs, True)):
+                for port in ports:
+                    owner = found[port.at] = Owner(port, layer, net, is_output)
+                    found.update(dict.fromkeys(map(port.dim_at, range(len(port.dims))), owner))
+        return found
+
+    @cached_property
+    def edges(self) -> dict[int, tuple[Edge, Net]]:
+        """Every edge with its net, by the number of its element."""
+        return {edge.at: (edge, net) for net in self.nets for edge in net.edges}
+
+    @cached_property
+    def made(self) -> dict[int, TensorType]:
+        """What inference found for each output port, by the number of its element."""
+        found: dict[int, TensorType] = {}
+        if self._model is not None:
+            for node in (*self._model.walk(), *self._model.unreachable):
+                if node.layer is not None:
+                    for port, value in zip(node.layer.outputs, node.outputs, strict=False):
+                        found[port.at] = value.type
+        return found
+
+    @cached_property
+    def taken_by(self) -> dict[int, list[Port]]:
+        """The input ports that edges lead to from an output port, by the number of that port's element."""
+        found: dict[int, list[Port]] = {}
+        for net in self.nets:
+            ends = self.by_numbers(net)
+            for edge in net.edges:
+                source = ends.get((True, _number(edge.from_layer), _number(edge.from_port)))
+                target = ends.get((False, _number(edge.to_layer), _number(edge.to_port)))
+                if source is not None and target is not None:
+                    found.setdefault(source.port.at, []).append(target.port)
+        return found
+
+    @cached_property
+    def given_by(self) -> dict[int, int]:
+        """The output port that leads to an input port, both by the numbers of their elements."""
+        return {port.at: giver for giver, takers in self.taken_by.items() for port in takers}
+
+    def by_numbers(self, net: Net) -> dict[tuple[bool, int | None, int | None], Owner]:
+        """The ports of a net by side (is it an output), number of the layer and number of the port."""
+        found: dict[tuple[bool, int | None, int | None], Owner] = {}
+        for layer in net.layers:
+            number = _number(layer.id)
+            for ports, is_output in ((layer.inputs, False), (layer.outputs, True)):
+                for port in ports:
+                    found.setdefault((is_output, number, _number(port.id)), Owner(port, layer, net, is_output))
+        return found
+
+    # Edits
+
+    def edit(self, span: Span, text: str) -> Edit:
+        """The replacement of a stretch of the text."""
+        line_column = self.positions.line_column
+        return Edit(
+            self._byte(span.start), self._byte(span.stop), text, line_column(span.start), line_column(span.stop)
+        )
+
+    def set_attribute(self, element: int, name: str, value: str) -> Edit | None:
+        """The attribute with another value, in its old place; behind the others where it is not written."""
+        written = self.positions.written(element, name)
+        if written is not None:
+            return self.edit(written.value, value)
+        others = list(self.positions.attributes(element))
+        tag = self.positions.tag(element)
+        if tag is None:
+            return None
+        name_end = _NAME.match(self.text, tag.start)
+        behind = others[-1].whole.stop if others else name_end.end() if name_end else None
+        return None if behind is None else self.edit(Span(behind, 0), f' {name}="{value}"')
+
+    def rename_attribute(self, element: int, name: str, new: str) -> Edit | None:
+        """The attribute under another name; None where it is not written, or the other one is too."""
+        written = self.positions.written(element, name)
+        if written is None or self.positions.written(element, new) is not None:
+            return None
+        return self.edit(Span(written.whole.start, len(name)), new)
+
+    def drop_attribute(self, element: int, name: str) -> Edit | None:
+        """The element without an attribute, and without the blanks before it."""
+        written = self.positions.written(element, name)
+        if written is None:
+            return None
+        before = self.text[: written.whole.start]
+        start = len(before.rstrip())
+        return self.edit(Span(start, written.whole.stop - start), "")
+
+    def rename_element(self, element: int, new: str) -> list[Edit]:
+        """The element with another name in its start tag and its end tag; nothing where it has no end."""
+        tag, extent = self.positions.tag(element), self.positions.extent(element)
+        if tag is None or extent is None:
+            return []
+        name = _NAME.match(self.text, tag.start)
+        assert name is not None
+        edits = [self.edit(Span(tag.start + 1, len(name[0]) - 1), new)]
+        if extent != tag:
+            edits.append(self.edit(Span(self.text.rindex("</", tag.start, extent.stop) + 2, len(name[0]) - 1), new))
+        return edits
+
+    def set_dims(self, port: Port, dims: list[int]) -> Iterator[Edit]:
+        """The port with these dims: the texts of those that differ, or other dims in place of the old ones.
+
+        Nothing where something other than blanks stands between the dims.
+        """
+        if len(dims) == len(port.dims):
+            for index, (old, new) in enumerate(zip(port.dims, dims, strict=True)):
+                if old != str(new):
+                    yield from self.set_text(port.dim_at(index), str(new))
+            return
+        spans = [self.positions.extent(port.dim_at(index)) for index in range(len(port.dims))]
+        if not spans or None in spans:
+            return
+        ends = [span for span in spans if span is not None]
+        between = [self.text[a.stop : b.start] for a, b in pairwise(ends)]
+        if any(blank.strip() for blank in between):
+            return
+        before = self.text[: ends[0].start]
+        blank = between[0] if between else before[len(before.rstrip()) :]
+        start = ends[0].start if dims else len(before.rstrip())
+        new_text = blank.join(f"<dim>{dim}</dim>" for dim in dims)
+        yield self.edit(Span(start, ends[-1].stop - start), new_text)
+
+    def set_text(self, element: int, text: str) -> Iterator[Edit]:
+        """An element with another text in it; nothing where more than a plain text is in it."""
+        tag, extent = self.positions.tag(element), self.positions.extent(element)
+        if tag is not None and extent is not None and extent != tag:
+            stop = self.text.rindex("</", tag.start, extent.stop)
+            if "<" not in self.text[tag.stop : stop]:
+                yield self.edit(Span(tag.stop, stop - tag.stop), text)
+
+    def _byte(self, offset: int) -> int:
+        """The offset of a character in the file's bytes."""
+        if not self._encoded:
+            blocks = range(0, len(self.text) + 1, _BLOCK)
+            lengths = [len(self.text[start : start + _BLOCK].encode(self.codec)) for start in blocks]
+            self._encoded = [self._mark]
+            for length in lengths:
+                self._encoded.append(self._encoded[-1] + length)
+        block = offset // _BLOCK
+        return self._encoded[block] + len(self.text[block * _BLOCK : offset].encode(self.codec))
+
+
+def _number(text: str | None) -> int | None:
+    return whole(text).value
+
+
+def apply(data: bytes, edits: list[Edit]) -> bytes:
+    """The bytes of a file with edits made that do not overlap."""
+    codec = encoding_of(data)[1]
+    parts, done = [], 0
+    for edit in sorted(edits):
+        parts += [data[done : edit.start], edit.text.encode(codec)]
+        done = edit.stop
+    return b"".join([*parts, data[done:]])

@@ -1,0 +1,106 @@
+"""`irexec fix` and `irexec validate --fix`: files replaced whole or left alone, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.nets import two_inputs
+
+import irexec
+from irexec.cli.main import main
+from irexec.mend import files
+
+RIGHT = two_inputs().text
+WRONG = RIGHT.replace('type="ReLU"', 'type="relu"').replace("auto_broadcast", "auto_brodcast")
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "model.xml"
+    path.write_text(WRONG, "utf-8")
+    return path
+
+
+def test_safe_fixes_are_made_and_the_rest_is_shown(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fix", str(model)]) == 1
+    shown = capsys.readouterr().out
+    assert shown.startswith(f'{model}:5: L009 write type="ReLU"\nfixed 1 finding in {model}\n\nerror[D001]')
+    assert "fixable with irexec fix: with --unsafe 1\n" in shown
+    assert model.read_text("utf-8") == WRONG.replace("relu", "ReLU")
+
+
+def test_unsafe_fixes_are_made_on_demand(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fix", "--unsafe", str(model)]) == 0
+    assert "D001 rename auto_brodcast to auto_broadcast (unsafe)\n" in capsys.readouterr().out
+    assert model.read_text("utf-8") == RIGHT
+    assert main(["fix", "--unsafe", str(model)]) == 0
+    assert capsys.readouterr().out == "no findings\n"
+
+
+def test_a_difference_is_printed_and_nothing_is_written(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fix", "--unsafe", "--diff", str(model)]) == 0
+    difference = capsys.readouterr().out
+    assert model.read_text("utf-8") == WRONG
+    subprocess.run(["patch", "-s", str(model)], input=difference, text=True, check=True)
+    assert model.read_text("utf-8") == RIGHT
+
+
+@pytest.mark.parametrize(("options", "left"), [(["--select", "D"], "L009"), (["--ignore", "D001,X"], "D001")])
+def test_findings_are_picked_by_their_codes(
+    options: list[str], left: str, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fix", "--unsafe", *options, str(model)]) == 1
+    assert [finding.code for finding in irexec.validate(model)] == [left]
+
+
+def test_loose_layers_are_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "snippet.xml"
+    path.write_text('<layer type="relu"></layer>', "utf-8")
+    assert main(["fix", str(path)]) == 2
+    assert "error[U006]: these are loose layers" in capsys.readouterr().out
+    assert path.read_text("utf-8") == '<layer type="relu"></layer>'
+
+
+def test_a_file_that_somebody_else_writes_meanwhile_is_theirs(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mend = files.mend
+
+    def slow(data: bytes, *args: object, **how: object) -> object:
+        model.write_text("<net/>", "utf-8")
+        return mend(data, *args, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(files, "mend", slow)
+    assert main(["fix", str(model)]) == 2
+    assert "error[U007]: the file was changed by somebody else meanwhile" in capsys.readouterr().out
+    assert model.read_text("utf-8") == "<net/>"
+    assert os.listdir(model.parent) == ["model.xml"]
+
+
+def test_a_file_that_is_not_there_is_unusable(tmp_path: Path) -> None:
+    assert main(["fix", str(tmp_path / "none.xml")]) == 2
+
+
+def test_validate_mends_first_if_asked(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "--fix", "--format", "json", str(model)]) == 1
+    shown = capsys.readouterr()
+    (finding,) = json.loads(shown.out)["diagnostics"]
+    assert finding["code"] == "D001"
+    assert finding["fixes"][0]["safety"] == "unsafe"
+    assert "fixed 1 finding" in shown.err
+
+
+def test_fixes_are_in_sarif(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["validate", "--format", "sarif", str(model)])
+    results = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    (fix,) = next(result for result in results if result["ruleId"] == "L009")["fixes"]
+    (change,) = fix["artifactChanges"]
+    (replacement,) = change["replacements"]
+    region = replacement["deletedRegion"]
+    line = WRONG.splitlines()[region["startLine"] - 1]
+    assert line[region["startColumn"] - 1 : region["endColumn"] - 1] == "relu"
+    assert replacement["insertedContent"] == {"text": "ReLU"}
