@@ -226,7 +226,7 @@ def test_positions_are_those_of_another_parser(text) -> None:
     assert [len(data[:start].decode()) for start in starts] == [positions.tag(n).start for n in range(len(starts))]
     assert positions.tag(len(starts)) is None
     for number in range(len(starts)):
-        for name, span in positions.attributes(number):
+        for name, span, _ in positions.attributes(number):
             assert re.fullmatch(r"k\d", name)
             assert text[span.start - 1] == text[span.start + span.length] == '"'
 
