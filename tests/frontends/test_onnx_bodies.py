@@ -1,0 +1,118 @@
+"""ONNX models with bodies, sequences and optional values: what callers give and get, and what findings name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irexec
+
+onnx = pytest.importorskip("onnx")
+
+HEADER = '<ir_version: 9, opset_import: ["" : 18, "ai.onnx.ml" : 3]>\n'
+X = np.arange(6, dtype=np.float32)
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "model.onnx"
+    onnx.save(onnx.parser.parse_model(HEADER + text), path)
+    return path
+
+
+def compiled(folder: Path, text: str) -> Any:
+    return irexec.compile_model(written(folder, text))
+
+
+def test_findings_within_bodies_name_the_node_and_the_one_around_it(tmp_path: Path) -> None:
+    text = """agraph (bool c, float[2] x) => (float[2] y) {
+        n = Identity(c)
+        [choice] y = If(n) <
+            then_branch = yes () => (float[2] q) { p = Abs(x) [wrong] q = Nothing(p) },
+            else_branch = no () => (float[2] q) { [other] q = Relu <alpha = 1> (x) }>
+    }"""
+    found = irexec.validate(written(tmp_path, text)).errors
+    named = [(d.code, d.layer.id, d.layer.name) for d in found if d.layer is not None]
+    assert ("F003", "1/1", "wrong") in named
+
+
+def test_a_branch_sees_what_is_around_it(tmp_path: Path) -> None:
+    text = """agraph (bool c, float[6] x) => (float[6] y) {
+        two = Constant <value_float = 2.0> ()
+        h = Mul(x, two)
+        y = If(c) <then_branch = yes () => (float[6] q) { q = Add(h, two) },
+            else_branch = no () => (float[6] q) { q = Sub(x, h) }>
+    }"""
+    model = compiled(tmp_path, text)
+    np.testing.assert_array_equal(model({"c": np.array(True), "x": X})["y"], 2 * X + 2)
+    np.testing.assert_array_equal(model({"c": np.array(False), "x": X})["y"], -X)
+
+
+def test_what_a_loop_carries_may_grow(tmp_path: Path) -> None:
+    text = """agraph (int64 n, float[1] x) => (float[m] y, float[n, 1] parts) {
+        yes = Constant <value = bool {1}> ()
+        y, parts = Loop(n, yes, x) <body = step (int64 i, bool c, float[k] a) => (bool d, float[l] b, float[1] last) {
+            d = Identity(c)
+            number = Cast <to = 1> (i)
+            zero = Constant <value_ints = [0]> ()
+            last = Unsqueeze(number, zero)
+            b = Concat <axis = 0> (a, last)
+        }>
+    }"""
+    model = compiled(tmp_path, text)
+    for count in (0, 1, 4):
+        results = model({"n": np.array(count), "x": np.float32([9])})
+        assert results["y"].tolist() == [9, *range(count)]
+        assert results["parts"].tolist() == [[i] for i in range(count)]
+
+
+def test_sequences_are_lists_of_arrays(tmp_path: Path) -> None:
+    text = """agraph (seq(float[n]) xs, float[k] x) => (seq(float[n]) ys, float[m] joined, int64 count) {
+        ys = SequenceInsert(xs, x)
+        joined = ConcatFromSequence <axis = 0> (ys)
+        count = SequenceLength(ys)
+    }"""
+    results = compiled(tmp_path, text)({"xs": [X, X[:2]], "x": X[:1]})
+    assert [array.tolist() for array in results["ys"]] == [X.tolist(), [0, 1], [0]]
+    assert results["joined"].tolist() == [*range(6), 0, 1, 0]
+    assert int(results["count"]) == 3
+    with pytest.raises(irexec.IRError, match="takes a list of arrays"):
+        irexec.compile_model(tmp_path / "model.onnx")({"xs": 3, "x": X})
+
+
+def test_a_sequence_that_is_known_leaves_no_trace(tmp_path: Path) -> None:
+    text = """agraph (float[6] x) => (float[2] y) {
+        lengths = Constant <value_ints = [4, 2]> ()
+        parts = SplitToSequence(x, lengths)
+        last = Constant <value_int = -1> ()
+        y = SequenceAt(parts, last)
+    }"""
+    path = written(tmp_path, text)
+    assert [n.type for n in irexec.read_model(path).nodes if n.version.startswith("onnx")] == []
+    assert irexec.compile_model(path)([X])[0].tolist() == [4, 5]
+
+
+def test_an_optional_value_is_none_where_it_is_left_out(tmp_path: Path) -> None:
+    text = """agraph (optional(float[n]) x) => (bool there, optional(float[n]) y) {
+        there = OptionalHasElement(x)
+        y = Identity(x)
+    }"""
+    model = compiled(tmp_path, text)
+    given, left_out = model({"x": X}), model({"x": None})
+    assert (bool(given["there"]), bool(left_out["there"])) == (True, False)
+    assert given["y"].tolist() == X.tolist() and left_out["y"] is None
+
+
+def test_classical_machine_learning_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    text = "agraph (float[2] x) => (float[2] y) { [cut] y = ai.onnx.ml.Binarizer <threshold = 0.5> (x) }"
+    (finding,) = irexec.validate(written(tmp_path, text)).errors
+    assert finding.code == "F003" and finding.layer is not None and finding.layer.name == "cut"
+    assert "ONNX Runtime" in (finding.hint or "")
+
+
+def test_containers_are_not_written_as_ir(tmp_path: Path) -> None:
+    text = "agraph (seq(float[n]) xs) => (int64 count) { count = SequenceLength(xs) }"
+    with pytest.raises(irexec.IRError, match="W001"):
+        irexec.save_model(irexec.read_model(written(tmp_path, text)), tmp_path / "out.xml")
