@@ -1,6 +1,7 @@
 """irexec: run, check and explain OpenVINO IR in plain Python.
 
-The public names are imported when first used, so that `import irexec` stays cheap.
+The public names are imported when first used, so that `import irexec` stays cheap. `import irexec as ov` gives the
+names of OpenVINO's Python API, too, `import irexec.opset13` and `from irexec.preprocess import ...` included.
 """
 
 from __future__ import annotations
@@ -9,66 +10,164 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
+from irexec.aliases import ModuleAliases, is_opset, real_module
+
 if TYPE_CHECKING:
-    from irexec.api import Core, compile_model, read_model, save_model, validate
+    from irexec.api import validate
     from irexec.diagnostics import Diagnostic, IRError, Report, Severity
-    from irexec.engine import CompiledModel, InferRequest
-    from irexec.graph import Model, Node, Value
+    from irexec.openvino.async_queue import AsyncInferQueue
+    from irexec.openvino.compiled import CompiledModel
+    from irexec.openvino.core import (
+        Core,
+        Extension,
+        OpExtension,
+        Version,
+        compile_model,
+        get_batch,
+        get_version,
+        read_model,
+        save_model,
+        serialize,
+        set_batch,
+        shutdown,
+        tensor_from_file,
+    )
+    from irexec.openvino.custom import Op
+    from irexec.openvino.element_types import ElementType, Type
+    from irexec.openvino.frontend import convert_model
+    from irexec.openvino.infer_request import InferRequest
+    from irexec.openvino.layout import Layout
+    from irexec.openvino.model import Model
+    from irexec.openvino.node import DiscreteTypeInfo, Node
+    from irexec.openvino.ov_any import OVAny
+    from irexec.openvino.ports import ConstOutput, Input, Output, Value
+    from irexec.openvino.profiling import ProfilingInfo
+    from irexec.openvino.remote import RemoteContext, RemoteTensor, VAContext, VASurfaceTensor
+    from irexec.openvino.rt_map import RTMap
+    from irexec.openvino.shapes import (
+        AxisSet,
+        AxisVector,
+        Coordinate,
+        CoordinateDiff,
+        Dimension,
+        PartialShape,
+        Shape,
+        Strides,
+        Symbol,
+    )
+    from irexec.openvino.tensor import Tensor, TensorVector
     from irexec.ops.declare.operator import operator
-    from irexec.types import Dimension, ElementType, PartialShape
 
 __version__ = "0.2.0.dev0"
 
+# Where the public names live. Those of OpenVINO's API, and the classes that it extends, come from irexec.openvino.
 _HOMES = {
-    "Core": "irexec.api",
-    "compile_model": "irexec.api",
-    "read_model": "irexec.api",
-    "save_model": "irexec.api",
-    "validate": "irexec.api",
-    "Diagnostic": "irexec.diagnostics",
-    "IRError": "irexec.diagnostics",
-    "Report": "irexec.diagnostics",
-    "Severity": "irexec.diagnostics",
-    "CompiledModel": "irexec.engine",
-    "InferRequest": "irexec.engine",
-    "Model": "irexec.graph",
-    "Node": "irexec.graph",
-    "Value": "irexec.graph",
-    "operator": "irexec.ops.declare.operator",
-    "Dimension": "irexec.types",
-    "ElementType": "irexec.types",
-    "PartialShape": "irexec.types",
+    "irexec.api": "validate",
+    "irexec.diagnostics": "Diagnostic IRError Report Severity",
+    "irexec.openvino.async_queue": "AsyncInferQueue",
+    "irexec.openvino.compiled": "CompiledModel",
+    "irexec.openvino.core": "Core Extension OpExtension Version compile_model get_batch get_version read_model "
+    "save_model serialize set_batch shutdown tensor_from_file",
+    "irexec.openvino.custom": "Op",
+    "irexec.openvino.element_types": "ElementType Type",
+    "irexec.openvino.frontend": "convert_model",
+    "irexec.openvino.infer_request": "InferRequest",
+    "irexec.openvino.layout": "Layout",
+    "irexec.openvino.model": "Model",
+    "irexec.openvino.node": "DiscreteTypeInfo Node",
+    "irexec.openvino.ov_any": "OVAny",
+    "irexec.openvino.ports": "ConstOutput Input Output Value",
+    "irexec.openvino.profiling": "ProfilingInfo",
+    "irexec.openvino.remote": "RemoteContext RemoteTensor VAContext VASurfaceTensor",
+    "irexec.openvino.rt_map": "RTMap",
+    "irexec.openvino.shapes": "AxisSet AxisVector Coordinate CoordinateDiff Dimension PartialShape Shape Strides "
+    "Symbol",
+    "irexec.openvino.tensor": "Tensor TensorVector",
+    "irexec.ops.declare.operator": "operator",
 }
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+# The modules of OpenVINO's API that programs reach as attributes.
+_MODULES = [
+    "exceptions",
+    "experimental",
+    "frontend",
+    "helpers",
+    "layout_helpers",
+    "op",
+    "passes",
+    "preprocess",
+    "properties",
+    "utils",
+]
 
 __all__ = [
+    "AsyncInferQueue",
+    "AxisSet",
+    "AxisVector",
     "CompiledModel",
+    "ConstOutput",
+    "Coordinate",
+    "CoordinateDiff",
     "Core",
     "Diagnostic",
     "Dimension",
+    "DiscreteTypeInfo",
     "ElementType",
+    "Extension",
     "IRError",
     "InferRequest",
+    "Input",
+    "Layout",
     "Model",
     "Node",
+    "OVAny",
+    "Op",
+    "OpExtension",
+    "Output",
     "PartialShape",
+    "ProfilingInfo",
+    "RTMap",
+    "RemoteContext",
+    "RemoteTensor",
     "Report",
     "Severity",
+    "Shape",
+    "Strides",
+    "Symbol",
+    "Tensor",
+    "TensorVector",
+    "Type",
+    "VAContext",
+    "VASurfaceTensor",
     "Value",
+    "Version",
     "compile_model",
+    "convert_model",
+    "get_batch",
+    "get_version",
     "operator",
     "read_model",
     "save_model",
+    "serialize",
+    "set_batch",
+    "shutdown",
+    "tensor_from_file",
     "validate",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
-    elif (number := name.removeprefix("opset").removeprefix("onnx")) != name and number.isascii() and number.isdigit():
-        value = importlib.import_module("irexec.graph.namespace").namespace(name)
+    if name in _HOME_OF:
+        if _HOME_OF[name].startswith("irexec.openvino."):
+            # All classes are extended before one is given away: what it returns has OpenVINO's words, too.
+            importlib.import_module("irexec.openvino.extended")
+        value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    elif is_opset(name):
+        value = importlib.import_module("irexec.opsets.namespace").namespace(name)
     elif _is_registered(name):
-        return importlib.import_module("irexec.graph.namespace").namespace(name)
+        return importlib.import_module("irexec.opsets.namespace").namespace(name)
+    elif (module := real_module(f"irexec.{name}")) is not None:
+        value = importlib.import_module(module)
     else:
         raise AttributeError(f"module 'irexec' has no attribute {name!r}")
     globals()[name] = value
@@ -82,4 +181,7 @@ def _is_registered(opset: str) -> bool:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return sorted({*__all__, *_MODULES, *(f"opset{number}" for number in range(1, 18)), "__version__"})
+
+
+ModuleAliases.install()

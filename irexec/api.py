@@ -33,13 +33,17 @@ def read_model(model: PathLike | bytes, weights: PathLike | bytes | None = None,
 
     Raises IRError, whose `report` holds every finding, when the file has an error.
     """
-    found, report = load(model, weights, mode=mode)
+    return accepted(*load(model, weights, mode=mode))
+
+
+def accepted(found: Model | None, report: Report, level: int = 3) -> Model:
+    """A model that was read, with the one warning about its findings, `level` calls up. Raises IRError."""
     if found is None or not report.ok:
         raise IRError(report)
     excused = [finding for finding in report if finding.severity is not CODES[finding.code].severity]
     if excused:
         others = f" (and {len(excused) - 1} more)" if len(excused) > 1 else ""
-        warnings.warn(f"{excused[0]}{others}: irexec.validate shows what is not right", stacklevel=2)
+        warnings.warn(f"{excused[0]}{others}: irexec.validate shows what is not right", stacklevel=level)
     return found
 
 

@@ -38,7 +38,7 @@ HEAVY = [
     "irexec.watch",
     "irexec.pages",
     "irexec.show",
-    "irexec.graph.namespace",
+    "irexec.opsets",
     "irexec.ops.movement",
     "irexec.ops.convolution",
     "rich",

@@ -226,7 +226,7 @@ class _Errors:
         return self._found
 
 
-class IRError(Exception):
+class IRError(RuntimeError):
     """A file, model or call that cannot be used; `report` holds every finding."""
 
     def __init__(self, report: Report | Diagnostic) -> None:

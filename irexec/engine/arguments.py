@@ -33,7 +33,7 @@ def arrange(given: Any, ports: list[Value]) -> list[Array]:
         if len(arrays) != len(ports):
             names = ", ".join(map(_label, ports))
             raise IRError(wrong_input(f"{len(arrays)} arrays for {len(ports)} inputs ({names})"))
-    return [_fitting(array, port) for array, port in zip(arrays, ports, strict=True)]
+    return [fitting(array, port) for array, port in zip(arrays, ports, strict=True)]
 
 
 def _is_nested(given: list[Any], ports: list[Value]) -> bool:
@@ -59,7 +59,7 @@ def _label(port: Value) -> str:
     return repr(min(port.names) if port.names else port.node.friendly_name)
 
 
-def _fitting(given: Any, port: Value) -> Array:
+def fitting(given: Any, port: Value) -> Array:
     """The array with the port's dtype and a shape it allows. A safe or same-kind cast is made, any other refused."""
     kind: ElementType = port.element_type
     layer = port.node.ref
@@ -74,8 +74,8 @@ def _fitting(given: Any, port: Value) -> Array:
         else:
             message = f"input {_label(port)} is {kind}; the array is {found}"
             raise IRError(wrong_input(message, layer=layer, found=found, allowed=str(kind)))
-    if not port.partial_shape.accepts(array.shape):
-        found, allowed = str(list(array.shape)), str(port.partial_shape)
+    if not port.type.shape.accepts(array.shape):
+        found, allowed = str(list(array.shape)), str(port.type.shape)
         message = f"input {_label(port)} has shape {allowed}; the array has {found}"
         raise IRError(wrong_input(message, layer=layer, found=found, allowed=allowed))
     return array

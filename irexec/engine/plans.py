@@ -25,7 +25,7 @@ class Plans:
         self.model = model
         self._constants = Constants()
         self._lock = threading.Lock()
-        self._is_dynamic = any(value.partial_shape.is_dynamic for value in model.inputs)
+        self._is_dynamic = any(value.type.shape.is_dynamic for value in model.inputs)
         self._general = make_plan(model, constants=self._constants)
         self._observed: Plan | None = None
         self._special: OrderedDict[Shapes, Plan | None] = OrderedDict()

@@ -49,7 +49,7 @@ class Variables:
     def initial(self, name: str) -> Array:
         """Zeros of the variable's shape, an unknown extent being 0: its value where there is no init_value."""
         node = self.readers[name]
-        shape = node.outputs[0].partial_shape
+        shape = node.outputs[0].type.shape
         extents = [] if shape.rank is None else [d.min for d in shape]
         kind = node.outputs[0].element_type
         return np.zeros(extents, np.float32 if kind is DYNAMIC else kind.dtype)

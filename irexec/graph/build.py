@@ -100,8 +100,8 @@ class _Builder:
             self.by_port.setdefault((self._key(layer.id), self._key(port.id)), value)
         if self.version >= 11:
             keep_info(node, layer)
-        if self.version < 11 and node.type == "Parameter" and node.friendly_name and node.outputs:
-            node.outputs[0].names.add(node.friendly_name)
+        if self.version < 11 and node.type == "Parameter" and node.given_name and node.outputs:
+            node.outputs[0].names.add(node.given_name)
         for position, port in enumerate(layer.inputs):
             self.in_ports.setdefault((self._key(layer.id), self._key(port.id)), (node, position))
         if node.type == "Const":
@@ -138,8 +138,8 @@ class _Builder:
             names |= set(name_list(layer.output_names))
         elif source is not None:
             names |= source.names
-            if self.version < 11 and source.node.friendly_name:
-                names.add(source.node.friendly_name)
+            if self.version < 11 and source.node.given_name:
+                names.add(source.node.given_name)
 
 
 def check_arity(node: Node, findings: Findings) -> None:

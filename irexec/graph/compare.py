@@ -44,8 +44,8 @@ def _models(where: str, a: Model, b: Model) -> Iterable[str]:
 
 def _nodes(where: str, a: Node, b: Node, numbers_a: _Numbers, numbers_b: _Numbers) -> Iterable[str]:
     yield from _unequal(f"{where}operator", f"{a.type}-{a.version}", f"{b.type}-{b.version}")
-    if a.friendly_name and b.friendly_name:
-        yield from _unequal(f"{where}name", a.friendly_name, b.friendly_name)
+    if a.given_name and b.given_name:
+        yield from _unequal(f"{where}name", a.given_name, b.given_name)
     yield from _unequal(f"{where}inputs", _producers(a, numbers_a), _producers(b, numbers_b))
     yield from _unequal(f"{where}rt_info", a.rt_info, b.rt_info)
     yield from _unequal(f"{where}rt_info of input ports", a.input_rt_info, b.input_rt_info)

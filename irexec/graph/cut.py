@@ -169,7 +169,7 @@ class _Cutting:
         known = self.begins.get(value)
         if known is None:
             node = value.node
-            type = self.types.get(value) or TensorType(value.element_type, value.partial_shape)
+            type = self.types.get(value) or TensorType(value.element_type, value.type.shape)
             name = node.friendly_name if len(node.outputs) == 1 else f"{node.friendly_name}.{value.index}"
             attributes = {"element_type": type.element_type, "shape": type.shape}
             layer = node.layer if node.type == "Parameter" else None

@@ -5,6 +5,7 @@ Names follow OpenVINO's Python API (`Model.inputs`, `Output.any_name`, `Node.fri
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,13 +14,17 @@ from irexec.diagnostics import LayerRef
 from irexec.ir.document import Layer
 from irexec.ir.xml.source import Source
 from irexec.ops.declare.operator import Operator
+from irexec.ops.declare.type_names import type_name
 from irexec.types import Array, ElementType, PartialShape, TensorType
+
+# Every node has a number of its own: in the order of their making, and for names where none was given.
+_numbers = itertools.count(1)
 
 
 class Value:
     """One output port of a node: the tensor that flows along its edges."""
 
-    __slots__ = ("declared", "index", "names", "node", "rt_info", "type")
+    __slots__ = ("__weakref__", "declared", "index", "names", "node", "rt_info", "type")
 
     def __init__(self, node: Node, index: int, type: TensorType) -> None:
         self.node = node
@@ -78,6 +83,50 @@ class Value:
         return f"<Output: names[{names}] shape{self.partial_shape} type: {self.element_type}>"
 
 
+class NoSuchPort(KeyError, RuntimeError):
+    """A name that no port has. (OpenVINO raises RuntimeError for it.)"""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Input:
+    """One input of a node, taken or not."""
+
+    __slots__ = ("index", "node")
+
+    def __init__(self, node: Node, index: int) -> None:
+        self.node, self.index = node, index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Input) and self.node is other.node and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((id(self.node), self.index))
+
+
+class Inputs(list["Value | None"]):
+    """The values that a node takes. OpenVINO's `node.inputs()` gives the inputs that take them."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, values: Iterable[Value | None], node: Node) -> None:
+        super().__init__(values)
+        self.node = node
+
+    def __call__(self) -> list[Input]:
+        return [Input(self.node, index) for index in range(len(self))]
+
+
+class Outputs(list[Value]):
+    """The values that a node makes: irexec's `node.outputs` and OpenVINO's `node.outputs()`."""
+
+    __slots__ = ()
+
+    def __call__(self) -> list[Value]:
+        return list(self)
+
+
 @dataclass(slots=True)
 class BodyInput:
     """How one Parameter of a body gets its value.
@@ -131,14 +180,16 @@ class Node:
     """
 
     __slots__ = (
+        "__weakref__",
         "attributes",
         "bodies",
         "constant",
-        "friendly_name",
+        "given_name",
         "id",
         "input_rt_info",
         "inputs",
         "layer",
+        "number",
         "operator",
         "outputs",
         "rt_info",
@@ -161,10 +212,11 @@ class Node:
         self.operator = operator
         self.type = type or (operator.type if operator else "")
         self.version = version or (operator.opset if operator else "")
-        self.inputs: list[Value | None] = list(inputs)
+        self.inputs: Inputs = Inputs(inputs, self)
         self.attributes: dict[str, Any] = attributes or {}
-        self.outputs: list[Value] = []
-        self.friendly_name = name
+        self.outputs: Outputs = Outputs()
+        self.given_name = name
+        self.number = next(_numbers)
         self.id = id
         self.layer = layer
         self.bodies: list[Body] = []
@@ -183,16 +235,31 @@ class Node:
     @property
     def ref(self) -> LayerRef:
         """How findings name this node."""
-        return LayerRef(self.id, self.friendly_name, self.type, self.version)
+        return LayerRef(self.id, self.given_name, self.type, self.version)
+
+    @property
+    def name(self) -> str:
+        """A name that no other node of this process has: OpenVINO's name of the type, and a number."""
+        return f"{self.get_type_name()}_{self.number}"
+
+    @property
+    def friendly_name(self) -> str:
+        """The name that the node was given, or `name`. (`given_name` is empty then: no file depends on a number.)"""
+        return self.given_name or self.name
+
+    @friendly_name.setter
+    def friendly_name(self, name: str) -> None:
+        self.given_name = name
 
     def get_friendly_name(self) -> str:
         return self.friendly_name
 
     def set_friendly_name(self, name: str) -> None:
-        self.friendly_name = name
+        self.given_name = name
 
     def get_type_name(self) -> str:
-        return self.type
+        """The type as OpenVINO's objects name it: `Constant` for a file's `Const`."""
+        return type_name(self.type)
 
     def output(self, index: int = 0) -> Value:
         return self.outputs[index]
@@ -207,7 +274,7 @@ class Node:
         return self.rt_info
 
     def __repr__(self) -> str:
-        return f"<{self.type}-{self.version.removeprefix('opset')}: {self.friendly_name!r}>"
+        return f"<{self.type}-{self.version.removeprefix('opset')}: {self.given_name!r}>"
 
 
 class Model:
@@ -218,16 +285,15 @@ class Model:
     that is no file that could be read again.
     """
 
-    def __init__(
-        self,
-        results: Iterable[Node | Value],
-        parameters: Iterable[Node],
-        name: str = "",
-        sinks: Iterable[Node] = (),
-    ) -> None:
+    def __init__(self, results: Any, *rest: Any, **named: Any) -> None:
+        """`Model(results, parameters, name="", sinks=())`, and OpenVINO's other forms: see `_parts`.
+
+        `results`: nodes, values or Results, or one of them.
+        """
+        results, parameters, name, sinks = _parts(results, rest, named)
         self.name = name
         self.parameters = list(parameters)
-        self.results = [_as_result(r) for r in results]
+        self.results = [_as_result(value) for given in results for value in _values(given)]
         self.sinks = list(sinks)
         self.rt_info: dict[str, Any] = {}
         self.file: str | None = None
@@ -298,21 +364,63 @@ def port_of(ports: list[Value], key: int | str) -> Value:
         if key in port.names:
             return port
     known = ", ".join(sorted(n for p in ports for n in p.names))
-    raise KeyError(f"no port is named {key!r}; there are {known or 'no names'}")
+    raise NoSuchPort(f"no port is named {key!r}; there are {known or 'no names'}")
+
+
+def _parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, str, Any]:
+    """Results, parameters, name and sinks of a new model.
+
+    What may follow by position: parameters; sinks and parameters; and then the variables, which the sinks name anyhow.
+    A name may stand behind any of them.
+    """
+    if unknown := named.keys() - {"parameters", "sinks", "variables", "name"}:
+        raise TypeError(f"a Model has no {', '.join(sorted(unknown))}")
+    lists = [list(given) for given in rest if not isinstance(given, str)]
+    roles = ["parameters", "sinks"]
+    if len(lists) == 3 or (
+        len(lists) == 2 and (_are_parameters(lists[1]) or (lists[0] and not _are_parameters(lists[0])))
+    ):
+        roles = ["sinks", "parameters", "variables"]
+    elif len(lists) == 2 and lists[1] and not all(isinstance(item, (Node, Value)) for item in lists[1]):
+        roles = ["parameters", "variables"]
+    elif "parameters" in named:
+        roles = ["sinks", "variables"]
+    elif "sinks" in named:
+        roles = ["parameters", "variables"]
+    parts = dict(zip(roles, lists, strict=False)) | named
+    name = next((given for given in rest if isinstance(given, str)), parts.get("name", ""))
+    if isinstance(results, (Node, Value)):
+        results = [results]
+    sinks = [sink.node if isinstance(sink, Value) else sink for sink in parts.get("sinks", ())]
+    return results, parts.get("parameters", ()), name, sinks
+
+
+def _are_parameters(items: list[Any]) -> bool:
+    return bool(items) and all(isinstance(item, Node) and item.type == "Parameter" for item in items)
+
+
+def _values(given: Node | Value) -> list[Node | Value]:
+    """All outputs of a node that has several: each gets a Result."""
+    if isinstance(given, Node) and len(given.outputs) > 1:
+        return list(given.outputs)
+    return [given]
 
 
 def _as_result(node: Node | Value) -> Node:
     if isinstance(node, Node) and node.type == "Result":
         return node
+    from irexec.graph.consumers import note_inputs
     from irexec.ops.declare.contents import load
 
     value = node.outputs[0] if isinstance(node, Node) else node
-    name = value.node.friendly_name
+    name = value.node.given_name
     if name:
         name += "/result" if len(value.node.outputs) == 1 else f"/result_{value.index}"
     result = Node(load("Result", 1), [value], name=name)
     result.set_outputs([value.type])
-    result.outputs[0].names = set(value.names)
+    # A Result is no tensor of its own: whoever names one of them names both.
+    result.outputs[0].names = value.names
+    note_inputs(result)
     return result
 
 

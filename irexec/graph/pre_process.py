@@ -50,19 +50,19 @@ def subtract_mean(section: Element, nodes: list[Node], weights: Weights, finding
     difference = Node(operator, [value, constant.outputs[0]], defaults, name=f"{_name(parameter)}/minus_mean")
     difference.set_outputs([TensorType()])
     for node in nodes:
-        node.inputs = [difference.outputs[0] if given is value else given for given in node.inputs]
+        node.inputs[:] = [difference.outputs[0] if given is value else given for given in node.inputs]
     nodes += [constant, difference]
 
 
 def _name(parameter: Node) -> str:
-    return parameter.friendly_name or f"Parameter_{parameter.id}"
+    return parameter.given_name or f"Parameter_{parameter.id}"
 
 
 def _named(section: Element, parameters: Sequence[Node]) -> Node | None:
     """The Parameter of that name; without one the first of rank 4, else the first."""
     name = section.attributes.get("reference-layer-name", "").strip()
     if name:
-        return next((p for p in parameters if p.friendly_name == name), None)
+        return next((p for p in parameters if p.given_name == name), None)
     of_rank_4 = (p for p in parameters if getattr(p.attributes.get("shape"), "rank", None) == 4)
     return next(of_rank_4, parameters[0] if parameters else None)
 

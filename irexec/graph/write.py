@@ -98,7 +98,7 @@ class _NetWriter:
         out.close("layer")
 
     def _name(self, node: Node) -> str:
-        return node.friendly_name or f"{node.type}_{self.ids[node]}"
+        return node.given_name or f"{node.type}_{self.ids[node]}"
 
     def _names(self, node: Node, names: Iterable[str]) -> str:
         # A backslash before the comma that separates two names would make it part of the name.

@@ -97,7 +97,7 @@ def model_dict(run: ModelRun, trace: Trace | None = None) -> dict[str, Any]:
         "inputs": [
             {
                 "name": entry.name,
-                "declared": f"{entry.port.element_type}{entry.port.partial_shape}",
+                "declared": f"{entry.port.element_type}{entry.port.type.shape}",
                 "values_from": run.given.origin_text(entry.origin) or None,
                 **({} if entry.array is None else _array_dict(entry.array, str(entry.port.element_type))),
             }

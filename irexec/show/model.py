@@ -33,9 +33,9 @@ def show_model(run: ModelRun, page: Printout, trace: Trace | None = None, *, ver
 def _input_row(entry: ModelInput, run: ModelRun) -> tuple[str, ...]:
     origin = run.given.origin_text(entry.origin) or "not given"
     if entry.assumed:
-        origin += f", shape chosen for {entry.port.partial_shape}"
+        origin += f", shape chosen for {entry.port.type.shape}"
     if entry.array is None:
-        return entry.name, str(entry.port.element_type), str(entry.port.partial_shape), "", origin
+        return entry.name, str(entry.port.element_type), str(entry.port.type.shape), "", origin
     return entry.name, str(entry.port.element_type), shown_shape(entry.array.shape), shown(entry.array, _FEW), origin
 
 

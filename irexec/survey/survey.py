@@ -131,7 +131,7 @@ def _constant_text(node: Node) -> str:
 
 
 def _port(value: Value, name: str) -> Port:
-    return Port(name, str(value.element_type), str(value.partial_shape), sorted(value.names))
+    return Port(name, str(value.element_type), str(value.type.shape), sorted(value.names))
 
 
 def _result_name(result: Node) -> str:
@@ -210,7 +210,7 @@ def _totals(model: Model, rows: Sequence[_Row]) -> Totals:
         live=Live(most, next((row.facts.index for row in rows if row.node is where), None)),
         opsets=dict(sorted(Counter(row.facts.version for row in rows).items(), key=lambda item: _natural(item[0]))),
         operators=sorted(operators.values(), key=lambda count: (-count.layers, count.operator)),
-        dynamic=[row.facts.index for row in rows if any(not v.partial_shape.is_static for v in row.node.outputs)],
+        dynamic=[row.facts.index for row in rows if any(not v.type.shape.is_static for v in row.node.outputs)],
     )
 
 

@@ -89,9 +89,9 @@ def extract(
 def settle(part: Part, inputs: Sequence[Array]) -> None:
     """Give the part's values the types that follow from its Parameters'; open element types are those that came."""
     for port, array in zip(part.model.inputs, inputs, strict=True):
-        if port.element_type is DYNAMIC or port.partial_shape.rank is None:
+        if port.element_type is DYNAMIC or port.type.shape.rank is None:
             kind = ElementType.of(array.dtype) if port.element_type is DYNAMIC else port.element_type
-            shape = port.partial_shape if port.partial_shape.rank is not None else PartialShape([-1] * array.ndim)
+            shape = port.type.shape if port.type.shape.rank is not None else PartialShape([-1] * array.ndim)
             port.node.attributes |= {"element_type": kind, "shape": shape}
             port.type = TensorType(kind, shape)
     set_types(part.model, infer(part.model))

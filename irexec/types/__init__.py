@@ -1,6 +1,18 @@
 """The vocabulary of tensors: element types, dimensions, partial shapes, tensor types."""
 
 from irexec.types.containers import CONTAINERS, OPTIONALS, SEQUENCES, member_of, optional_of, sequence_of
+from irexec.types.dimension import (
+    ANY_DIMENSION,
+    MAX_LENGTH,
+    MAX_RANK,
+    Dimension,
+    DimLike,
+    ShapeFault,
+    UnknownRank,
+    UnreadableShape,
+    is_unknown,
+    parse_dimension,
+)
 from irexec.types.element import (
     ANY,
     BF16,
@@ -44,23 +56,7 @@ from irexec.types.element import (
     UNSIGNED,
     ElementType,
 )
-from irexec.types.shape import (
-    ANY_DIMENSION,
-    ANY_SHAPE,
-    MAX_LENGTH,
-    MAX_RANK,
-    Dimension,
-    DimLike,
-    PartialShape,
-    ShapeFault,
-    UnknownRank,
-    UnreadableShape,
-    common_shape,
-    element_count,
-    is_unknown,
-    parse_dimension,
-    shape_like,
-)
+from irexec.types.shape import ANY_SHAPE, PartialShape, common_shape, element_count, shape_like
 from irexec.types.tensor import MAX_KNOWN, Array, TensorType
 
 __all__ = [

@@ -5,14 +5,14 @@ Source: OpenVINO IR, element type names of ports (`FP32`) and of attributes (`f3
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import ml_dtypes
 import numpy as np
 
 
 class ElementType:
-    """One element type. There is exactly one object per type, so `is` compares.
+    """One element type. There is exactly one object per type, so `is` compares; `ElementType(numpy.float32)` finds it.
 
     `name` is OpenVINO's own ("f32"); `bitwidth` the bits one element takes in a `.bin` (0: not fixed);
     `dtype` the NumPy dtype of an array that holds it, None for dynamic.
@@ -22,8 +22,16 @@ class ElementType:
 
     by_name: ClassVar[dict[str, ElementType]] = {}
 
-    def __init__(self, name: str, bitwidth: int, dtype: Any, kind: str, port_name: str | None = None) -> None:
-        self.name = name
+    def __new__(cls, name: Any, *definition: Any) -> Self:
+        """A new type; of a dtype alone, the type that holds it. Raises TypeError as `of`."""
+        if cls is ElementType and not definition:
+            return cls.of(name)  # type: ignore[return-value]
+        return object.__new__(cls)
+
+    def __init__(self, name: Any, bitwidth: int = 0, dtype: Any = None, kind: str = "", port_name: str = "") -> None:
+        if not kind:  # The type was found, not made.
+            return
+        self.name: str = name
         self.bitwidth = bitwidth
         self.dtype: np.dtype[Any] | None = None if dtype is None else np.dtype(dtype)
         self.kind = kind

@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from irexec.types.dimension import Dimension
 from irexec.types.element import DYNAMIC, ElementType
-from irexec.types.shape import Dimension, PartialShape
+from irexec.types.shape import PartialShape
 
 Array: TypeAlias = np.ndarray[Any, Any]
 """Any array: of any element type and rank."""

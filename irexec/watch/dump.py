@@ -33,12 +33,12 @@ class Dump:
             if kind is None or kind.is_dynamic:
                 kind = ElementType.of(array.dtype)
             port = f".{index}" if len(outputs) > 1 else ""
-            name = f"{len(self.entries):05d}_{safe_name(node.friendly_name or node.type)}{port}.npy"
+            name = f"{len(self.entries):05d}_{safe_name(node.given_name or node.type)}{port}.npy"
             save_array(self.folder / name, exact_array(array, kind))
             self.entries.append(
                 {
                     "file": name,
-                    "layer": {"id": node.id, "name": node.friendly_name, "type": node.type, "version": node.version},
+                    "layer": {"id": node.id, "name": node.given_name, "type": node.type, "version": node.version},
                     "output": index,
                     "call": call,
                     "element_type": str(kind),

@@ -42,7 +42,7 @@ class ModelInput:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*sorted(self.port.names), self.port.node.friendly_name)
+        return (*sorted(self.port.names), self.port.node.given_name)
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ def port_name(port: Value) -> str:
     if port.names:
         return min(port.names)
     source = port.node.inputs[0] if port.node.type == "Result" and port.node.inputs else None
-    return source.node.friendly_name if source is not None else port.node.friendly_name
+    return source.node.given_name if source is not None else port.node.given_name
 
 
 def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]:
@@ -125,7 +125,7 @@ def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]
         kind = entry.port.element_type
         if value is not None:
             _supply(entry, value, findings)
-        declared = entry.port.partial_shape
+        declared = entry.port.type.shape
         if entry.array is not None:
             declared = PartialShape(entry.array.shape)
         elif shape is not None:
@@ -141,7 +141,7 @@ def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]
 
 
 def _supply(entry: ModelInput, value: Any, findings: Findings) -> None:
-    kind, declared = entry.port.element_type, entry.port.partial_shape
+    kind, declared = entry.port.element_type, entry.port.type.shape
     layer = entry.port.node.ref
     array = convert(value, kind)
     if array is None:

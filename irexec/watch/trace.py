@@ -37,7 +37,7 @@ class Row:
     def to_dict(self) -> dict[str, Any]:
         return {
             "id": self.node.id,
-            "name": self.node.friendly_name,
+            "name": self.node.given_name,
             "type": self.node.type,
             "version": self.node.version,
             "depth": self.depth,
@@ -90,7 +90,7 @@ class Trace:
         """Cells for people: a heading, then a line per output."""
         table: list[tuple[str, ...]] = [_HEADING]
         for row in self.rows:
-            name = "  " * row.depth + (row.node.friendly_name or f"#{row.node.id}")
+            name = "  " * row.depth + (row.node.given_name or f"#{row.node.id}")
             for index, output in enumerate(row.outputs):
                 numbers = output.statistics
                 first = index == 0

@@ -10,7 +10,7 @@ from irexec.graph.model import Model, Node
 
 def find_layer(model: Model, name: str) -> Node | None:
     """The layer of that name, or else of that id; layers of bodies are not looked at."""
-    by_name = next((node for node in model.nodes if node.friendly_name == name), None)
+    by_name = next((node for node in model.nodes if node.given_name == name), None)
     return by_name or next((node for node in model.nodes if node.id and node.id == name), None)
 
 
@@ -18,7 +18,7 @@ def find_in_bodies(model: Model, name: str) -> Node | None:
     """The layer of the model whose bodies hold a layer of that name."""
     for node in model.nodes:
         for body in node.bodies:
-            if any(inner.friendly_name == name for inner in body.model.walk()):
+            if any(inner.given_name == name for inner in body.model.walk()):
                 return node
     return None
 
@@ -32,10 +32,10 @@ def reduce(model: Model, name: str, findings: Findings) -> Model | None:
     if node is not None:
         message, hint = f"--until {name}: the layer has no outputs", None
     elif outer is not None:
-        message = f"--until {name}: the layer is in a body of {outer.friendly_name!r}"
-        hint = f"use --until {outer.friendly_name}; --trace and --dump show the layers of bodies"
+        message = f"--until {name}: the layer is in a body of {outer.given_name!r}"
+        hint = f"use --until {outer.given_name}; --trace and --dump show the layers of bodies"
     else:
-        names = [n.friendly_name for n in model.nodes if n.friendly_name]
+        names = [n.given_name for n in model.nodes if n.given_name]
         message, hint = f"--until {name}: no layer has this name", likely_names(name, names) or f"such as {names[-1]}"
     findings.add("U005", message, hint=hint)
     return None

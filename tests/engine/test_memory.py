@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import irexec
 from irexec.engine.plan import make_plan
 from irexec.graph.model import Model, Node
-from irexec.graph.namespace import make_node
 from irexec.ops.declare.operator import Elements, operator
 from irexec.ops.rules.shapes import same_as
+from irexec.opsets.nodes import make_node
 from irexec.types import FLOATS
 
 Array = np.ndarray[Any, Any]

@@ -9,7 +9,7 @@ import numpy as np
 
 import irexec
 from irexec.graph.compare import differences
-from irexec.graph.namespace import constant_node
+from irexec.opsets.nodes import constant_node
 
 ops = irexec.opset15
 

@@ -14,8 +14,8 @@ from support.saving import relu_model, saved
 
 import irexec
 from irexec.graph.compare import differences
-from irexec.graph.namespace import constant_node
 from irexec.graph.runtime_info import RuntimeAttribute
+from irexec.opsets.nodes import constant_node
 from irexec.types import FOREIGN, ElementType
 
 ops = irexec.opset15
@@ -226,7 +226,7 @@ def test_an_operator_of_a_foreign_opset(tmp_path: Path) -> None:
     operator("Double", "mine", shapes=same_as())(double)
     try:
         x = ops.parameter([2], "f32", name="x")
-        mine = irexec.graph.namespace.namespace("mine")
+        mine = irexec.opsets.namespace.namespace("mine")
         model = irexec.Model([mine.double(x, factor=3.0)], [x])
         again = saved(model, tmp_path)
         assert 'type="Double" version="mine"' in (tmp_path / "first.xml").read_text()

@@ -11,6 +11,7 @@ from irexec.engine import CompiledModel
 from irexec.graph.model import Model, Node, Value
 from irexec.ops.declare.contents import everything
 from irexec.ops.declare.operator import Operator
+from irexec.opsets.nodes import make_node
 from irexec.types import F16, F32, I32, Array, ElementType, PartialShape
 from support.examples import Example, example_of
 
@@ -51,7 +52,7 @@ class RandomGraph:
         assert example is not None
         values = [self._source(array, number) for number, array in enumerate(example.arrays)]
         try:
-            node = irexec.graph.namespace.make_node(op, tuple(values), _texts(op, example))
+            node = make_node(op, tuple(values), _texts(op, example))
         except irexec.IRError:
             return  # with dynamic inputs some operators want to know more
         self.made += [self._chain(value) for value in node.outputs]
@@ -60,7 +61,7 @@ class RandomGraph:
         """A value that holds the array: what an earlier node made, if it fits, a Parameter or a constant."""
         if array.dtype.kind not in "f" or array.ndim == 0:
             return array if self.rng.random() < 0.7 else self._parameter(array)
-        fits = [v for v in self.made if v.type.element_type.dtype == array.dtype and v.partial_shape.is_static]
+        fits = [v for v in self.made if v.type.element_type.dtype == array.dtype and v.type.shape.is_static]
         fits = [v for v in fits if v.shape == array.shape and self.rng.random() < 0.7]
         if number == 0 and fits:
             return fits[int(self.rng.integers(len(fits)))]
@@ -100,7 +101,7 @@ class RandomGraph:
 
     def _through_slices(self, value: Value) -> Value:
         """Cut in two along the last axis, one part changed in place, and joined again."""
-        extent = value.partial_shape[-1]
+        extent = value.type.shape[-1]
         if extent.is_dynamic or extent.value < 2:
             return value
         lengths = np.array([extent.value // 2, extent.value - extent.value // 2])

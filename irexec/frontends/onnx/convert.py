@@ -137,7 +137,7 @@ class Converter:
             return
         differs = DYNAMIC not in (value.element_type, declared.element_type)
         differs &= value.element_type is not declared.element_type
-        if differs or not declared.shape.compatible(value.partial_shape):
+        if differs or not declared.shape.compatible(value.type.shape):
             message = f"the output {info.name!r} is declared {declared}, and the graph makes {value.type}"
             self.find("F011", message, found=str(declared), allowed=str(value.type))
 

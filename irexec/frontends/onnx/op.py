@@ -96,7 +96,7 @@ class Op:
         return self[index].element_type
 
     def rank(self, index: int = 0) -> int | None:
-        return self[index].partial_shape.rank
+        return self[index].type.shape.rank
 
     def needs_rank(self, index: int = 0) -> int:
         """The rank of an input. Raises Refused where it is not known."""

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import irexec
-from irexec.graph.namespace import python_name
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import REGISTRY
+from irexec.opsets.names import python_name
 
 pytest.importorskip("openvino")
 

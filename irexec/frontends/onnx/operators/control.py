@@ -177,7 +177,7 @@ def _scan_8(op: Op) -> list[Value]:
     if op.get(0) is not None:
         op.refuse("sequence lengths are not translated")
     values = [op[i] for i in range(1, len(op))]
-    batches = values[-1].partial_shape[0] if values and values[-1].partial_shape.rank else None
+    batches = values[-1].type.shape[0] if values and values[-1].type.shape.rank else None
     if batches is None or not batches.is_static or not 0 < batches.value <= _MAX_BATCHES:
         op.refuse(f"the number of batches must be known, and at most {_MAX_BATCHES}")
     states = len(values) - op.integer("num_scan_inputs", 1)
@@ -194,11 +194,11 @@ def _scanned(op: Op, values: list[Value], states: int) -> list[Value]:
     turned = _per(op, "scan_input_directions" if op.version > 8 else "directions", len(values) - states)
     types: list[TensorType | None] = [value.type.without_value() for value in values[:states]]
     for index, value in enumerate(values[states:]):
-        rank = value.partial_shape.rank
+        rank = value.type.shape.rank
         if rank is None or not -rank <= axes[index] < rank:
             op.refuse(f"scan input {index} has rank {rank}, the axis is {axes[index]}", attribute="scan_input_axes")
         axes[index] %= rank
-        shape = [d for i, d in enumerate(value.partial_shape) if i != axes[index]]
+        shape = [d for i, d in enumerate(value.type.shape) if i != axes[index]]
         types.append(TensorType(value.element_type, PartialShape(shape)))
     inner = _settled(op, types, {i: i for i in range(states)}, {states + i: axis for i, axis in enumerate(axes)})
     outputs = len(inner.results) - states
@@ -211,7 +211,7 @@ def _scanned(op: Op, values: list[Value], states: int) -> list[Value]:
         body.inputs.append(BodyInput(i, external=i, axis=axis, **_walk(back)))
     body.outputs = [BodyOutput(i, external=i) for i in range(states)]
     for i, (result, axis, back) in enumerate(zip(stacked, out_axes, out_turned, strict=True), states):
-        place = axis % len(result.partial_shape) if axis < 0 else axis
+        place = axis % len(result.type.shape) if axis < 0 else axis
         body.outputs.append(BodyOutput(i, external=i, axis=place, **_walk(back)))
     return list(op.make_with("TensorIterator", outer.values, [body], opset=1).outputs)
 

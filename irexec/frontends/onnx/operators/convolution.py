@@ -22,7 +22,7 @@ def auto_pad(op: Op) -> str:
 
 def spatial(op: Op, x: Value, least: int = 1) -> int:
     """The number of spatial axes of an image. Raises Refused where there are none, or more than three."""
-    rank = x.partial_shape.rank
+    rank = x.type.shape.rank
     if rank is None:
         op.refuse("the rank of the image must be known")
     if not least <= rank - 2 <= 3:
@@ -65,8 +65,8 @@ def convolved(op: Op, x: Value, kernel: Value) -> Value:
     options = window_lists(op, spatial(op, x)) | {"auto_pad": auto_pad(op)}
     groups = op.integer("group", 1)
     given = op.integers("kernel_shape")
-    if given is not None and not kernel.partial_shape.compatible(PartialShape([-1, -1, *given])):
-        op.refuse(f"kernel_shape is {given}, the kernel {kernel.partial_shape}", attribute="kernel_shape")
+    if given is not None and not kernel.type.shape.compatible(PartialShape([-1, -1, *given])):
+        op.refuse(f"kernel_shape is {given}, the kernel {kernel.type.shape}", attribute="kernel_shape")
     if groups == 1:
         return op.make("Convolution", x, kernel, opset=1, **options)
     return op.make("GroupConvolution", x, grouped(op, kernel, groups), opset=1, **options)
@@ -120,14 +120,14 @@ def _spans(op: Op, kernel: Value, dilations: list[int]) -> list[int]:
     """How many elements a kernel covers along each spatial axis."""
     sizes = op.integers("kernel_shape")
     if sizes is None:
-        if kernel.partial_shape.is_dynamic:
+        if kernel.type.shape.is_dynamic:
             op.refuse("the shape of the kernel must be known")
         sizes = list(kernel.shape[2:])
     return [(size - 1) * dilation + 1 for size, dilation in zip(sizes, dilations, strict=False)]
 
 
 def _extent(op: Op, x: Value, axis: int) -> int:
-    extent = x.partial_shape[2 + axis]
+    extent = x.type.shape[2 + axis]
     if not extent.is_static:
         op.refuse("output_shape needs an image whose extents are known", attribute="output_shape")
     return int(extent.value)

@@ -173,7 +173,7 @@ def _where(op: Op) -> Value:
 @translates("CumSum", since=(11, 14))
 def _cumulate(op: Op) -> Value:
     axis = op[1]
-    if axis.partial_shape.rank != 0:
+    if axis.type.shape.rank != 0:
         axis = op.reshape(axis, [])
     return op.make("CumSum", op[0], axis, opset=3, exclusive=op.flag("exclusive"), reverse=op.flag("reverse"))
 

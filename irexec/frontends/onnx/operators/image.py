@@ -45,7 +45,7 @@ def _resize(op: Op) -> Value:
 
 
 def _unless_empty(value: Value | None) -> Value | None:
-    return None if value is not None and value.partial_shape == [0] else value
+    return None if value is not None and value.type.shape == [0] else value
 
 
 def _interpolated(
@@ -58,7 +58,7 @@ def _interpolated(
     assert given is not None
     known = given.node.constant if given.node.constant is not None else given.type.value
     if known is not None and known.size == len(axes):
-        shape = op[0].partial_shape
+        shape = op[0].type.shape
         same = [k == 1 if given is scales else shape[a] == int(k) for k, a in zip(known.tolist(), axes, strict=True)]
         kept = [i for i, s in enumerate(same) if not s]
         if not kept:
@@ -118,7 +118,7 @@ def _grid_sample(op: Op) -> Value:
 
 @translates("Col2Im", since=(18,))
 def _col2im(op: Op) -> Value:
-    sizes = op[2].partial_shape
+    sizes = op[2].type.shape
     if sizes.rank != 1 or not sizes[0].is_static:
         op.refuse("the number of spatial axes must be known")
     count = int(sizes[0].value)

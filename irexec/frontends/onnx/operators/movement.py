@@ -30,8 +30,8 @@ def _split(op: Op) -> list[Value]:
         return list(op.make_node("VariadicSplit", data, axis, lengths, opset=1).outputs)
     if not 1 <= count <= max(1, len(op.node.output)):
         op.refuse(f"{count} parts for {len(op.node.output)} outputs", attribute="num_outputs")
-    rank = data.partial_shape.rank
-    extent = data.partial_shape[axis] if rank is not None and -rank <= axis < rank else None
+    rank = data.type.shape.rank
+    extent = data.type.shape[axis] if rank is not None and -rank <= axis < rank else None
     if op.version < 18 or (extent is not None and extent.is_static and extent.value % count == 0):
         return list(op.make_node("Split", data, axis, opset=1, num_splits=count).outputs)
     # All parts but the last have one length, rounded up.
@@ -69,7 +69,7 @@ def _pad(op: Op) -> Value:
         pads = _pads_of_all_axes(op, pads, axes)
     halves = op.make_node("Split", pads, 0, opset=1, num_splits=2).outputs
     value = op.get(2)
-    if value is not None and value.partial_shape.rank != 0:
+    if value is not None and value.type.shape.rank != 0:
         value = op.reshape(value, [])
     return _padded(op, halves[0], halves[1], value)
 

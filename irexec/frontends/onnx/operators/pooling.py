@@ -36,7 +36,7 @@ def _max_pool(op: Op) -> list[Value]:
 
 def _by_columns(op: Op, places: Value) -> Value:
     """Indices into images that lie in memory with their first axis last."""
-    if op[0].partial_shape.is_dynamic:
+    if op[0].type.shape.is_dynamic:
         op.refuse("storage_order 1 needs an image whose shape is known", attribute="storage_order")
     extents = list(op[0].shape[2:])
     size = int(np.prod(extents))

@@ -82,7 +82,7 @@ def dequantized(
 
 def _along(x: Value, scale: Value, axis: int) -> list[int] | None:
     """The shape in which scales lie along their axis; None where it is not known, or they are of blocks."""
-    rank, own = x.partial_shape.rank, scale.partial_shape
+    rank, own = x.type.shape.rank, scale.type.shape
     if own.rank == 0 or own == [1]:
         return []
     if own.rank != 1 or rank is None or not -rank <= axis < rank:
@@ -99,12 +99,12 @@ def whole(op: Op, x: Value, zero: Value | None, shape: list[int] | None = None) 
     if zero is None:
         return wide
     zero = op.convert(zero, F64)
-    return op.make("Subtract", wide, op.reshape(zero, shape) if shape and zero.partial_shape.rank else zero, opset=1)
+    return op.make("Subtract", wide, op.reshape(zero, shape) if shape and zero.type.shape.rank else zero, opset=1)
 
 
 def column(value: Value) -> list[int] | None:
     """One number for each row stands in a column."""
-    return [-1, 1] if value.partial_shape.rank == 1 else None
+    return [-1, 1] if value.type.shape.rank == 1 else None
 
 
 @translates("MatMulInteger", since=(10,))
@@ -147,5 +147,5 @@ def _quantised_conv(op: Op) -> Value:
     channels = [1, -1, *[1] * (op.needs_rank() - 2)]
     if bias is not None:
         product = op.make("Add", product, op.reshape(op.convert(bias, F64), channels), opset=1)
-    w_scale = op.reshape(w_scale, channels) if w_scale.partial_shape.rank else w_scale
+    w_scale = op.reshape(w_scale, channels) if w_scale.type.shape.rank else w_scale
     return _requantized(op, product, x_scale, w_scale, y_scale, y_zero)

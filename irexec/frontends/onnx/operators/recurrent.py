@@ -62,7 +62,7 @@ def _per_direction(names: list[str], directions: int) -> list[tuple[str, ...]]:
 
 
 def _hidden_size(op: Op) -> int:
-    shape = op[2].partial_shape
+    shape = op[2].type.shape
     if shape.rank == 3 and shape[2].is_static:
         return int(shape[2].value)
     hidden = op.integer("hidden_size", 0)

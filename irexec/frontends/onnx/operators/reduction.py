@@ -25,9 +25,9 @@ def axes_of(op: Op) -> Value | None:
     given = op.get(1)
     if given is None and (listed := op.integers("axes")) is not None:
         return op.constant(np.array(listed, np.int64))
-    empty = given is None or (given.partial_shape.rank is not None and given.partial_shape == [0])
+    empty = given is None or (given.type.shape.rank is not None and given.type.shape == [0])
     if not empty and given is not None:
-        if given.partial_shape.is_dynamic:
+        if given.type.shape.is_dynamic:
             op.refuse("the number of axes must be known")
         return given
     if op.flag("noop_with_empty_axes"):
@@ -57,7 +57,7 @@ def _plain(op: Op) -> Value:
 
 def _or_infinite(op: Op, reduced: Value) -> Value:
     """The greatest or least element of none is infinite in ONNX, and the type's last number in IR."""
-    shape = op[0].partial_shape
+    shape = op[0].type.shape
     if shape.rank is not None and shape.size.min > 0:
         return reduced
     count = op.make("ReduceProd", op.shape_of(op[0]), [0], opset=1, keep_dims=False)

@@ -77,12 +77,12 @@ def _concat(op: Op) -> Value:
 def _split(op: Op) -> Value:
     axis, keepdims, lengths = op.integer("axis", 0), op.flag("keepdims", True), op.known(1)
     data = op[0]
-    rank = data.partial_shape.rank
-    extent = data.partial_shape[axis] if rank is not None and -rank <= axis < rank else None
+    rank = data.type.shape.rank
+    extent = data.type.shape[axis] if rank is not None and -rank <= axis < rank else None
     if lengths is not None and lengths.ndim == 0 and extent is not None and extent.is_static and lengths > 0:
         lengths = np.array([min(int(lengths), extent.value - i) for i in range(0, extent.value, int(lengths))])
     if lengths is not None and lengths.ndim == 1 and lengths.size:
-        parts = op.make_node("VariadicSplit", data, axis, lengths.astype(np.int64), opset=1).outputs
+        parts: list[Value] = op.make_node("VariadicSplit", data, axis, lengths.astype(np.int64), opset=1).outputs
         return op.make("SequenceConstruct", *parts, opset="onnx11")
     if op.get(1) is None and extent is not None and extent.is_static and 0 < extent.value <= _MAX_PARTS:
         split = op.make_node("Split", data, axis, opset=1, num_splits=extent.value).outputs

@@ -119,7 +119,7 @@ def _eye_like(op: Op) -> Value:
 def _one_hot(op: Op) -> Value:
     indices = op.convert(op[0], I64)
     depth = op.convert(op[1], I64)
-    if depth.partial_shape.rank != 0:
+    if depth.type.shape.rank != 0:
         depth = op.reshape(depth, [])
     off, on = (op.make("Gather", op[2], place, 0, opset=8) for place in (0, 1))
     options = {"axis": op.integer("axis", -1), "negative_indices_mode": "normalize"}

@@ -29,7 +29,7 @@ def _dft_17(op: Op) -> Value:
 @translates("STFT", since=(17,))
 def _stft(op: Op) -> Value:
     # A complex signal has no half that mirrors the other.
-    last = op[0].partial_shape[-1] if op.rank() else None
+    last = op[0].type.shape[-1] if op.rank() else None
     onesided = op.flag("onesided", True) and last != 2
     return op.make("STFT", op[0], op[1], op.get(2), op.get(3), opset="onnx17", onesided=onesided)
 
@@ -90,7 +90,7 @@ def _non_max_suppression(op: Op) -> Value:
     most = op.get(2) if op.get(2) is not None else op.constant(np.array(0))
     options = {"box_encoding": encoding, "sort_result_descending": False, "output_type": "i64"}
     scalars = [
-        value if value is None or value.partial_shape.rank == 0 else op.reshape(value, [])
+        value if value is None or value.type.shape.rank == 0 else op.reshape(value, [])
         for value in (most, op.get(3), op.get(4))
     ]
     return op.make("NonMaxSuppression", op[0], op[1], *scalars, opset=9, **options)

@@ -1,0 +1,104 @@
+"""AsyncInferQueue: a pool of requests, each given the next inputs when it is idle."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from irexec.openvino.compiled import CompiledModel
+from irexec.openvino.infer_request import InferRequest
+
+
+class AsyncInferQueue:
+    """Requests of one compiled model that run in the background; `jobs` 0 takes as many as suit the machine.
+
+    What goes wrong in an inference or a callback is raised by the next `start_async` or `wait_all`.
+    """
+
+    def __init__(self, model: CompiledModel, jobs: int = 0) -> None:
+        count = jobs or int(model.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"))
+        self._requests = [model.create_infer_request() for _ in range(count)]
+        self._idle = list(range(count))
+        self._changed = threading.Condition()
+        self._callback: Callable[[InferRequest, Any], Any] | None = None
+        self._error: BaseException | None = None
+        self.userdata: list[Any] = [None] * count
+
+    def start_async(self, inputs: Any = None, userdata: Any = None, share_inputs: bool = False) -> None:
+        """Run on the next idle request; waits for one. Raises what went wrong in an earlier inference."""
+        number = self._take()
+        request = self._requests[number]
+        self.userdata[number] = request.userdata = userdata
+        try:
+            request._begin()
+            request._give(inputs)
+        except BaseException:
+            request._running = False
+            self._give_back(number)
+            raise
+        request._cancelled = False
+        request._submit(lambda: self._finish(number))
+
+    def wait_all(self) -> None:
+        """Wait for all requests. Raises what went wrong in one of them."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._idle) == len(self._requests))
+            self._raise()
+
+    def is_ready(self) -> bool:
+        """True when a request is idle."""
+        with self._changed:
+            self._raise()
+            return bool(self._idle)
+
+    def get_idle_request_id(self) -> int:
+        """The number of an idle request; waits for one."""
+        with self._changed:
+            self._changed.wait_for(lambda: bool(self._idle))
+            self._raise()
+            return self._idle[0]
+
+    def set_callback(self, callback: Callable[[InferRequest, Any], Any]) -> None:
+        """Call `callback(request, userdata)` whenever an inference is done."""
+        self._callback = callback
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def __iter__(self) -> Iterator[InferRequest]:
+        return iter(self._requests)
+
+    def __getitem__(self, index: int) -> InferRequest:
+        return self._requests[index]
+
+    def _take(self) -> int:
+        with self._changed:
+            self._changed.wait_for(lambda: bool(self._idle))
+            self._raise()
+            return self._idle.pop(0)
+
+    def _give_back(self, number: int, error: BaseException | None = None) -> None:
+        with self._changed:
+            self._error = self._error or error
+            self._idle.append(number)
+            self._changed.notify_all()
+
+    def _finish(self, number: int) -> None:
+        """Run a request and its callback, in a thread of the pool."""
+        request, failed = self._requests[number], None
+        try:
+            try:
+                request._run()
+            finally:
+                request._running = False
+            if self._callback is not None:
+                self._callback(request, self.userdata[number])
+        except BaseException as error:
+            failed = error
+        self._give_back(number, failed)
+
+    def _raise(self) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error

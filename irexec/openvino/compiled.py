@@ -1,0 +1,119 @@
+"""CompiledModel: a model ready to run, with its properties."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from irexec import engine
+from irexec.engine.results import Results
+from irexec.graph.model import Model, Value
+from irexec.openvino import cloning
+from irexec.openvino.editing import current
+from irexec.openvino.exporting import exported
+from irexec.openvino.infer_request import InferRequest, VariableState
+from irexec.openvino.model import _port
+from irexec.openvino.properties.known import COMPILED, Settings
+
+
+class CompiledModel(engine.CompiledModel):
+    """A model ready to run; the model may be changed afterwards without changing what was compiled.
+
+    Calling it runs it on a request of its own, which keeps the model's variables from call to call.
+    """
+
+    def __init__(self, model: Model | CompiledModel, settings: Settings | None = None) -> None:
+        other = model if isinstance(model, CompiledModel) else None
+        graph = other.model if other is not None else model
+        assert isinstance(graph, Model)
+        super().__init__(current(graph))
+        self._settings: Settings = settings or (other._settings if other is not None else Settings())
+        self._inputs, self._outputs = model.inputs, model.outputs
+
+    @property
+    def profiles(self) -> bool:
+        """Whether requests measure their layers (PERF_COUNT)."""
+        return bool(self._settings.get("PERF_COUNT"))
+
+    @property
+    def inputs(self) -> list[Value]:
+        return list(self._inputs)
+
+    @property
+    def outputs(self) -> list[Value]:
+        return list(self._outputs)
+
+    def input(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
+        """The only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        return _port(self.inputs, tensor_name if index is None else index, "Input")
+
+    def output(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
+        """The only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        return _port(self.outputs, tensor_name if index is None else index, "Output")
+
+    def create_infer_request(self, listeners: Sequence[Any] = ()) -> InferRequest:  # type: ignore[override]
+        """A request with its own tensors and variables. `listeners` are told of every layer."""
+        return InferRequest(self, super().create_infer_request(listeners))
+
+    def __call__(  # type: ignore[override]
+        self,
+        inputs: Any = None,
+        share_inputs: bool = True,
+        share_outputs: bool = False,
+        *,
+        decode_strings: bool = True,
+    ) -> Results:
+        """Run on arrays by position, `{name | position | port: array}`, or one array. Raises IRError."""
+        with self._borrowed() as request:
+            return _ours(request).infer_whole(inputs)
+
+    def infer_new_request(self, inputs: Any = None) -> Results:
+        """Run on a request of its own: no variable is carried over."""
+        return self.create_infer_request().infer_whole(inputs)
+
+    def query_state(self) -> list[VariableState]:
+        """The variables of the request that calls run on."""
+        with self._borrowed() as request:
+            return _ours(request).query_state()
+
+    def reset_state(self) -> None:
+        """Put the variables of the request that calls run on back to the values before the first Assign."""
+        with self._borrowed() as request:
+            request.reset_state()
+
+    def get_runtime_model(self) -> Model:
+        """The model as it runs. irexec runs the layers of the file: it is a copy of the model."""
+        return cloning.clone(self.model)
+
+    def export_model(self, model_stream: Any = None) -> bytes | None:
+        """The model with its weights as bytes that `Core.import_model` reads; written to a stream if one is given."""
+        data = exported(self.model)
+        if model_stream is None:
+            return data
+        if not hasattr(model_stream, "write"):
+            raise TypeError(f"CompiledModel.export_model(model_stream) needs a stream, not {type(model_stream)}")
+        model_stream.write(data)
+        return None
+
+    def release_memory(self) -> None:
+        """irexec gives memory back when a request is no longer used: there is nothing to do."""
+
+    def get_property(self, property: Any) -> Any:
+        """A property by its name. Raises RuntimeError for one that is not known."""
+        if str(property) == "NETWORK_NAME":
+            return self.model.name or "Model"
+        return self._settings.read(property, COMPILED)
+
+    def set_property(self, properties: Any) -> None:
+        """Set properties. Raises RuntimeError for one that is not known or cannot be set any more."""
+        self._settings.write(properties, COMPILED)
+
+    def __repr__(self) -> str:
+        inputs, outputs = (",\n".join(map(repr, ports)) for ports in (self.inputs, self.outputs))
+        return f"<CompiledModel:\ninputs[\n{inputs}\n]\noutputs[\n{outputs}\n]>"
+
+
+def _ours(request: engine.InferRequest | InferRequest) -> InferRequest:
+    """A request that `create_infer_request` made."""
+    assert isinstance(request, InferRequest)
+    return request

@@ -1,0 +1,210 @@
+"""Core: reading, compiling and asking about the one device, and the functions that need no Core."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import irexec
+from irexec import api
+from irexec.openvino import editing
+from irexec.openvino.compiled import CompiledModel
+from irexec.openvino.exceptions import NotOffered
+from irexec.openvino.exporting import imported
+from irexec.openvino.layout import layout_of
+from irexec.openvino.model import Model
+from irexec.openvino.properties.known import DEVICE, Settings
+from irexec.openvino.saving import save_model, serialize
+from irexec.openvino.shapes import PartialShape
+from irexec.openvino.tensor import Tensor
+
+__all__ = [
+    "Core", "Extension", "OpExtension", "Version", "compile_model", "get_batch", "get_version", "read_model",
+    "save_model", "serialize", "set_batch", "shutdown", "tensor_from_file",
+]  # fmt: skip
+_DEVICES = ("CPU",)
+# Devices that choose among the others: there is one to choose.
+_CHOOSING = ("AUTO", "BATCH", "HETERO", "MULTI")
+
+
+@dataclass(frozen=True)
+class Version:
+    """Which software a device is."""
+
+    major: int
+    minor: int
+    patch: int
+    build_number: str
+    description: str
+
+
+class Extension:
+    """What adds operators to OpenVINO. irexec's are Python functions: see `irexec.operator`."""
+
+
+class OpExtension(Extension):
+    """An operator for a Core. irexec's are Python functions: see `irexec.operator`."""
+
+
+class Core:
+    """OpenVINO's entry point. There is one device, the CPU, which runs every model with NumPy."""
+
+    def __init__(self, xml_config_file: Any = "") -> None:
+        if xml_config_file:
+            raise NotOffered("plugins of other devices", "there is one device, CPU, which needs no configuration")
+        self._settings = Settings()
+
+    def read_model(self, model: Any, weights: Any = None, config: Mapping[str, Any] | None = None) -> Model:
+        """A model from a file, bytes or text of an IR, or from an ONNX file. Raises IRError with all that is wrong."""
+        found: Model = _read(model, weights)
+        return found
+
+    def compile_model(self, model: Any, device_name: Any = None, config: Any = None, *, weights: Any = None) -> Any:
+        """A model, or the one in a file, ready to run. Raises IRError, and RuntimeError for an unknown property."""
+        if isinstance(device_name, Mapping):
+            device_name, config = None, device_name
+        _check_device(device_name)
+        return CompiledModel(_as_model(model, weights), self._settings.with_values(config))
+
+    def import_model(self, model_stream: Any, device_name: str = "CPU", config: Any = None) -> CompiledModel:
+        """The compiled model that `CompiledModel.export_model` wrote. Raises RuntimeError for any other bytes."""
+        _check_device(device_name)
+        data = model_stream.read() if hasattr(model_stream, "read") else model_stream
+        data = data.data.tobytes() if isinstance(data, Tensor) else bytes(data)
+        return CompiledModel(imported(data), self._settings.with_values(config))
+
+    def query_model(self, model: Model, device_name: str = "CPU", config: Any = None) -> dict[str, str]:
+        """The device of every layer by its name: the CPU runs them all."""
+        _check_device(device_name)
+        return {node.friendly_name: "CPU" for node in model.get_ops()}
+
+    @property
+    def available_devices(self) -> list[str]:
+        return list(_DEVICES)
+
+    def get_available_devices(self) -> list[str]:
+        return list(_DEVICES)
+
+    def get_versions(self, device_name: str) -> dict[str, Version]:
+        """The version of irexec under the device's name."""
+        _check_device(device_name)
+        numbers = [int(part) for part in irexec.__version__.split(".")[:3]]
+        text = "irexec, the interpreter for OpenVINO IR"
+        return {device_name: Version(numbers[0], numbers[1], numbers[2], irexec.__version__, text)}
+
+    def get_property(self, device_name: Any, property: Any = None) -> Any:
+        """A property of the device, or of the Core, by its name. Raises RuntimeError for one that is not known."""
+        if property is None:
+            return self._settings.read(device_name, DEVICE)
+        _check_device(device_name)
+        return self._settings.read(property, DEVICE)
+
+    def set_property(self, device_name: Any, properties: Any = None) -> None:
+        """Set properties of models compiled later. Raises RuntimeError for one that is not known or read-only."""
+        if properties is None:
+            properties = device_name
+        else:
+            _check_device(device_name)
+        self._settings.write(properties, DEVICE)
+
+    def add_extension(self, extension: Any = None, *, library_path: Any = None, extensions: Any = None) -> None:
+        """Accept Python extensions, which register themselves. Libraries of compiled operators are not offered."""
+        if library_path is not None or isinstance(extension, (str, os.PathLike)):
+            raise NotOffered("libraries of compiled operators", "write the operator with @irexec.operator")
+
+    def register_plugin(self, plugin: Any, device_name: str, config: Any = None) -> None:
+        raise NotOffered("plugins of other devices", "there is one device, CPU")
+
+    def register_plugins(self, xml_config_file: Any) -> None:
+        raise NotOffered("plugins of other devices", "there is one device, CPU")
+
+    def unload_plugin(self, device_name: str) -> None:
+        """Nothing to unload: kernels are modules."""
+        _check_device(device_name)
+
+    def create_context(self, device_name: str, properties: Any = None) -> Any:
+        raise NotOffered("remote contexts", "tensors are NumPy arrays: Tensor(array, shared_memory=True)")
+
+    def get_default_context(self, device_name: str) -> Any:
+        raise NotOffered("remote contexts", "tensors are NumPy arrays: Tensor(array, shared_memory=True)")
+
+    def __repr__(self) -> str:
+        return f"<Core: available plugins[{', '.join(_DEVICES)}]>"
+
+
+def read_model(model: Any, weights: Any = None, **options: Any) -> Model:
+    """As `irexec.api.read_model`; the text of an IR and tensors are taken, too, as OpenVINO does."""
+    found: Model = _read(model, weights, **options)
+    return found
+
+
+def _read(model: Any, weights: Any, **options: Any) -> Any:
+    if isinstance(model, str) and "<" in model:
+        model = model.encode()
+    if isinstance(model, (bytearray, memoryview)) or hasattr(model, "getvalue"):
+        model = model.getvalue() if hasattr(model, "getvalue") else bytes(model)
+    if isinstance(weights, Tensor):
+        weights = weights.data.tobytes()
+    elif isinstance(weights, (bytearray, memoryview)):
+        weights = bytes(weights)
+    found = api.accepted(*api.load(model, None if weights in ("", b"") else weights, **options), level=4)
+    editing.link(found.walk())
+    return found
+
+
+def compile_model(model: Any, device_name: Any = None, config: Any = None) -> CompiledModel:
+    """A model, or the one in a file, ready to run. `device_name`: CPU, or one that chooses. Raises IRError."""
+    compiled: CompiledModel = Core().compile_model(model, device_name, config)
+    return compiled
+
+
+def _as_model(model: Any, weights: Any = None) -> Any:
+    return model if isinstance(model, Model) else _read(model, weights)
+
+
+def _check_device(name: Any) -> None:
+    if name is None or str(name).split(":")[0].split(".")[0] in (*_DEVICES, *_CHOOSING):
+        return
+    raise NotOffered(f"the device {name!r}", "there is one device, CPU; AUTO chooses it")
+
+
+def get_version() -> str:
+    """The version of irexec."""
+    try:
+        return importlib.metadata.version("irexec")
+    except importlib.metadata.PackageNotFoundError:
+        return irexec.__version__
+
+
+def tensor_from_file(path: Any) -> Tensor:
+    """The bytes of a file as a tensor."""
+    import numpy as np
+
+    return Tensor(np.fromfile(path, np.uint8))
+
+
+def get_batch(model: Model) -> Any:
+    """The extent of the axis N of the inputs that have one in their layout. Raises RuntimeError when none has."""
+    for port in model.inputs:
+        if layout_of(port.node).has_name("N"):
+            return port.type.shape[layout_of(port.node).get_index_by_name("N")]
+    raise RuntimeError("no input has a layout with N: set_layout says where the batch is")
+
+
+def set_batch(model: Model, batch_size: Any = -1) -> None:
+    """Reshape all inputs that have an axis N in their layout. Raises RuntimeError when none has."""
+    get_batch(model)
+    shapes = {}
+    for port in model.inputs:
+        shape = PartialShape(port.type.shape)
+        if layout_of(port.node).has_name("N"):
+            shape[layout_of(port.node).get_index_by_name("N")] = batch_size
+        shapes[port] = shape
+    Model.reshape(model, shapes)
+
+
+def shutdown() -> None:
+    """Nothing to shut down: irexec has no plugins."""

@@ -1,0 +1,99 @@
+"""Frontends: IR and ONNX are read; other formats are converted to IR by OpenVINO."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.openvino.core import get_version, read_model
+from irexec.openvino.exceptions import NotOffered, OVError, missing
+from irexec.openvino.model import Model
+
+_READABLE = ("ir", "onnx")
+_NEAREST = "irexec reads .xml and .onnx; export the model to one of them"
+
+
+class FrontEnd:
+    """One file format: it loads a file and converts it to a Model."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def get_name(self) -> str:
+        return self._name
+
+    def supported(self, model: Any) -> bool:
+        """True for a file of this format, by its name."""
+        return str(model).lower().endswith({"ir": ".xml", "onnx": ".onnx"}[self._name])
+
+    def load(self, path: Any, weights: Any = None) -> InputModel:
+        return InputModel(read_model(path, weights))
+
+    def convert(self, model: Any) -> Any:
+        """The Model of what was loaded; a Model is finished already."""
+        return model.model if isinstance(model, InputModel) else model
+
+
+class InputModel:
+    """What a frontend loaded. It can be converted, not edited: edit the Model."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+
+class FrontEndManager:
+    """Finds the frontend of a format."""
+
+    def get_available_front_ends(self) -> list[str]:
+        return list(_READABLE)
+
+    def load_by_framework(self, framework: str) -> FrontEnd:
+        if framework not in _READABLE:
+            raise NotOffered(f"a frontend for {framework!r}", _NEAREST)
+        return FrontEnd(framework)
+
+    def load_by_model(self, model: Any) -> FrontEnd | None:
+        """The frontend of a file by its name; None where there is none."""
+        return next((end for end in map(FrontEnd, _READABLE) if end.supported(model)), None)
+
+    def register_front_end(self, name: str, library: Any) -> None:
+        raise NotOffered("frontends of others", _NEAREST)
+
+
+class GeneralFailure(OVError):
+    """A frontend failed."""
+
+
+class InitializationFailure(OVError):
+    """A frontend could not begin."""
+
+
+class NotImplementedFailure(OVError):
+    """A frontend does not know something."""
+
+
+class OpConversionFailure(OVError):
+    """An operator could not be converted."""
+
+
+class OpValidationFailure(OVError):
+    """An operator is wrong."""
+
+
+_EXTENSION = "operators of other formats: write the operator with @irexec.operator"
+ConversionExtension = missing("ConversionExtension", "extensions of frontends", _EXTENSION)
+DecoderTransformationExtension = missing("DecoderTransformationExtension", "extensions of frontends", _EXTENSION)
+OpExtension = missing("OpExtension", "extensions of frontends", _EXTENSION)
+ProgressReporterExtension = missing("ProgressReporterExtension", "extensions of frontends", _EXTENSION)
+TelemetryExtension = missing("TelemetryExtension", "extensions of frontends", _EXTENSION)
+NodeContext = missing("NodeContext", "extensions of frontends", _EXTENSION)
+Place = missing("Place", "editing of loaded files", "edit the Model that the file converts to")
+
+
+def convert_model(input_model: Any, **options: Any) -> Any:
+    """The Model of an IR or ONNX file. Objects of other frameworks, and options, are not offered."""
+    if options or not (hasattr(input_model, "__fspath__") or isinstance(input_model, (str, bytes))):
+        raise NotOffered(f"conversion of {type(input_model).__name__} objects, or with options", _NEAREST)
+    return read_model(input_model)
+
+
+__all__ = ["FrontEnd", "FrontEndManager", "InputModel", "Model", "convert_model", "get_version"]

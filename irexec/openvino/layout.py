@@ -1,0 +1,96 @@
+"""Layout: what the axes of a tensor mean; `layout_helpers` asks for the usual ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.graph.model import Node
+from irexec.graph.runtime_info import RuntimeAttribute
+
+# Where a node keeps its layout, and a file, too.
+_KEY = "layout_0"
+_WORDS = {"BATCH": "N", "CHANNELS": "C", "HEIGHT": "H", "WIDTH": "W", "DEPTH": "D"}
+_SCALAR = "**SCALAR**"
+
+
+class Layout:
+    """Names for axes: `NCHW`, `[N,C,H,W]`, `NC?`, `N...C`; `...` stands for any number of axes."""
+
+    def __init__(self, text: str = "...") -> None:
+        text = text.strip()
+        if text == _SCALAR:
+            self.names: tuple[str, ...] | None = None
+            return
+        inner = text[1:-1] if text.startswith("[") and text.endswith("]") else None
+        if inner is not None:
+            words = [word.strip() for word in inner.split(",")] if inner.strip() else []
+            if "" in words:
+                raise RuntimeError(f"the layout {text!r} has an empty name")
+        else:
+            words = []
+            rest = text
+            while rest:
+                words.append("..." if rest.startswith("...") else rest[0])
+                rest = rest[len(words[-1]) :]
+        self.names = tuple(_WORDS.get(word.upper(), word.upper()) for word in words)
+        known = [name for name in self.names if name not in ("?", "...")]
+        if len(set(known)) != len(known) or self.names.count("...") > 1:
+            raise RuntimeError(f"the layout {text!r} names an axis twice")
+        if not all(name.replace("_", "").isalnum() for name in known):
+            raise RuntimeError(f"the layout {text!r} has a name that is not of letters and digits")
+
+    @staticmethod
+    def scalar() -> Layout:
+        """The layout of a tensor without axes."""
+        return Layout(_SCALAR)
+
+    @property
+    def empty(self) -> bool:
+        return self.names == ("...",)
+
+    def has_name(self, name: str) -> bool:
+        return self.names is not None and _WORDS.get(name.upper(), name.upper()) in self.names
+
+    def get_index_by_name(self, name: str) -> int:
+        """The axis of a name, from the back where `...` stands before it. Raises RuntimeError when it has none."""
+        wanted = _WORDS.get(name.upper(), name.upper())
+        if self.names is None or wanted not in self.names:
+            raise RuntimeError(f"{name!r} is not in the layout {self}")
+        index = self.names.index(wanted)
+        return index - len(self.names) if "..." in self.names[:index] else index
+
+    def to_string(self) -> str:
+        return _SCALAR if self.names is None else f"[{','.join(self.names)}]"
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            other = Layout(other)
+        return isinstance(other, Layout) and self.names == other.names
+
+    def __hash__(self) -> int:
+        return hash(self.names)
+
+    def __str__(self) -> str:
+        return self.to_string()
+
+    def __repr__(self) -> str:
+        return f"<Layout: {self}>"
+
+
+def as_layout(given: Any) -> Layout:
+    """A layout from itself or a text."""
+    return given if isinstance(given, Layout) else Layout(given)
+
+
+def layout_of(node: Node) -> Layout:
+    """What the axes of a Parameter or Result mean, as far as somebody said it."""
+    kept = node.rt_info.get(_KEY)
+    return Layout(kept.payload["layout"]) if isinstance(kept, RuntimeAttribute) else Layout()
+
+
+def give_layout(node: Node, layout: Any) -> None:
+    """Say what the axes of a Parameter or Result mean; a file keeps it."""
+    if as_layout(layout).empty:
+        node.rt_info.pop(_KEY, None)
+    else:
+        node.rt_info[_KEY] = RuntimeAttribute("layout", "0", {"layout": str(as_layout(layout))})

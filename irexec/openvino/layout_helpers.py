@@ -1,0 +1,57 @@
+"""The usual axes of a layout, and the layouts of ports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.openvino.layout import Layout, give_layout, layout_of
+
+
+def get_layout(port: Any) -> Layout:
+    """The layout that the Parameter or Result of a port has."""
+    return layout_of(port.node)
+
+
+def set_layout(port: Any, layout: Layout) -> None:
+    """Give the Parameter or Result of a port a layout."""
+    give_layout(port.node, layout)
+
+
+def has_batch(layout: Layout) -> bool:
+    return layout.has_name("N")
+
+
+def has_channels(layout: Layout) -> bool:
+    return layout.has_name("C")
+
+
+def has_depth(layout: Layout) -> bool:
+    return layout.has_name("D")
+
+
+def has_height(layout: Layout) -> bool:
+    return layout.has_name("H")
+
+
+def has_width(layout: Layout) -> bool:
+    return layout.has_name("W")
+
+
+def batch_idx(layout: Layout) -> int:
+    return layout.get_index_by_name("N")
+
+
+def channels_idx(layout: Layout) -> int:
+    return layout.get_index_by_name("C")
+
+
+def depth_idx(layout: Layout) -> int:
+    return layout.get_index_by_name("D")
+
+
+def height_idx(layout: Layout) -> int:
+    return layout.get_index_by_name("H")
+
+
+def width_idx(layout: Layout) -> int:
+    return layout.get_index_by_name("W")

@@ -1,0 +1,333 @@
+"""Model: OpenVINO's words for a graph, and how it is changed: reshaped, extended, cut, cloned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from irexec.graph import model as graph
+from irexec.graph.model import Node, Value
+from irexec.openvino import cloning
+from irexec.openvino.editing import changed, current, order, replace, revalidate
+from irexec.openvino.extend import extends
+from irexec.openvino.op.util import Variable, VariableInfo
+from irexec.openvino.shapes import PartialShape, Shape, partial_shape
+from irexec.openvino.tensor import Tensor, as_tensor
+from irexec.opsets.computed import value_of
+from irexec.opsets.namespace import namespace
+from irexec.types import ElementType
+
+
+@extends(
+    replacing=("input", "output", "get_ops", "get_ordered_ops", "get_rt_info", "friendly_name", "__repr__"),
+)
+class Model(graph.Model):
+    """A graph with inputs, outputs and variables."""
+
+    # Ports
+
+    def input(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
+        """The only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        return _port(self.inputs, tensor_name if index is None else index, "Input")
+
+    def output(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
+        """The only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        return _port(self.outputs, tensor_name if index is None else index, "Output")
+
+    def get_output_size(self) -> int:
+        return len(self.results)
+
+    def get_output_op(self, index: int) -> Node:
+        return self.results[index]
+
+    def get_output_element_type(self, index: int) -> ElementType:
+        return self.results[index].outputs[0].element_type
+
+    def get_output_shape(self, index: int) -> Shape:
+        return Shape(self.results[index].outputs[0].type.shape.to_shape())
+
+    def get_output_partial_shape(self, index: int) -> PartialShape:
+        return PartialShape(self.results[index].outputs[0].type.shape)
+
+    @property
+    def result(self) -> Node:
+        return self.get_result()
+
+    def get_result(self) -> Node:
+        """The only Result. Raises RuntimeError when there are more."""
+        if len(self.results) != 1:
+            raise RuntimeError(f"the model has {len(self.results)} results, not one")
+        return self.results[0]
+
+    def get_parameter_index(self, parameter: Node) -> int:
+        return self.parameters.index(parameter) if parameter in self.parameters else -1
+
+    def get_result_index(self, value: Any) -> int:
+        """The position of a Result, or of the first that takes this output; -1 where there is none."""
+        for index, result in enumerate(self.results):
+            if result is value or value in (result.outputs[0], result.inputs[0]):
+                return index
+        return -1
+
+    def get_sink_index(self, sink: Any) -> int:
+        node = sink.node if isinstance(sink, Value) else sink
+        return self.sinks.index(node) if node in self.sinks else -1
+
+    # Nodes
+
+    def get_ops(self) -> list[Node]:
+        """All nodes, every one behind its producers."""
+        order(self)
+        return list(self.nodes)
+
+    def get_ordered_ops(self) -> list[Node]:
+        order(self)
+        return list(self.nodes)
+
+    def get_sinks(self) -> list[Node]:
+        return list(self.sinks)
+
+    @property
+    def variables(self) -> list[Variable]:
+        return self.get_variables()
+
+    def get_variables(self) -> list[Variable]:
+        """What ReadValue and Assign keep, each once."""
+        found: dict[str, Variable] = {}
+        for node in self.walk():
+            if node.type in ("ReadValue", "Assign"):
+                id = str(node.attributes["variable_id"])
+                value = node.outputs[0]
+                info = VariableInfo(PartialShape(value.type.shape), value.element_type, id)
+                if id not in found or node.type == "ReadValue":
+                    found[id] = Variable(info)
+        return list(found.values())
+
+    def get_variable_by_id(self, id: str) -> Variable | None:
+        return next((v for v in self.get_variables() if v.info.variable_id == id), None)
+
+    # Names and information
+
+    @property
+    def friendly_name(self) -> str:
+        return self.name or "Model"
+
+    @friendly_name.setter
+    def friendly_name(self, name: str) -> None:
+        self.name = name
+
+    def set_friendly_name(self, name: str) -> None:
+        self.name = name
+
+    def get_name(self) -> str:
+        return self.name or "Model"
+
+    def get_rt_info(self, path: Any = None) -> Any:
+        """All information, or what stands under a key or a path of keys. Raises RuntimeError for a key that is none."""
+        found: Any = self.rt_info
+        for key in _path(path):
+            if not isinstance(found, Mapping) or key not in found:
+                raise RuntimeError(f"Cannot get runtime attribute. Path to runtime attribute is incorrect: {path!r}")
+            found = found[key]
+        return found
+
+    def has_rt_info(self, path: Any) -> bool:
+        try:
+            self.get_rt_info(path)
+        except RuntimeError:
+            return False
+        return True
+
+    def set_rt_info(self, obj: Any, path: Any) -> None:
+        """Put information under a key or a path of keys."""
+        *outer, last = _path(path)
+        found: Any = self.rt_info
+        for key in outer:
+            found = found.setdefault(key, {})
+        found[last] = obj
+
+    @property
+    def dynamic(self) -> bool:
+        return self.is_dynamic()
+
+    def is_dynamic(self) -> bool:
+        """True when the shape of any value is not all known."""
+        return any(value.type.shape.is_dynamic for node in self.get_ops() for value in node.outputs)
+
+    # Changes
+
+    def validate_nodes_and_infer_types(self) -> None:
+        """Infer all types again. Raises IRError with all that is wrong."""
+        order(self)
+        revalidate(self)
+
+    def reshape(self, partial_shapes: Any, variables_shapes: Any = None) -> None:
+        """Give inputs other shapes: one shape for the only input, or `{name | position | port: shape}`.
+
+        Raises RuntimeError for an input that is none, IRError when the model does not take the shapes; it has its old
+        ones then.
+        """
+        before = [parameter.attributes["shape"] for parameter in self.parameters]
+        for port, shape in _wanted(self, partial_shapes).items():
+            port.node.attributes["shape"] = shape
+        try:
+            _follow_parameters(self)
+            self.validate_nodes_and_infer_types()
+        except RuntimeError:
+            for parameter, shape in zip(self.parameters, before, strict=True):
+                parameter.attributes["shape"] = shape
+            _follow_parameters(self)
+            self.validate_nodes_and_infer_types()
+            raise
+
+    def add_outputs(self, outputs: Any) -> list[Value]:
+        """Make outputs of tensor names, (operator name, port) pairs, or ports, one or many; those that are stay one."""
+        wanted = outputs if isinstance(outputs, (list, set)) else [outputs]
+        ports = [_find(self, item) for item in wanted]
+        added = []
+        for port in ports:
+            known = next((r for r in self.results if port in (r.inputs[0], r.outputs[0])), None)
+            if known is None:
+                known = namespace("opset1").result(port)
+                known.outputs[0].names = port.names
+                self.results.append(known)
+            added.append(known.outputs[0])
+        _edited(self)
+        return added
+
+    def add_results(self, results: Iterable[Node]) -> None:
+        self.results += results
+        _edited(self)
+
+    def add_parameters(self, parameters: Iterable[Node]) -> None:
+        self.parameters += parameters
+        _edited(self)
+
+    def add_sinks(self, sinks: Iterable[Any]) -> None:
+        self.sinks += [sink.node if isinstance(sink, Value) else sink for sink in sinks]
+        _edited(self)
+
+    def add_variables(self, variables: Iterable[Variable]) -> None:
+        """A model's variables are those that its ReadValue and Assign nodes name: nothing is to be added."""
+
+    def remove_result(self, result: Node) -> None:
+        self.results.remove(result)
+        _edited(self)
+
+    def remove_parameter(self, parameter: Node) -> None:
+        self.parameters.remove(parameter)
+        _edited(self)
+
+    def remove_sink(self, sink: Any) -> None:
+        self.sinks.remove(sink.node if isinstance(sink, Value) else sink)
+        _edited(self)
+
+    def remove_variable(self, variable: Variable) -> None:
+        """See `add_variables`: a variable goes with the nodes that name it."""
+
+    def replace_parameter(self, parameter_index: int, parameter: Node) -> None:
+        """Put another Parameter in the place of one; all who took the old one take the new one."""
+        old = self.parameters[parameter_index]
+        self.parameters[parameter_index] = parameter
+        names = set(parameter.outputs[0].names)
+        replace(old.outputs[0], parameter.outputs[0])
+        parameter.outputs[0].names = names
+        _edited(self)
+
+    def clone(self) -> graph.Model:
+        """A copy that can be changed without changing this model; constants share their memory."""
+        return cloning.clone(current(self))
+
+    def __copy__(self) -> graph.Model:
+        raise TypeError("cannot copy 'openvino.Model'. Please, use deepcopy instead.")
+
+    def __deepcopy__(self, memo: Any) -> graph.Model:
+        return cloning.clone(self)
+
+    def __enter__(self) -> graph.Model:
+        return self
+
+    def __exit__(self, *arguments: Any) -> None:
+        """The model needs no closing; `with` is accepted as OpenVINO does."""
+
+    # Evaluation
+
+    def evaluate(self, output_tensors: Sequence[Tensor], input_tensors: Sequence[Any], context: Any = None) -> bool:
+        """Compute the outputs into tensors. Raises IRError when the inputs do not fit."""
+        from irexec.engine import CompiledModel
+
+        results = CompiledModel(current(self))([as_tensor(given).values() for given in input_tensors])
+        for index, tensor in enumerate(output_tensors):
+            tensor.copy_from(Tensor.of_values(results[index], self.outputs[index].element_type))
+        return True
+
+    def __repr__(self) -> str:
+        inputs = ",\n".join(map(repr, self.inputs))
+        outputs = ",\n".join(map(repr, self.outputs))
+        return f"<Model: '{self.friendly_name}'\ninputs[\n{inputs}\n]\noutputs[\n{outputs}\n]>"
+
+
+def _port(ports: list[Value], key: Any, what: str) -> Value:
+    if key is None:
+        if len(ports) != 1:
+            raise RuntimeError(
+                f"{what.lower()}() must be called on a model with exactly one; this one has {len(ports)}"
+            )
+        return ports[0]
+    found: Value = graph.port_of(ports, key)
+    return found
+
+
+def _path(path: Any) -> list[str]:
+    return [] if path is None else [path] if isinstance(path, str) else list(path)
+
+
+def _wanted(model: graph.Model, shapes: Any) -> dict[Value, Any]:
+    """The shape that each named input is to have."""
+    if not isinstance(shapes, Mapping):
+        return {_port(model.inputs, None, "Input"): partial_shape(shapes)}
+    return {_input(model, key): partial_shape(shape) for key, shape in shapes.items()}
+
+
+def _input(model: graph.Model, key: Any) -> Value:
+    if isinstance(key, Value):
+        if key not in model.inputs:
+            raise RuntimeError(f"{key!r} is no input of the model")
+        return key
+    if isinstance(key, str):
+        return _port(model.inputs, key, "Input")
+    if isinstance(key, int):
+        return model.inputs[key]
+    raise TypeError(f"Incorrect key type {type(key)} to reshape a model, expected keys as openvino.Output, int or str.")
+
+
+def _follow_parameters(model: graph.Model) -> None:
+    """Give the outputs of Parameters the types that they say."""
+    for parameter in model.parameters:
+        value = parameter.outputs[0]
+        value.type = type(value.type)(parameter.attributes["element_type"], parameter.attributes["shape"])
+
+
+def _find(model: graph.Model, item: Any) -> Value:
+    """A port by itself, by a tensor name, or by (friendly name of the operator, number of the output)."""
+    if isinstance(item, str):
+        for node in model.get_ops():
+            for value in node.outputs:
+                if item in value.names:
+                    return value
+        raise RuntimeError(f"Tensor name {item} was not found.")
+    if isinstance(item, tuple):
+        name, index = item
+        for node in model.get_ops():
+            if node.friendly_name == name:
+                return node.outputs[index]
+        raise RuntimeError(f"Port {index} for operation with name {name} was not found.")
+    found = value_of(item)
+    if found is None:
+        raise TypeError(f"Incorrect type of a value to add as an output: {type(item)}")
+    return found
+
+
+def _edited(model: graph.Model) -> None:
+    changed()
+    order(model)

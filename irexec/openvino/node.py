@@ -1,0 +1,312 @@
+"""Node: OpenVINO's words for a layer, its ports, attributes and arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import total_ordering
+from typing import Any
+
+import numpy as np
+
+from irexec.graph import model as graph
+from irexec.graph.consumers import note_inputs
+from irexec.openvino.editing import changed, connect
+from irexec.openvino.extend import extends
+from irexec.openvino.layout import Layout, give_layout, layout_of
+from irexec.openvino.ports import DescriptorTensor, Input
+from irexec.openvino.shapes import PartialShape, Shape, partial_shape
+from irexec.openvino.tensor import Tensor
+from irexec.ops.declare.operator import Operator
+from irexec.ops.declare.type_names import type_name
+from irexec.opsets import calls, nodes
+from irexec.opsets.computed import value_of
+from irexec.opsets.namespace import namespace
+from irexec.opsets.nodes import element_type_of
+from irexec.types import DYNAMIC, ElementType, TensorType
+
+
+@total_ordering
+@dataclass(frozen=True)
+class DiscreteTypeInfo:
+    """What kind of operator a node is."""
+
+    name: str
+    version_id: str = ""
+    parent: DiscreteTypeInfo | None = None
+
+    def hash(self) -> int:
+        return hash(self)
+
+    def __lt__(self, other: DiscreteTypeInfo) -> bool:
+        return (self.version_id, self.name) < (other.version_id, other.name)
+
+    def __repr__(self) -> str:
+        return f"<DiscreteTypeInfo: {self.name} {self.version_id}>"
+
+
+@extends(replacing=("get_attributes", "input_value", "output"))
+class Node(graph.Node):
+    """A layer with its operator."""
+
+    __slots__ = ()
+
+    # Outputs
+
+    def output(self, output_index: int = 0) -> graph.Value:
+        return self.outputs[output_index]
+
+    @property
+    def shape(self) -> Shape:
+        """The static shape of the one output."""
+        return Shape(_only(self).type.shape.to_shape())
+
+    @property
+    def partial_shape(self) -> PartialShape:
+        return PartialShape(_only(self).type.shape)
+
+    @partial_shape.setter
+    def partial_shape(self, shape: Any) -> None:
+        self.set_partial_shape(shape)
+
+    @property
+    def element_type(self) -> ElementType:
+        return _only(self).element_type
+
+    @element_type.setter
+    def element_type(self, kind: Any) -> None:
+        self.set_element_type(kind)
+
+    def get_element_type(self) -> ElementType:
+        return _only(self).element_type
+
+    def get_partial_shape(self) -> PartialShape:
+        return PartialShape(_only(self).type.shape)
+
+    def get_shape(self) -> Shape:
+        return Shape(_only(self).type.shape.to_shape())
+
+    def get_output_size(self) -> int:
+        return len(self.outputs)
+
+    def get_output_element_type(self, index: int) -> ElementType:
+        return self.outputs[index].element_type
+
+    def get_output_partial_shape(self, index: int) -> PartialShape:
+        return PartialShape(self.outputs[index].type.shape)
+
+    def get_output_shape(self, index: int) -> Shape:
+        return Shape(self.outputs[index].type.shape.to_shape())
+
+    def get_output_tensor(self, index: int) -> DescriptorTensor:
+        return DescriptorTensor(self.outputs[index])
+
+    def set_output_type(self, index: int, element_type: ElementType, shape: Any) -> None:
+        self.outputs[index].type = TensorType(element_type, partial_shape(shape))
+
+    def set_output_size(self, size: int) -> None:
+        del self.outputs[size:]
+        self.set_outputs([*(value.type for value in self.outputs), *[TensorType()] * (size - len(self.outputs))])
+
+    # Inputs
+
+    def input(self, input_index: int = 0) -> Input:
+        return Input(self, range(len(self.inputs))[input_index])
+
+    def input_value(self, index: int) -> graph.Value | None:
+        return self.inputs[index]
+
+    def input_values(self) -> list[graph.Value | None]:
+        return list(self.inputs)
+
+    def get_input_size(self) -> int:
+        return len(self.inputs)
+
+    def get_input_element_type(self, index: int) -> ElementType:
+        return Input(self, index).element_type
+
+    def get_input_partial_shape(self, index: int) -> PartialShape:
+        return Input(self, index).partial_shape
+
+    def get_input_shape(self, index: int) -> Shape:
+        return Input(self, index).shape
+
+    def get_input_tensor(self, index: int) -> DescriptorTensor:
+        return DescriptorTensor(Input(self, index).get_source_output())
+
+    def set_argument(self, index: int, value: Any) -> None:
+        """Make an output the input at this position."""
+        taken = value_of(value)
+        assert taken is not None, f"{value!r} is no output"
+        connect(self, index, taken)
+
+    def set_arguments(self, values: Sequence[Any]) -> None:
+        """Make outputs all the inputs, and infer the node's own outputs."""
+        self.inputs[:] = [value_of(value) for value in values]
+        note_inputs(self)
+        changed()
+        if not _missing(self):
+            nodes.infer_outputs(self)
+
+    # Names and kind
+
+    def get_name(self) -> str:
+        return self.name
+
+    def get_instance_id(self) -> int:
+        return self.number
+
+    @property
+    def type_info(self) -> DiscreteTypeInfo:
+        return self.get_type_info()
+
+    def get_type_info(self) -> DiscreteTypeInfo:
+        return DiscreteTypeInfo(type_name(self.type), self.version, DiscreteTypeInfo("Op", "util"))
+
+    # Attributes
+
+    def get_attributes(self) -> dict[str, Any]:
+        """The attributes by their names in a file: shapes as lists, types and enumerations as texts."""
+        if self.type == "Const":
+            kind = self.attributes["element_type"]
+            return {"element_type": kind.name, "shape": list(self.outputs[0].type.shape.to_shape())}
+        operator = _operator(self)
+        return {a.file_name: _plain(self.attributes.get(a.name, a.default)) for a in operator.attributes}
+
+    def set_attribute(self, name: str, value: Any) -> None:
+        """Give an attribute another value. Raises IRError for a name or value that the operator has not."""
+        operator = _operator(self)
+        attribute = next((a for a in operator.attributes if name in (a.file_name, a.name)), None)
+        given = {a.file_name: self.attributes[a.name] for a in operator.attributes if a.name in self.attributes}
+        given[name if attribute is None else attribute.file_name] = (
+            value if attribute is None else calls.attribute_value(attribute, value)
+        )
+        parsed, problems = operator.parse_attributes(given)
+        problems = [problem for problem in problems if problem.code != "D002"]
+        nodes.raise_findings(operator, problems, [])
+        self.attributes = {a.name: parsed[a.name] for a in operator.attributes if a.file_name in given}
+        if self.type == "Parameter":
+            self.set_outputs([TensorType(self.attributes["element_type"], self.attributes["shape"])])
+        changed()
+
+    def validate(self) -> None:
+        self.constructor_validate_and_infer_types()
+
+    def validate_and_infer_types(self) -> None:
+        self.constructor_validate_and_infer_types()
+
+    def constructor_validate_and_infer_types(self) -> None:
+        """Infer the outputs from inputs and attributes. Raises IRError with all that the operator says against them."""
+        operator = _operator(self)
+        given = {a.file_name: self.attributes[a.name] for a in operator.attributes if a.name in self.attributes}
+        self.attributes, problems = operator.parse_attributes(given)
+        nodes.check_count(operator, self.inputs)
+        nodes.raise_findings(operator, problems, [])
+        nodes.infer_outputs(self)
+
+    def set_partial_shape(self, shape: Any) -> None:
+        """Give a Parameter another shape; the model follows when it is used or validated next."""
+        self.set_attribute("shape", partial_shape(shape))
+
+    def set_element_type(self, kind: Any) -> None:
+        """Give a Parameter another element type; the model follows when it is used or validated next."""
+        self.set_attribute("element_type", element_type_of(kind))
+
+    @property
+    def layout(self) -> Layout:
+        """What the axes of a Parameter or Result mean."""
+        return layout_of(self)
+
+    @layout.setter
+    def layout(self, layout: Any) -> None:
+        give_layout(self, layout)
+
+    def get_layout(self) -> Layout:
+        return layout_of(self)
+
+    def set_layout(self, layout: Any) -> None:
+        give_layout(self, layout)
+
+    def set_rt_info(self, value: Any, key: str) -> None:
+        self.rt_info[key] = value
+
+    # Evaluation
+
+    def evaluate(self, output_values: Sequence[Tensor], input_values: Sequence[Tensor], context: Any = None) -> bool:
+        """Compute the outputs into tensors; False where the node is not a function of its inputs alone."""
+        operator = _operator(self)
+        if self.bodies or self.type in ("ReadValue", "Assign", "Parameter"):
+            return False
+        with np.errstate(all="ignore"):
+            result = operator.kernel(*(tensor.values() for tensor in input_values), **operator.bind(self.attributes))
+        results = result if isinstance(result, (tuple, list)) else (result,)
+        for tensor, array, value in zip(output_values, results, self.outputs, strict=False):
+            tensor.copy_from(Tensor.of_values(np.asarray(array), value.element_type))
+        return True
+
+    # Arithmetic
+
+    def __add__(self, other: Any) -> Any:
+        return namespace("opset1").add(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return namespace("opset1").add(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return namespace("opset1").subtract(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return namespace("opset1").subtract(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return namespace("opset1").multiply(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return namespace("opset1").multiply(other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return namespace("opset1").divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return namespace("opset1").divide(other, self)
+
+    __array_ufunc__ = None
+
+    def __getattr__(self, name: str) -> Any:
+        """What the kind of a node adds (see op.kinds), and `get_axis()`, `set_axis(1)` for an attribute `axis`."""
+        from irexec.openvino.op.kinds import member
+
+        verb, _, attribute = name.partition("_")
+        if verb in ("get", "set") and self.operator is not None:
+            known = {a.name: a for a in self.operator.attributes} | {a.file_name: a for a in self.operator.attributes}
+            if attribute in known and name not in ("get_shape", "set_shape"):
+                if verb == "get":
+                    return lambda: self.get_attributes()[known[attribute].file_name]
+                return lambda value: self.set_attribute(attribute, value)
+        return member(self, name)
+
+
+def _operator(node: graph.Node) -> Operator:
+    if node.operator is None:
+        raise RuntimeError(f"{node.type} of {node.version} is no operator that irexec knows")
+    return node.operator
+
+
+def _only(node: graph.Node) -> graph.Value:
+    if len(node.outputs) != 1:
+        raise RuntimeError(f"{node.get_type_name()} {node.friendly_name!r} has {len(node.outputs)} outputs, not one")
+    return node.outputs[0]
+
+
+def _missing(node: graph.Node) -> bool:
+    return any(a.name not in node.attributes for a in _operator(node).attributes)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, ElementType):
+        return value.name if value is not DYNAMIC else "dynamic"
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "to_string") and hasattr(value, "rank"):
+        return [-1 if d.is_dynamic else d.min for d in value.dims] if value.rank is not None else [-1]
+    return value

@@ -1,0 +1,9 @@
+"""Kinds of nodes by name: Constant, Parameter, Result, and those with bodies or variables."""
+
+from __future__ import annotations
+
+from irexec.openvino.op import util
+from irexec.openvino.op.bodies import if_op, loop, tensor_iterator
+from irexec.openvino.op.kinds import Constant, Parameter, Result, assign, read_value
+
+__all__ = ["Constant", "Parameter", "Result", "assign", "if_op", "loop", "read_value", "tensor_iterator", "util"]

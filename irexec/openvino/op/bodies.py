@@ -1,0 +1,287 @@
+"""Nodes with bodies, built step by step: Loop, TensorIterator and If."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from irexec.graph import model as graph
+from irexec.graph.consumers import note_inputs
+from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node, Value
+from irexec.openvino.editing import changed, order
+from irexec.openvino.op.kinds import KindOfNode
+from irexec.openvino.op.util import (
+    BodyOutputDescription,
+    ConcatOutputDescription,
+    InvariantInputDescription,
+    MergedInputDescription,
+    SliceInputDescription,
+)
+from irexec.opsets import nodes
+from irexec.opsets.computed import value_of
+from irexec.opsets.namespace import namespace
+
+
+class _Repeating(KindOfNode):
+    """What Loop and TensorIterator have in common."""
+
+    __slots__ = ()
+    type_name = ""
+
+    def set_function(self, body: Model) -> None:
+        """Give the node its body."""
+        self.bodies[:] = [Body(body)]
+        changed()
+
+    set_body = set_function
+
+    def get_function(self) -> Model:
+        return _body(self).model
+
+    get_body = get_function
+
+    def set_sliced_input(
+        self, parameter: Node, value: Any, start: int, stride: int, part_size: int, end: int, axis: int
+    ) -> None:
+        """A Parameter of the body takes a slice of the value per iteration."""
+        external = _take(self, value)
+        _body(self).inputs.append(BodyInput(_index(self, parameter), external, axis, start, end, stride, part_size))
+
+    def set_merged_input(self, body_parameter: Node, initial_value: Any, successive_value: Any) -> None:
+        """A Parameter of the body takes the initial value first, then what the body made of another the last time."""
+        external, back = _take(self, initial_value), _result(self, successive_value)
+        _body(self).inputs.append(BodyInput(_index(self, body_parameter), external, back=back))
+
+    def set_invariant_input(self, body_parameter: Node, value: Any) -> None:
+        """A Parameter of the body takes the same value in every iteration."""
+        _body(self).inputs.append(BodyInput(_index(self, body_parameter), _take(self, value)))
+
+    def get_iter_value(self, body_value: Any, iteration: int = -1) -> Value:
+        """An output: what the body made in the last iteration."""
+        if iteration != -1:
+            raise RuntimeError(f"iteration {iteration}: an IR can take the last one only, -1")
+        return _add_output(self, BodyOutput(_result(self, body_value), len(self.outputs)))
+
+    def get_concatenated_slices(
+        self, value: Any, start: int, stride: int, part_size: int, end: int, axis: int
+    ) -> Value:
+        """An output: what the body made in all iterations, one behind the other."""
+        entry = BodyOutput(_result(self, value), len(self.outputs), axis, start, end, stride, part_size)
+        return _add_output(self, entry)
+
+    def get_num_iterations(self) -> int:
+        """How often the body runs, as far as it is known; -1 where it is not."""
+        return _iterations(self)
+
+    def get_input_descriptions(self) -> list[Any]:
+        return [_described(entry) for entry in _body(self).inputs if entry.external is not None]
+
+    def get_output_descriptions(self) -> list[Any]:
+        return [_described(entry) for entry in _body(self).outputs]
+
+    def set_input_descriptions(self, inputs: Sequence[Any]) -> None:
+        """How inputs that the node takes reach the body; those it takes later are added."""
+        kept = [entry for entry in _body(self).inputs if entry.iteration]
+        _body(self).inputs[:] = kept + [_input_entry(described) for described in inputs]
+        changed()
+
+    def set_output_descriptions(self, outputs: Sequence[Any]) -> None:
+        """Which outputs the node has, and how the body makes them."""
+        _body(self).outputs[:] = [_output_entry(described) for described in outputs]
+        changed()
+
+
+class loop(KindOfNode):
+    """A body that runs as long as its condition holds: `loop(trip_count, execution_condition)`."""
+
+    __slots__ = ()
+    type_name = "Loop"
+
+    @staticmethod
+    def make(trip_count: Any = None, execution_condition: Any = None, name: str = "") -> Node:
+        made: Node = namespace("opset5").loop(trip_count, execution_condition, name)
+        return made
+
+    def set_special_body_ports(self, special_body_ports: Sequence[int]) -> None:
+        """Which Parameter counts the iterations (-1: none), and which Result says whether to go on."""
+        counter, condition = special_body_ports
+        body = _body(self)
+        body.inputs[:] = [entry for entry in body.inputs if not entry.iteration]
+        if counter >= 0:
+            body.inputs.append(BodyInput(counter, iteration=True))
+        body.condition = condition if condition >= 0 else None
+        changed()
+
+    def get_special_body_ports(self) -> list[int]:
+        body = _body(self)
+        counter = next((entry.parameter for entry in body.inputs if entry.iteration), -1)
+        return [counter, -1 if body.condition is None else body.condition]
+
+
+class tensor_iterator(KindOfNode):
+    """A body that runs for every slice of its inputs: `tensor_iterator()`."""
+
+    __slots__ = ()
+    type_name = "TensorIterator"
+
+    @staticmethod
+    def make(name: str = "") -> Node:
+        made: Node = namespace("opset1").tensor_iterator(name)
+        return made
+
+
+for _kind in (loop, tensor_iterator):
+    for _name, _member in vars(_Repeating).items():
+        if not _name.startswith("_") and callable(_member):
+            setattr(_kind, _name, _member)
+
+
+class if_op(KindOfNode):
+    """One of two bodies: `if_op(condition)`."""
+
+    __slots__ = ()
+    type_name = "If"
+
+    @staticmethod
+    def make(condition: Any = None, name: str = "") -> Node:
+        made: Node = namespace("opset8").if_op(condition, name)
+        return made
+
+    def set_then_body(self, body: Model) -> None:
+        _set_branch(self, 0, body)
+
+    def set_else_body(self, body: Model) -> None:
+        _set_branch(self, 1, body)
+
+    def get_then_body(self) -> Model:
+        return self.bodies[0].model
+
+    def get_else_body(self) -> Model:
+        return self.bodies[1].model
+
+    def get_function(self, index: int) -> Model:
+        return self.bodies[index].model
+
+    def set_function(self, index: int, body: Model) -> None:
+        _set_branch(self, index, body)
+
+    def set_input(self, value: Any, then_parameter: Node | None, else_parameter: Node | None) -> None:
+        """A value that Parameters of one or both bodies take."""
+        external = _take(self, value)
+        for body, parameter in zip(self.bodies, (then_parameter, else_parameter), strict=True):
+            if parameter is not None:
+                body.inputs.append(BodyInput(body.model.parameters.index(parameter), external))
+
+    def set_output(self, then_result: Node, else_result: Node) -> Value:
+        """An output: what a Result of the one body or the other makes."""
+        number = len(self.outputs)
+        for body, result in zip(self.bodies, (then_result, else_result), strict=True):
+            body.outputs.append(BodyOutput(body.model.results.index(result), number))
+        return _infer(self)
+
+    def get_input_descriptions(self, index: int) -> list[Any]:
+        return [_described(entry) for entry in self.bodies[index].inputs]
+
+    def get_output_descriptions(self, index: int) -> list[Any]:
+        return [_described(entry) for entry in self.bodies[index].outputs]
+
+    def set_input_descriptions(self, index: int, inputs: Sequence[Any]) -> None:
+        self.bodies[index].inputs[:] = [_input_entry(described) for described in inputs]
+        changed()
+
+    def set_output_descriptions(self, index: int, outputs: Sequence[Any]) -> None:
+        self.bodies[index].outputs[:] = [_output_entry(described) for described in outputs]
+        changed()
+
+
+def _set_branch(node: graph.Node, index: int, body: Model) -> None:
+    while len(node.bodies) < 2:
+        node.bodies.append(Body(body))
+    node.bodies[index] = Body(body)
+    changed()
+
+
+def _body(node: graph.Node) -> Body:
+    if not node.bodies:
+        raise RuntimeError(f"{node!r} has no body yet: set_function(model) gives it one")
+    return node.bodies[0]
+
+
+def _take(node: graph.Node, value: Any) -> int:
+    """Make a value an input of the node; where it is one already, that input is used again."""
+    taken = value_of(value)
+    if taken is None:
+        taken = nodes.constant_node(nodes.as_array(value)).outputs[0]
+    node.inputs.append(taken)
+    note_inputs(node)
+    changed()
+    return len(node.inputs) - 1
+
+
+def _index(node: graph.Node, parameter: Node) -> int:
+    parameters = _body(node).model.parameters
+    if parameter not in parameters:
+        raise RuntimeError(f"{parameter!r} is no Parameter of the body")
+    return parameters.index(parameter)
+
+
+def _result(node: graph.Node, value: Any) -> int:
+    """The position of the body's Result that a value of the body goes to; one is added where there is none."""
+    taken, model = value_of(value), _body(node).model
+    for index, result in enumerate(model.results):
+        if result.inputs[0] is taken or result.outputs[0] is taken:
+            return index
+    model.results.append(namespace("opset1").result(taken))
+    order(model)
+    return len(model.results) - 1
+
+
+def _add_output(node: graph.Node, entry: BodyOutput) -> Value:
+    _body(node).outputs.append(entry)
+    return _infer(node)
+
+
+def _infer(node: graph.Node) -> Value:
+    nodes.infer_outputs(node)
+    changed()
+    return node.outputs[-1]
+
+
+def _iterations(node: graph.Node) -> int:
+    from irexec.inference.bodies import slice_count
+
+    for entry in _body(node).inputs:
+        outer = node.inputs[entry.external] if entry.external is not None else None
+        if entry.axis is not None and outer is not None and outer.type.shape.is_static:
+            return slice_count(outer.type.shape.to_shape()[entry.axis], entry)
+    trips = node.inputs[0].type.scalar if node.type == "Loop" and node.inputs and node.inputs[0] else None
+    return -1 if trips is None else int(trips)
+
+
+def _described(entry: BodyInput | BodyOutput) -> Any:
+    number = -1 if entry.external is None else entry.external
+    if isinstance(entry, BodyOutput):
+        if entry.axis is None:
+            return BodyOutputDescription(entry.result, number, -1)
+        sliced = (entry.start, entry.stride, entry.part_size, entry.end, entry.axis)
+        return ConcatOutputDescription(entry.result, number, *sliced)
+    if entry.axis is not None:
+        sliced = (entry.start, entry.stride, entry.part_size, entry.end, entry.axis)
+        return SliceInputDescription(number, entry.parameter, *sliced)
+    if entry.back is not None:
+        return MergedInputDescription(number, entry.parameter, entry.back)
+    return InvariantInputDescription(number, entry.parameter)
+
+
+def _input_entry(d: Any) -> BodyInput:
+    if isinstance(d, SliceInputDescription):
+        return BodyInput(d.body_parameter_index, d.input_index, d.axis, d.start, d.end, d.stride, d.part_size)
+    if isinstance(d, MergedInputDescription):
+        return BodyInput(d.body_parameter_index, d.input_index, back=d.body_value_index)
+    return BodyInput(d.body_parameter_index, d.input_index)
+
+
+def _output_entry(d: Any) -> BodyOutput:
+    if isinstance(d, ConcatOutputDescription):
+        return BodyOutput(d.body_value_index, d.output_index, d.axis, d.start, d.end, d.stride, d.part_size)
+    return BodyOutput(d.body_value_index, d.output_index)

@@ -1,0 +1,228 @@
+"""Ports: OpenVINO's Output, ConstOutput and Input, and the descriptor of the tensor that flows there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from irexec.graph import model as graph
+from irexec.graph.consumers import consumers
+from irexec.graph.model import Node
+from irexec.openvino.editing import changed, connect, replace
+from irexec.openvino.extend import extends
+from irexec.openvino.shapes import PartialShape, Shape
+from irexec.openvino.tensor import Tensor
+from irexec.types import ElementType
+
+
+@extends(replacing=("shape", "partial_shape", "get_shape", "get_partial_shape"))
+class Output(graph.Value):
+    """An output of a node: OpenVINO's words for irexec's Value."""
+
+    __slots__ = ()
+
+    @property
+    def partial_shape(self) -> PartialShape:
+        return PartialShape(self.type.shape)
+
+    @property
+    def shape(self) -> Shape:  # type: ignore[override]
+        """The static shape. Raises RuntimeError when a dimension or the rank is dynamic."""
+        return Shape(self.type.shape.to_shape())
+
+    def get_partial_shape(self) -> PartialShape:
+        return PartialShape(self.type.shape)
+
+    def get_shape(self) -> Shape:  # type: ignore[override]
+        return Shape(self.type.shape.to_shape())
+
+    @property
+    def target_inputs(self) -> set[Input]:
+        """The inputs that take this output."""
+        return {Input(node, index) for node, index in consumers(self)}
+
+    @property
+    def tensor(self) -> DescriptorTensor:
+        return DescriptorTensor(self)
+
+    def get_target_inputs(self) -> set[Input]:
+        return {Input(node, index) for node, index in consumers(self)}
+
+    def get_tensor(self) -> DescriptorTensor:
+        return DescriptorTensor(self)
+
+    def set_names(self, names: Iterable[str]) -> None:
+        """Give the tensor these names and no other. A Result's input shares them."""
+        for value in _same_tensor(self):
+            value.names.clear()
+            value.names |= set(names)
+
+    def add_names(self, names: Iterable[str]) -> None:
+        """Give the tensor further names."""
+        for value in _same_tensor(self):
+            value.names |= set(names)
+
+    def set_rt_info(self, value: Any, key: str) -> None:
+        self.rt_info[key] = value
+
+    def replace(self, replacement: graph.Value) -> None:
+        """Let everybody who takes this output take another, which gets its names too."""
+        replace(self, replacement)
+
+    def remove_target_input(self, target_input: Input) -> None:
+        """Take this output away from an input."""
+        target_input.node.inputs[target_input.index] = None
+        changed()
+
+    def __copy__(self) -> graph.Value:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> graph.Value:
+        return self
+
+
+ConstOutput = Output
+Value = graph.Value
+
+
+def _same_tensor(value: graph.Value) -> list[graph.Value]:
+    """A value, and what a Result makes or takes of it: they are one tensor."""
+    found = [value]
+    if value.node.type == "Result" and value.node.inputs and value.node.inputs[0] is not None:
+        found.append(value.node.inputs[0])
+    return found + [node.outputs[0] for node, _ in consumers(value) if node.type == "Result" and node.outputs]
+
+
+@extends(replacing=("__repr__",))
+class Input(graph.Input):
+    """An input of a node."""
+
+    __slots__ = ()
+
+    def get_source_output(self) -> graph.Value:
+        """The output that this input takes. Raises RuntimeError when there is none."""
+        value = self.node.inputs[self.index]
+        if value is None:
+            raise RuntimeError(f"input {self.index} of {self.node!r} is not connected")
+        return value
+
+    def replace_source_output(self, new_source_output: Any) -> None:
+        """Take another output."""
+        connect(self.node, self.index, new_source_output)
+
+    def get_node(self) -> Node:
+        return self.node
+
+    def get_index(self) -> int:
+        return self.index
+
+    @property
+    def element_type(self) -> ElementType:
+        return self.get_source_output().element_type
+
+    def get_element_type(self) -> ElementType:
+        return self.element_type
+
+    @property
+    def partial_shape(self) -> PartialShape:
+        return PartialShape(self.get_source_output().type.shape)
+
+    def get_partial_shape(self) -> PartialShape:
+        return self.partial_shape
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self.get_source_output().type.shape.to_shape())
+
+    def get_shape(self) -> Shape:
+        return self.shape
+
+    def get_tensor(self) -> DescriptorTensor:
+        return DescriptorTensor(self.get_source_output())
+
+    @property
+    def rt_info(self) -> dict[str, Any]:
+        return self.node.input_rt_info.setdefault(self.index, {})
+
+    def get_rt_info(self) -> dict[str, Any]:
+        return self.rt_info
+
+    def set_rt_info(self, value: Any, key: str) -> None:
+        self.rt_info[key] = value
+
+    def __repr__(self) -> str:
+        return f"<Input: shape{self.partial_shape} type: {self.element_type}>"
+
+
+class DescriptorTensor:
+    """What is known of the tensor at a port before there is one."""
+
+    def __init__(self, value: graph.Value) -> None:
+        self._value = value
+
+    @property
+    def names(self) -> set[str]:
+        return self._value.names
+
+    @names.setter
+    def names(self, names: Iterable[str]) -> None:
+        self.set_names(names)
+
+    @property
+    def any_name(self) -> str:
+        return self._value.any_name
+
+    @property
+    def element_type(self) -> ElementType:
+        return self._value.element_type
+
+    @property
+    def partial_shape(self) -> PartialShape:
+        return PartialShape(self._value.type.shape)
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self._value.type.shape.to_shape())
+
+    @property
+    def size(self) -> int:
+        """The bytes that the tensor takes."""
+        return self.element_type.nbytes(self._value.type.shape.size.value)
+
+    @property
+    def rt_info(self) -> dict[str, Any]:
+        return self._value.rt_info
+
+    def get_names(self) -> set[str]:
+        return self._value.names
+
+    def set_names(self, names: Iterable[str]) -> None:
+        Output.set_names(self._value, names)  # type: ignore[arg-type]
+
+    def add_names(self, names: Iterable[str]) -> None:
+        Output.add_names(self._value, names)  # type: ignore[arg-type]
+
+    def get_any_name(self) -> str:
+        return self._value.any_name
+
+    def get_element_type(self) -> ElementType:
+        return self.element_type
+
+    def get_partial_shape(self) -> PartialShape:
+        return self.partial_shape
+
+    def get_shape(self) -> Shape:
+        return self.shape
+
+    def get_rt_info(self) -> dict[str, Any]:
+        return self.rt_info
+
+    def get_lower_value(self) -> Tensor | None:
+        """The tensor itself where all of it is known, else None."""
+        known = self._value.type.value
+        return None if known is None else Tensor.of_values(known, self.element_type)
+
+    get_upper_value = get_lower_value
+
+    def get_value_symbol(self) -> list[Any]:
+        return []

@@ -1,0 +1,16 @@
+"""PrePostProcessor: steps before and behind a model, which become its layers."""
+
+from __future__ import annotations
+
+from irexec.openvino.core import get_version
+from irexec.openvino.preprocess.formats import ColorFormat, PaddingMode, ResizeAlgorithm
+from irexec.openvino.preprocess.inputs import InputInfo, InputModelInfo, InputTensorInfo
+from irexec.openvino.preprocess.outputs import OutputInfo, OutputModelInfo, OutputTensorInfo
+from irexec.openvino.preprocess.processor import PrePostProcessor
+from irexec.openvino.preprocess.steps import PostProcessSteps, PreProcessSteps
+
+__all__ = [
+    "ColorFormat", "InputInfo", "InputModelInfo", "InputTensorInfo", "OutputInfo", "OutputModelInfo",
+    "OutputTensorInfo", "PaddingMode", "PostProcessSteps", "PrePostProcessor", "PreProcessSteps", "ResizeAlgorithm",
+    "get_version",
+]  # fmt: skip

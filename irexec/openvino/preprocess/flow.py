@@ -1,0 +1,104 @@
+"""What flows through the steps: the values of an input or output, with layout, colours, and what the model wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from irexec.graph.model import Value
+from irexec.openvino.layout import Layout
+from irexec.openvino.preprocess.formats import ColorFormat
+from irexec.opsets.computed import value_of
+from irexec.opsets.namespace import Namespace, namespace
+from irexec.types import ElementType
+
+
+@dataclass
+class Flow:
+    """The values so far (several where the picture is in planes), what is known of them, and the model's side."""
+
+    values: list[Value]
+    layout: Layout
+    colors: ColorFormat = ColorFormat.UNDEFINED
+    wanted_type: ElementType | None = None
+    wanted_layout: Layout = field(default_factory=Layout)
+    wanted_size: tuple[Any, Any] | None = None
+
+    @property
+    def value(self) -> Value:
+        """The one value. Raises RuntimeError where there are planes."""
+        if len(self.values) != 1:
+            raise RuntimeError(f"the picture is in {len(self.values)} planes: convert_color first makes it one")
+        return self.values[0]
+
+    def become(self, made: Any) -> None:
+        """Go on with another value."""
+        found = value_of(made)
+        assert found is not None
+        self.values = [found]
+
+    def describe(self) -> str:
+        """Shape, layout and element type of what flows here."""
+        return ", ".join(f"{v.type.shape}, {self.layout}, {v.element_type}" for v in self.values)
+
+
+def ops() -> Namespace:
+    """The operators that steps are made of."""
+    return namespace("opset15")
+
+
+@dataclass
+class Step:
+    """One step: what it says of itself, and what it does to the flow."""
+
+    text: str
+    apply: Callable[[Flow], None]
+
+
+def convert_type(flow: Flow, kind: ElementType | None) -> None:
+    """Convert to an element type; to the model's where none is given."""
+    kind = kind or flow.wanted_type
+    if kind is not None and flow.value.element_type is not kind:
+        flow.become(ops().convert(flow.value, kind))
+
+
+def convert_layout(flow: Flow, layout: Layout | None, order: list[int] | None = None) -> None:
+    """Transpose to a layout, to the model's where none is given, or by an order of axes. Raises RuntimeError."""
+    if order is not None:
+        names = flow.layout.names
+        moved = Layout(f"[{','.join(names[axis] for axis in order)}]") if names and _fits(names, order) else Layout()
+        flow.become(ops().transpose(flow.value, order))
+        flow.layout = moved
+        return
+    target = flow.wanted_layout if layout is None else layout
+    if target.empty or flow.layout.empty or target == flow.layout:
+        flow.layout = flow.layout if target.empty else target
+        return
+    order = axes_between(flow.layout, target, flow.value)
+    if order != sorted(order):
+        flow.become(ops().transpose(flow.value, order))
+    flow.layout = target
+
+
+def _fits(names: tuple[str, ...], order: list[int]) -> bool:
+    return "..." not in names and len(names) == len(order)
+
+
+def axes_between(source: Layout, target: Layout, value: Value | None = None) -> list[int]:
+    """Where each axis of the target layout is in the source. Raises RuntimeError for layouts that do not pair."""
+    rank = len(value.type.shape) if value is not None and value.type.rank is not None else None
+    mine, theirs = expanded(source, rank), expanded(target, rank)
+    if sorted(mine) != sorted(theirs):
+        raise RuntimeError(f"the layout {source} cannot be converted to {target}")
+    return [mine.index(name) for name in theirs]
+
+
+def expanded(layout: Layout, rank: int | None) -> list[str]:
+    """A name for every axis: those that `...` stands for are numbered."""
+    names = list(layout.names or ())
+    if "..." in names:
+        at = names.index("...")
+        missing = max(0, (rank or 0) - len(names) + 1)
+        names[at : at + 1] = [f"...{index}" for index in range(missing)]
+    return [f"?{index}" if name == "?" else name for index, name in enumerate(names)]

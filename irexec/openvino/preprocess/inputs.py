@@ -1,0 +1,199 @@
+"""One input of a PrePostProcessor: what its tensor is like, the steps, and what the model takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.graph.model import Node
+from irexec.graph.runtime_info import RuntimeAttribute
+from irexec.openvino.layout import Layout, as_layout, give_layout, layout_of
+from irexec.openvino.preprocess.flow import Flow, Step, axes_between, convert_layout, convert_type
+from irexec.openvino.preprocess.formats import CHANNELS, PLANES, SINGLE_PLANE, ColorFormat
+from irexec.openvino.preprocess.steps import PreProcessSteps
+from irexec.openvino.shapes import PartialShape, partial_shape
+from irexec.openvino.tensor import Tensor
+from irexec.opsets.nodes import element_type_of, parameter_node
+from irexec.types import ANY_DIMENSION, Dimension, ElementType
+
+
+class InputTensorInfo:
+    """What the tensor is like that the caller will give."""
+
+    def __init__(self) -> None:
+        self.element_type: ElementType | None = None
+        self.layout = Layout()
+        self.shape: PartialShape | None = None
+        self.spatial: tuple[Any, Any] | None = None
+        self.colors = ColorFormat.UNDEFINED
+        self.sub_names: list[str] = []
+        self.memory_type = ""
+
+    def set_element_type(self, type: Any) -> InputTensorInfo:
+        self.element_type = element_type_of(type)
+        return self
+
+    def set_layout(self, layout: Any) -> InputTensorInfo:
+        self.layout = as_layout(layout)
+        return self
+
+    def set_shape(self, shape: Any) -> InputTensorInfo:
+        self.shape = PartialShape(shape)
+        return self
+
+    def set_spatial_static_shape(self, height: int, width: int) -> InputTensorInfo:
+        """The picture has this size."""
+        self.spatial = (Dimension(height), Dimension(width))
+        return self
+
+    def set_spatial_dynamic_shape(self) -> InputTensorInfo:
+        """The picture has any size."""
+        self.spatial = (ANY_DIMENSION, ANY_DIMENSION)
+        return self
+
+    def set_color_format(self, format: ColorFormat, sub_names: Sequence[str] = ()) -> InputTensorInfo:
+        """What the channels mean; formats of several planes are several inputs, named by `sub_names`."""
+        self.colors, self.sub_names = format, list(sub_names)
+        return self
+
+    def set_memory_type(self, memory_type: str) -> InputTensorInfo:
+        """A note for devices with memory of their own; irexec keeps it in the input's rt_info."""
+        self.memory_type = memory_type
+        return self
+
+    def set_from(self, tensor: Any) -> InputTensorInfo:
+        """Take element type and shape from a tensor or array."""
+        given = tensor if isinstance(tensor, Tensor) else Tensor(np.ascontiguousarray(tensor))
+        self.element_type, self.shape = given.element_type, PartialShape(given.shape)
+        return self
+
+
+class InputModelInfo:
+    """What the model takes, where it does not say it itself."""
+
+    def __init__(self) -> None:
+        self.layout = Layout()
+
+    def set_layout(self, layout: Any) -> InputModelInfo:
+        self.layout = as_layout(layout)
+        return self
+
+
+class InputInfo:
+    """One input: the tensor, the steps, the model's side."""
+
+    def __init__(self, parameter: Node) -> None:
+        self.parameter = parameter
+        self._tensor, self._steps, self._model = InputTensorInfo(), PreProcessSteps(), InputModelInfo()
+
+    def tensor(self) -> InputTensorInfo:
+        return self._tensor
+
+    def preprocess(self) -> PreProcessSteps:
+        return self._steps
+
+    def model(self) -> InputModelInfo:
+        return self._model
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the caller asked for anything."""
+        return bool(self._steps.steps) or vars(self._tensor) != vars(InputTensorInfo()) or not self._model.layout.empty
+
+    def begin(self) -> Flow:
+        """New Parameters that fit the caller's tensor, as the beginning of the flow."""
+        value, tensor = self.parameter.outputs[0], self._tensor
+        model_layout = self._model_layout()
+        layout = model_layout if tensor.layout.empty else tensor.layout
+        if model_layout.empty:
+            model_layout = self._layout_after_steps(layout)
+        kind = tensor.element_type or value.element_type
+        shape = tensor.shape if tensor.shape is not None else self._shape(layout, model_layout)
+        size = None
+        if model_layout.has_name("H") and model_layout.has_name("W") and value.type.rank is not None:
+            size = tuple(value.type.shape[model_layout.get_index_by_name(name)] for name in "HW")
+        parameters = self._parameters(shape, kind, layout)
+        return Flow(
+            [p.outputs[0] for p in parameters],
+            layout,
+            tensor.colors,
+            value.element_type,
+            model_layout,
+            size,  # type: ignore[arg-type]
+        )
+
+    def implicit(self, flow: Flow) -> list[Step]:
+        """The steps that are needed besides those that the caller asked for."""
+        steps = []
+        if flow.value.element_type is not flow.wanted_type:
+            steps.append(Step(f"convert type ({flow.wanted_type})", lambda flow: convert_type(flow, None)))
+        if not flow.wanted_layout.empty and not flow.layout.empty and flow.layout != flow.wanted_layout:
+            steps.append(Step(f"convert layout {flow.wanted_layout}", lambda flow: convert_layout(flow, None)))
+        return steps
+
+    @property
+    def steps(self) -> list[Step]:
+        return self._steps.steps
+
+    def _model_layout(self) -> Layout:
+        return layout_of(self.parameter) if self._model.layout.empty else self._model.layout
+
+    def _layout_after_steps(self, layout: Layout) -> Layout:
+        """What the steps make of the tensor's layout: the model's, where nobody says it."""
+        for step in self._steps.steps:
+            if step.text.startswith("convert layout ["):
+                layout = Layout(step.text.removeprefix("convert layout "))
+        return layout
+
+    def _shape(self, layout: Layout, model_layout: Layout) -> PartialShape:
+        """The model's shape in the tensor's layout, with the size and channels of the caller's picture."""
+        value = self.parameter.outputs[0]
+        shape = PartialShape(value.type.shape)
+        if value.type.rank is None:
+            return shape
+        if not layout.empty and not model_layout.empty and layout != model_layout:
+            order = axes_between(model_layout, layout, value)
+            shape = PartialShape([value.type.shape[axis] for axis in order])
+        elif order_given := next((s for s in self._steps.steps if s.text.startswith("convert layout ([")), None):
+            order = [int(axis) for axis in order_given.text.split("[")[1].split("]")[0].split(",")]
+            shape = PartialShape([shape[order.index(axis)] for axis in range(len(order))])
+        if self._tensor.spatial is not None:
+            for name, extent in zip("HW", self._tensor.spatial, strict=True):
+                shape[layout.get_index_by_name(name)] = extent
+        if self._tensor.colors in CHANNELS and layout.has_name("C"):
+            shape[layout.get_index_by_name("C")] = CHANNELS[self._tensor.colors]
+        return shape
+
+    def _parameters(self, shape: PartialShape, kind: ElementType, layout: Layout) -> list[Node]:
+        """One Parameter, or one per plane, with the names of the old one."""
+        tensor, old = self._tensor, self.parameter
+        planes = PLANES.get(tensor.colors)
+        if planes is None:
+            if tensor.colors in SINGLE_PLANE and tensor.shape is None:
+                height = layout.get_index_by_name("H")
+                shape[height] = Dimension.of(shape[height]) * 3 // 2
+                shape[layout.get_index_by_name("C")] = 1
+            made = [parameter_node(partial_shape(shape), kind, old.given_name)]
+            made[0].outputs[0].names = set(old.outputs[0].names)
+        else:
+            names = tensor.sub_names or [name for name, _, _ in planes]
+            if len(names) != len(planes):
+                raise RuntimeError(f"{tensor.colors.name} has {len(planes)} planes; {len(names)} names were given")
+            made = []
+            for name, (_, channels, part) in zip(names, planes, strict=True):
+                plane = PartialShape(shape)
+                plane[layout.get_index_by_name("C")] = channels
+                for axis in (layout.get_index_by_name("H"), layout.get_index_by_name("W")):
+                    plane[axis] = Dimension.of(plane[axis]) // part
+                own = f"{old.given_name}/{name}"
+                made.append(parameter_node(partial_shape(plane), kind, own))
+                made[-1].outputs[0].names = {f"{known}/{name}" for known in old.outputs[0].names}
+        for parameter in made:
+            parameter.rt_info = dict(old.rt_info)
+            give_layout(parameter, layout)
+            if tensor.memory_type:
+                attribute = RuntimeAttribute("memory_type", "0", {"value": tensor.memory_type})
+                parameter.outputs[0].rt_info[attribute.key] = attribute
+        return made

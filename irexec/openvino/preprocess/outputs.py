@@ -1,0 +1,83 @@
+"""One output of a PrePostProcessor: what the model makes, the steps, and what the caller wants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.graph.model import Node
+from irexec.openvino.layout import Layout, as_layout, layout_of
+from irexec.openvino.preprocess.flow import Flow, Step, convert_layout, convert_type
+from irexec.openvino.preprocess.steps import PostProcessSteps
+from irexec.opsets.nodes import element_type_of
+from irexec.types import ElementType
+
+
+class OutputTensorInfo:
+    """What the tensor is like that the caller wants."""
+
+    def __init__(self) -> None:
+        self.element_type: ElementType | None = None
+        self.layout = Layout()
+
+    def set_element_type(self, type: Any) -> OutputTensorInfo:
+        self.element_type = element_type_of(type)
+        return self
+
+    def set_layout(self, layout: Any) -> OutputTensorInfo:
+        self.layout = as_layout(layout)
+        return self
+
+
+class OutputModelInfo:
+    """What the model makes, where it does not say it itself."""
+
+    def __init__(self) -> None:
+        self.layout = Layout()
+
+    def set_layout(self, layout: Any) -> OutputModelInfo:
+        self.layout = as_layout(layout)
+        return self
+
+
+class OutputInfo:
+    """One output: the model's side, the steps, the tensor."""
+
+    def __init__(self, result: Node) -> None:
+        self.result = result
+        self._tensor, self._steps, self._model = OutputTensorInfo(), PostProcessSteps(), OutputModelInfo()
+
+    def tensor(self) -> OutputTensorInfo:
+        return self._tensor
+
+    def postprocess(self) -> PostProcessSteps:
+        return self._steps
+
+    def model(self) -> OutputModelInfo:
+        return self._model
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the caller asked for anything."""
+        tensor = self._tensor
+        return bool(self._steps.steps) or tensor.element_type is not None or not tensor.layout.empty
+
+    @property
+    def steps(self) -> list[Step]:
+        return self._steps.steps
+
+    def begin(self) -> Flow:
+        """What the model makes, as the beginning of the flow."""
+        value = self.result.inputs[0]
+        assert value is not None
+        layout = layout_of(self.result) if self._model.layout.empty else self._model.layout
+        wanted = self._tensor.element_type or value.element_type
+        return Flow([value], layout, wanted_type=wanted, wanted_layout=self._tensor.layout)
+
+    def implicit(self, flow: Flow) -> list[Step]:
+        """The steps that are needed besides those that the caller asked for."""
+        steps = []
+        if not flow.wanted_layout.empty and not flow.layout.empty and flow.layout != flow.wanted_layout:
+            steps.append(Step(f"convert layout {flow.wanted_layout}", lambda flow: convert_layout(flow, None)))
+        if self._tensor.element_type is not None and flow.value.element_type is not flow.wanted_type:
+            steps.append(Step(f"convert type ({flow.wanted_type})", lambda flow: convert_type(flow, None)))
+        return steps

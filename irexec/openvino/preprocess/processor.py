@@ -1,0 +1,120 @@
+"""PrePostProcessor: asks for steps before inputs and behind outputs, and builds them into the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.graph.consumers import consumers
+from irexec.openvino.editing import changed, connect, order
+from irexec.openvino.layout import give_layout
+from irexec.openvino.model import Model, _port
+from irexec.openvino.preprocess.inputs import InputInfo
+from irexec.openvino.preprocess.outputs import OutputInfo
+
+
+class PrePostProcessor:
+    """Steps before and behind a model. `build` puts them into the model and returns it."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._inputs = [InputInfo(parameter) for parameter in model.parameters]
+        self._outputs = [OutputInfo(result) for result in model.results]
+
+    def input(self, key: Any = None) -> InputInfo:
+        """The only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        ports = self._model.inputs
+        return self._inputs[ports.index(_port(ports, key, "Input"))]
+
+    def output(self, key: Any = None) -> OutputInfo:
+        """The only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        ports = self._model.outputs
+        return self._outputs[ports.index(_port(ports, key, "Output"))]
+
+    def build(self) -> Model:
+        """The model with all steps in it. Raises RuntimeError (IRError) for steps that cannot be."""
+        # All is made before anything is changed: a step that cannot be leaves the model as it was.
+        befores = [(info, *_run(info)) for info in self._inputs if info.is_used]
+        for info, first, last in befores:
+            old = info.parameter
+            for node, index in consumers(old.outputs[0]):
+                connect(node, index, last.value)
+            at = self._model.parameters.index(old)
+            self._model.parameters[at : at + 1] = [value.node for value in first]
+        for output in self._outputs:
+            if output.is_used:
+                self._behind(output)
+        changed()
+        order(self._model)
+        self._model.validate_nodes_and_infer_types()
+        return self._model
+
+    def _behind(self, output: OutputInfo) -> None:
+        """Put the steps behind an output, which keeps its names."""
+        result = output.result
+        source = result.inputs[0]
+        assert source is not None
+        _, last = _run(output)
+        if last.value is source:
+            return
+        names = result.outputs[0].names
+        connect(result, 0, last.value)
+        last.value.names = set(names)
+        result.outputs[0].names = last.value.names
+        if source.names is names and source.node.type != "Parameter":
+            source.names = set()
+        give_layout(result, last.layout)
+
+    def __str__(self) -> str:
+        lines = []
+        for info, port in zip(self._inputs, self._model.inputs, strict=True):
+            if not info.is_used:
+                continue
+            lines.append(f"Input {_name(port)}:")
+            flow = info.begin()
+            lines.append(f"    User's input tensor: {flow.describe()}")
+            lines.append(f"    Model's expected tensor: {port.type.shape}, {flow.wanted_layout}, {port.element_type}")
+            lines += _shown(info, flow, "Pre-processing", "pre-processing")
+        for result, port in zip(self._outputs, self._model.outputs, strict=True):
+            if not result.is_used:
+                continue
+            lines.append(f"Output {_name(port)}:")
+            flow = result.begin()
+            lines.append(f"    Model's data tensor: {flow.describe()}")
+            lines += _shown(result, flow, "Post-processing", "post-processing")
+        return "\n".join(lines) + "\n"
+
+    __repr__ = __str__
+
+
+def _name(port: Any) -> str:
+    return f'"{min(port.names)}"' if port.names else f'"{port.node.friendly_name}"'
+
+
+def _run(info: InputInfo | OutputInfo) -> tuple[Any, Any]:
+    """The values that the flow begins with, and the flow behind all steps."""
+    flow = info.begin()
+    first = flow.values
+    for step in info.steps:
+        step.apply(flow)
+    for step in info.implicit(flow):
+        step.apply(flow)
+    return first, flow
+
+
+def _shown(info: InputInfo | OutputInfo, flow: Any, title: str, implicit: str) -> list[str]:
+    """A line per step, with what it takes and makes."""
+    lines = [f"    {title} steps ({len(info.steps)}):"] if info.steps else []
+    for step in info.steps:
+        lines.append(_line(step, flow))
+    extra = info.implicit(flow)
+    if extra:
+        lines.append(f"    Implicit {implicit} steps ({len(extra)}):")
+    for step in extra:
+        lines.append(_line(step, flow))
+    return lines
+
+
+def _line(step: Any, flow: Any) -> str:
+    before = flow.describe()
+    step.apply(flow)
+    return f"      {step.text}: ({before}) -> ({flow.describe()})"

@@ -1,0 +1,132 @@
+"""The steps that a caller asks for, before the model and behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from irexec.graph.model import Value
+from irexec.openvino.layout import Layout, as_layout
+from irexec.openvino.preprocess.colors import convert_colors, reverse_channels
+from irexec.openvino.preprocess.flow import Flow, Step, convert_layout, convert_type, ops
+from irexec.openvino.preprocess.formats import ColorFormat, PaddingMode, ResizeAlgorithm
+from irexec.types import DYNAMIC, ElementType
+
+_MODES = {
+    ResizeAlgorithm.RESIZE_LINEAR: "linear",
+    ResizeAlgorithm.RESIZE_CUBIC: "cubic",
+    ResizeAlgorithm.RESIZE_NEAREST: "nearest",
+    ResizeAlgorithm.RESIZE_BILINEAR_PILLOW: "bilinear_pillow",
+    ResizeAlgorithm.RESIZE_BICUBIC_PILLOW: "bicubic_pillow",
+}
+
+
+class _Steps:
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+
+    def _add(self, text: str, apply: Callable[[Flow], None]) -> Self:
+        self.steps.append(Step(text, apply))
+        return self
+
+    def convert_element_type(self, type: ElementType | None = None) -> Self:
+        """Convert to an element type: to the one that the other side has where none is given."""
+        kind = None if type is None or type is DYNAMIC else type
+        return self._add(f"convert type ({kind or 'of the model'})", lambda flow: convert_type(flow, kind))
+
+    def convert_layout(self, dst_layout: Any = None) -> Self:
+        """Transpose to a layout, or by an order of axes: to the other side's layout where nothing is given."""
+        if isinstance(dst_layout, (list, tuple)):
+            order = [int(axis) for axis in dst_layout]
+            return self._add(f"convert layout ({order})", lambda flow: convert_layout(flow, None, order))
+        layout = None if dst_layout is None else as_layout(dst_layout)
+        return self._add(f"convert layout {layout or ''}", lambda flow: convert_layout(flow, layout))
+
+    def custom(self, operation: Callable[[Value], Any]) -> Self:
+        """Go on with what a function makes of the output."""
+        return self._add("custom", lambda flow: flow.become(operation(flow.value)))
+
+
+class PostProcessSteps(_Steps):
+    """Steps behind an output of the model."""
+
+
+class PreProcessSteps(_Steps):
+    """Steps before an input of the model."""
+
+    def mean(self, value: float | Sequence[float]) -> PreProcessSteps:
+        """Subtract a number, or one per channel."""
+        return self._add(f"mean {_shown(value)}", lambda flow: _per_channel(flow, ops().subtract, value, "mean"))
+
+    def scale(self, value: float | Sequence[float]) -> PreProcessSteps:
+        """Divide by a number, or by one per channel."""
+        return self._add(f"scale {_shown(value)}", lambda flow: _per_channel(flow, ops().divide, value, "scale"))
+
+    def resize(
+        self, alg: ResizeAlgorithm, dst_height: int | None = None, dst_width: int | None = None
+    ) -> PreProcessSteps:
+        """Give the picture another size: the model's where none is given."""
+        size = None if dst_height is None or dst_width is None else (dst_height, dst_width)
+        text = "resize to model width/height" if size is None else f"resize to ({size[0]}, {size[1]})"
+        return self._add(text, lambda flow: _resize(flow, alg, size))
+
+    def crop(self, begin: Sequence[int], end: Sequence[int]) -> PreProcessSteps:
+        """Keep what lies between these places; negative ones count from the back."""
+        first, last, axes = list(begin), list(end), list(range(len(begin)))
+        return self._add(
+            f"crop {first} to {last}",
+            lambda flow: flow.become(ops().slice(flow.value, first, last, [1] * len(axes), axes)),
+        )
+
+    def pad(self, pads_begin: Sequence[int], pads_end: Sequence[int], value: Any, mode: PaddingMode) -> PreProcessSteps:
+        """Put this many elements around the picture."""
+        fill = float(value[0]) if isinstance(value, (list, tuple)) else float(value)
+        name = mode.name.lower()
+
+        def apply(flow: Flow) -> None:
+            constant = np.array(fill, flow.value.element_type.dtype)
+            flow.become(ops().pad(flow.value, list(pads_begin), list(pads_end), name, constant))
+
+        return self._add(f"pad {list(pads_begin)}, {list(pads_end)} ({name})", apply)
+
+    def reverse_channels(self) -> PreProcessSteps:
+        """Put the channels in the opposite order, as from RGB to BGR."""
+        return self._add("reverse channels", reverse_channels)
+
+    def convert_color(self, dst_format: ColorFormat) -> PreProcessSteps:
+        """Convert to another colour format."""
+        return self._add(f"convert color ({dst_format.name})", lambda flow: convert_colors(flow, dst_format))
+
+
+def _shown(value: Any) -> str:
+    values = [value] if isinstance(value, (int, float)) else list(value)
+    return f"({','.join(f'{float(v):g}' for v in values)})"
+
+
+def _per_channel(flow: Flow, operation: Callable[..., Any], value: Any, what: str) -> None:
+    kind = flow.value.element_type
+    if not kind.is_real:
+        raise RuntimeError(f"{what} of {kind}: convert_element_type to a float type comes first")
+    if isinstance(value, (int, float)):
+        flow.become(operation(flow.value, np.array(value, kind.dtype)))
+        return
+    rank = flow.value.type.rank
+    if not flow.layout.has_name("C") or rank is None:
+        raise RuntimeError(f"{what} per channel needs a layout with C; it is {flow.layout}")
+    shape = [1] * rank
+    shape[flow.layout.get_index_by_name("C")] = len(value)
+    flow.become(operation(flow.value, np.array(value, kind.dtype).reshape(shape)))
+
+
+def _resize(flow: Flow, algorithm: ResizeAlgorithm, size: tuple[int, int] | None) -> None:
+    layout: Layout = flow.layout
+    if not (layout.has_name("H") and layout.has_name("W")):
+        raise RuntimeError(f"resize needs a layout with H and W; it is {layout}")
+    wanted = size or flow.wanted_size
+    if wanted is None or any(getattr(extent, "is_dynamic", False) for extent in wanted):
+        raise RuntimeError("resize: the model's height and width are not known; give them")
+    axes = [layout.get_index_by_name("H"), layout.get_index_by_name("W")]
+    sizes = [int(extent) for extent in wanted]
+    flow.become(ops().interpolate(flow.value, sizes, _MODES[algorithm], "sizes", axes=axes))

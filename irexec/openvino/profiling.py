@@ -1,0 +1,59 @@
+"""ProfilingInfo: what each layer of an inference took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, ClassVar
+
+from irexec.graph.model import Model, Node
+from irexec.openvino.members import Members, member
+
+
+class _Status(Members):
+    """Whether a layer ran."""
+
+    NOT_RUN = member(0)
+    OPTIMIZED_OUT = member(1)
+    EXECUTED = member(2)
+
+
+@dataclass(frozen=True)
+class ProfilingInfo:
+    """One layer's time. There is one processor: real and CPU time are the same measurement."""
+
+    Status: ClassVar[type[_Status]] = _Status
+    NOT_RUN: ClassVar[_Status] = _Status.NOT_RUN
+    OPTIMIZED_OUT: ClassVar[_Status] = _Status.OPTIMIZED_OUT
+    EXECUTED: ClassVar[_Status] = _Status.EXECUTED
+
+    node_name: str
+    node_type: str
+    status: _Status
+    real_time: timedelta
+    cpu_time: timedelta
+    exec_type: str = "numpy"
+
+
+class Profile:
+    """A listener that keeps the seconds of every layer of the last inference."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[Node, float] = {}
+
+    def before(self, node: Node, inputs: Sequence[Any]) -> None:
+        """Nothing is measured before."""
+
+    def after(self, node: Node, inputs: Sequence[Any], outputs: Sequence[Any], seconds: float) -> None:
+        self.seconds[node] = seconds
+
+    def infos(self, model: Model) -> list[ProfilingInfo]:
+        """One entry per layer in the order of the model: what was computed beforehand is OPTIMIZED_OUT."""
+        found = []
+        for node in model.nodes:
+            taken = timedelta(seconds=self.seconds.get(node, 0.0))
+            without = _Status.OPTIMIZED_OUT if self.seconds else _Status.NOT_RUN
+            status = _Status.EXECUTED if node in self.seconds else without
+            found.append(ProfilingInfo(node.friendly_name, node.get_type_name(), status, taken, taken))
+        return found

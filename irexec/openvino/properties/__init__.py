@@ -1,0 +1,36 @@
+"""The names of properties: `properties.enable_profiling(True)`, `properties.hint.performance_mode`."""
+
+from __future__ import annotations
+
+from irexec.openvino.properties import device, hint, intel_auto, intel_cpu, intel_gpu, log, streams
+from irexec.openvino.properties.known import CacheMode, WorkloadType
+from irexec.openvino.properties.names import Property, ReadOnly
+
+auto_batch_timeout = Property("AUTO_BATCH_TIMEOUT")
+available_devices = ReadOnly("AVAILABLE_DEVICES")
+cache_dir = Property("CACHE_DIR")
+cache_mode = Property("CACHE_MODE")
+compilation_num_threads = Property("COMPILATION_NUM_THREADS")
+enable_mmap = Property("ENABLE_MMAP")
+enable_profiling = Property("PERF_COUNT")
+enable_weightless = Property("ENABLE_WEIGHTLESS")
+execution_devices = ReadOnly("EXECUTION_DEVICES")
+force_tbb_terminate = Property("FORCE_TBB_TERMINATE")
+inference_num_threads = Property("INFERENCE_NUM_THREADS")
+key_cache_group_size = Property("KEY_CACHE_GROUP_SIZE")
+key_cache_precision = Property("KEY_CACHE_PRECISION")
+loaded_from_cache = ReadOnly("LOADED_FROM_CACHE")
+max_batch_size = ReadOnly("MAX_BATCH_SIZE")
+model_name = ReadOnly("NETWORK_NAME")
+num_streams = Property("NUM_STREAMS")
+optimal_batch_size = ReadOnly("OPTIMAL_BATCH_SIZE")
+optimal_number_of_infer_requests = ReadOnly("OPTIMAL_NUMBER_OF_INFER_REQUESTS")
+range_for_async_infer_requests = ReadOnly("RANGE_FOR_ASYNC_INFER_REQUESTS")
+range_for_streams = ReadOnly("RANGE_FOR_STREAMS")
+supported_properties = ReadOnly("SUPPORTED_PROPERTIES")
+value_cache_group_size = Property("VALUE_CACHE_GROUP_SIZE")
+value_cache_precision = Property("VALUE_CACHE_PRECISION")
+weights_path = Property("WEIGHTS_PATH")
+workload_type = Property("WORKLOAD_TYPE")
+
+__all__ = ["CacheMode", "WorkloadType", "device", "hint", "intel_auto", "intel_cpu", "intel_gpu", "log", "streams"]

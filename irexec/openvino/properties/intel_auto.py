@@ -1,0 +1,13 @@
+"""Properties of OpenVINO's AUTO device, which irexec has not: their names."""
+
+from __future__ import annotations
+
+from irexec.openvino.properties.names import Property
+
+device_bind_buffer = Property("DEVICE_BIND_BUFFER")
+devices_utilization_threshold = Property("DEVICES_UTILIZATION_THRESHOLD")
+enable_runtime_fallback = Property("ENABLE_RUNTIME_FALLBACK")
+enable_startup_fallback = Property("ENABLE_STARTUP_FALLBACK")
+low_power_device = Property("LOW_POWER_DEVICE")
+perf_curve_table = Property("PERF_CURVE_TABLE")
+schedule_policy = Property("SCHEDULE_POLICY")

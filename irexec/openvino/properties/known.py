@@ -1,0 +1,199 @@
+"""The properties that are known: their names, what they are at first, and which can be set."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import platform
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from irexec.openvino.members import Members, member
+from irexec.openvino.ov_any import OVAny
+from irexec.types import DYNAMIC, F32
+
+try:
+    _THREADS = len(os.sched_getaffinity(0))
+except AttributeError:  # where the system has no such thing
+    _THREADS = os.cpu_count() or 1
+
+
+class PerformanceMode(Members):
+    LATENCY = member(1)
+    THROUGHPUT = member(2)
+    CUMULATIVE_THROUGHPUT = member(3)
+
+
+class ExecutionMode(Members):
+    PERFORMANCE = member(1)
+    ACCURACY = member(2)
+
+
+class Priority(Members):
+    LOW = member(0)
+    MEDIUM = member(1)
+    HIGH = member(2)
+    DEFAULT = member(1)
+
+
+class SchedulingCoreType(Members):
+    ANY_CORE = member(0)
+    PCORE_ONLY = member(1)
+    ECORE_ONLY = member(2)
+
+
+class ModelDistributionPolicy(Members):
+    TENSOR_PARALLEL = member(0)
+    PIPELINE_PARALLEL = member(1)
+
+
+class DeviceType(Members):
+    INTEGRATED = member(0)
+    DISCRETE = member(1)
+
+
+class Level(Members):
+    NO = member(-1)
+    ERR = member(0)
+    WARNING = member(1)
+    INFO = member(2)
+    DEBUG = member(3)
+    TRACE = member(4)
+
+
+class CacheMode(Members):
+    OPTIMIZE_SIZE = member(0)
+    OPTIMIZE_SPEED = member(1)
+
+
+class WorkloadType(Members):
+    DEFAULT = member(0)
+    EFFICIENT = member(1)
+
+
+class Known(NamedTuple):
+    """A property: its first value, where it is read from, and whether it can be set.
+
+    `effect` False: it is kept and given back, and changes nothing, as a hint may.
+    """
+
+    value: Any
+    writable: bool = True
+    effect: bool = False
+
+
+# Of the device, before and after a model is compiled. What OpenVINO's CPU device knows; irexec runs one layer after the
+# other with threads inside a layer, in exactly the precision of the file.
+DEVICE: dict[str, Known] = {
+    "AVAILABLE_DEVICES": Known([""], False),
+    "RANGE_FOR_ASYNC_INFER_REQUESTS": Known((1, 1, 1), False),
+    "RANGE_FOR_STREAMS": Known((1, _THREADS), False),
+    "EXECUTION_DEVICES": Known(["CPU"], False),
+    "FULL_DEVICE_NAME": Known(platform.processor() or platform.machine() or "CPU", False),
+    "OPTIMIZATION_CAPABILITIES": Known(["FP32", "FP16", "BF16", "INT8", "BIN", "EXPORT_IMPORT"], False),
+    "DEVICE_TYPE": Known(DeviceType.INTEGRATED, False),
+    "DEVICE_ARCHITECTURE": Known(platform.machine(), False),
+    "NUM_STREAMS": Known(1),
+    "INFERENCE_NUM_THREADS": Known(0),
+    "PERF_COUNT": Known(False, effect=True),
+    "INFERENCE_PRECISION_HINT": Known(DYNAMIC),
+    "PERFORMANCE_HINT": Known(PerformanceMode.LATENCY),
+    "PERFORMANCE_HINT_NUM_REQUESTS": Known(0),
+    "EXECUTION_MODE_HINT": Known(ExecutionMode.ACCURACY),
+    "MODEL_PRIORITY": Known(Priority.MEDIUM),
+    "ENABLE_CPU_PINNING": Known(False),
+    "ENABLE_CPU_RESERVATION": Known(False),
+    "ENABLE_HYPER_THREADING": Known(True),
+    "ENABLE_MMAP": Known(True),
+    "SCHEDULING_CORE_TYPE": Known(SchedulingCoreType.ANY_CORE),
+    "MODEL_DISTRIBUTION_POLICY": Known(set()),
+    "DEVICE_ID": Known(""),
+    "CPU_DENORMALS_OPTIMIZATION": Known(False),
+    "CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE": Known(1.0),
+    "LOG_LEVEL": Known(Level.NO),
+    "DYNAMIC_QUANTIZATION_GROUP_SIZE": Known(0),
+    "KV_CACHE_PRECISION": Known(F32),
+    "KEY_CACHE_PRECISION": Known(F32),
+    "VALUE_CACHE_PRECISION": Known(F32),
+    "KEY_CACHE_GROUP_SIZE": Known(0),
+    "VALUE_CACHE_GROUP_SIZE": Known(0),
+    "ENABLE_TENSOR_PARALLEL": Known(False),
+    "ENABLE_WEIGHTLESS": Known(False),
+    "WEIGHTS_PATH": Known(""),
+    "CACHE_DIR": Known(""),
+    "CACHE_MODE": Known(CacheMode.OPTIMIZE_SPEED),
+    "COMPILATION_NUM_THREADS": Known(_THREADS),
+    "ALLOW_AUTO_BATCHING": Known(True),
+    "AUTO_BATCH_TIMEOUT": Known("1000"),
+    "ACTIVATIONS_SCALE_FACTOR": Known(0.0),
+    "FORCE_TBB_TERMINATE": Known(False),
+    "WORKLOAD_TYPE": Known(WorkloadType.DEFAULT),
+}
+# What a compiled model knows besides.
+COMPILED: dict[str, Known] = DEVICE | {
+    "NETWORK_NAME": Known("", False),
+    "OPTIMAL_NUMBER_OF_INFER_REQUESTS": Known(_THREADS, False),
+    "LOADED_FROM_CACHE": Known(False, False),
+    "MULTI_DEVICE_PRIORITIES": Known("CPU"),
+}
+_TRUE = {"YES": True, "TRUE": True, "NO": False, "FALSE": False}
+
+
+class Settings:
+    """The properties that were set; the others are as they are at first."""
+
+    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
+        self._values: dict[str, Any] = dict(values or {})
+
+    def get(self, name: str) -> Any:
+        return self._values.get(name, COMPILED[name].value)
+
+    def read(self, property: Any, known: Mapping[str, Known]) -> Any:
+        """A property by its name. Raises RuntimeError for one that is not known."""
+        name = str(property)
+        if name == "SUPPORTED_PROPERTIES":
+            return {"SUPPORTED_PROPERTIES": "RO"} | {n: "RW" if k.writable else "RO" for n, k in known.items()}
+        _check(name, known)
+        return self._values.get(name, known[name].value)
+
+    def write(self, properties: Any, known: Mapping[str, Known]) -> None:
+        """Set `{name: value}` or one (name, value). Raises RuntimeError for what is not known or cannot be set."""
+        given = dict([properties]) if isinstance(properties, tuple) else dict(properties)
+        fitting = {}
+        for key, value in given.items():
+            name = str(key)
+            _check(name, known)
+            if not known[name].writable:
+                raise RuntimeError(f"the property {name} can only be read")
+            fitting[name] = _fitting(name, value.value if isinstance(value, OVAny) else value, known[name].value)
+        self._values.update(fitting)
+
+    def with_values(self, properties: Any) -> Settings:
+        """These settings and others on top."""
+        made = Settings(self._values)
+        if properties:
+            made.write(properties, COMPILED)
+        return made
+
+
+def _check(name: str, known: Mapping[str, Known]) -> None:
+    if name not in known:
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise RuntimeError(f"NotFound: Unsupported property {name} by CPU plugin{hint}")
+
+
+def _fitting(name: str, value: Any, first: Any) -> Any:
+    """A value of the type that the property has, texts being read. Raises RuntimeError."""
+    try:
+        if isinstance(first, bool) and isinstance(value, str):
+            return _TRUE[value.upper()]
+        if isinstance(first, Members) and isinstance(value, str):
+            return type(first).__members__[value.upper()]
+        if isinstance(first, int) and not isinstance(first, bool) and isinstance(value, str):
+            return value if value == "AUTO" else int(value)
+        if isinstance(first, type(DYNAMIC)) and isinstance(value, str):
+            return type(DYNAMIC).by_name[value]
+    except (KeyError, ValueError):
+        raise RuntimeError(f"{value!r} is no value of the property {name}") from None
+    return value

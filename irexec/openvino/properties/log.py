@@ -1,0 +1,10 @@
+"""What is logged."""
+
+from __future__ import annotations
+
+from irexec.openvino.properties.known import Level
+from irexec.openvino.properties.names import Property
+
+level = Property("LOG_LEVEL")
+
+__all__ = ["Level"]

@@ -1,0 +1,286 @@
+"""Shapes and what looks like them: OpenVINO's Dimension, PartialShape, Shape, Strides, AxisSet, coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from irexec import types
+from irexec.openvino.extend import extends
+from irexec.types import DimLike
+
+
+class Symbol:
+    """Says that two dimensions are equal without saying what they are. irexec infers none."""
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class IntVector(list[int]):
+    """A list of integers that compares with tuples and arrays, too."""
+
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        super().__init__(int(value) for value in values)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        super().__setitem__(index, [int(v) for v in value] if isinstance(index, slice) else int(value))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (list, tuple, np.ndarray, types.PartialShape)):
+            return _integers(other) == list(self)
+        return NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self))
+
+    def __str__(self) -> str:
+        return f"[{','.join(map(str, self))}]"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: ({', '.join(map(str, self))})>"
+
+    def to_string(self) -> str:
+        return str(self)
+
+
+def _integers(values: Any) -> list[int] | None:
+    if isinstance(values, types.PartialShape):
+        return list(values.to_shape()) if values.is_static else None
+    return list(values)
+
+
+class Shape(IntVector):
+    """A static shape."""
+
+    def __init__(self, values: Iterable[Any] | str = ()) -> None:
+        if isinstance(values, str):
+            values = types.PartialShape.parse(values).to_shape()
+        super().__init__(values)
+        if any(extent < 0 for extent in self):
+            raise ValueError(f"a shape has no negative extent: {list(self)}")
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        return Shape(found) if isinstance(index, slice) else found
+
+    def __repr__(self) -> str:
+        return f"<Shape: {self}>"
+
+
+class Strides(IntVector):
+    """Steps along the axes."""
+
+
+class CoordinateDiff(IntVector):
+    """Differences of coordinates, such as paddings."""
+
+
+class Coordinate(IntVector):
+    """A place in a tensor."""
+
+    def __repr__(self) -> str:
+        return "<Coordinate>"
+
+
+class AxisVector(IntVector):
+    """Axes in an order."""
+
+    def __repr__(self) -> str:
+        return f"<AxisVector {{{', '.join(map(str, self))}}}>"
+
+
+class AxisSet:
+    """Axes without an order: iteration is sorted."""
+
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        self._axes = sorted({int(value) for value in values})
+
+    def __len__(self) -> int:
+        return len(self._axes)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._axes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (AxisSet, set, frozenset, list, tuple)) and set(self) == set(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._axes))
+
+    def __repr__(self) -> str:
+        return f"<AxisSet {{{', '.join(map(str, self._axes))}}}>"
+
+
+@extends()
+class Dimension(types.Dimension):
+    """OpenVINO's words for an extent or an interval of extents."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def dynamic() -> types.Dimension:
+        return types.ANY_DIMENSION
+
+    def get_min_length(self) -> int:
+        return self.min
+
+    def get_max_length(self) -> int:
+        return -1 if self.max is None else self.max
+
+    def __len__(self) -> int:
+        return self.get_length()
+
+    def __bool__(self) -> bool:
+        return True
+
+    def refines(self, other: DimLike) -> bool:
+        """True when every extent that this allows, `other` allows too."""
+        other = types.Dimension.of(other)
+        return other.min <= self.min and (other.max is None or (self.max is not None and self.max <= other.max))
+
+    def relaxes(self, other: DimLike) -> bool:
+        """True when this allows every extent that `other` allows."""
+        return Dimension.refines(types.Dimension.of(other), self)  # type: ignore[arg-type]
+
+    def same_scheme(self, other: DimLike) -> bool:
+        """True when both are the same extent, or both dynamic."""
+        other = types.Dimension.of(other)
+        return (self.is_dynamic and other.is_dynamic) or self == other
+
+    def has_symbol(self) -> bool:
+        return False
+
+    def get_symbol(self) -> Symbol | None:
+        return None
+
+    def to_string(self) -> str:
+        return str(self)
+
+
+class PartialShape(types.PartialShape):
+    """A shape of which not all may be known. It may be changed, and its rank is a Dimension."""
+
+    __slots__ = ()
+
+    def __init__(self, dims: Any = None) -> None:
+        if dims is None:
+            super().__init__(())
+        elif isinstance(dims, str):
+            super().__init__(_dims_of(types.PartialShape.parse(dims)))
+        elif isinstance(dims, types.PartialShape):
+            super().__init__(_dims_of(dims))
+        else:
+            super().__init__([_dimension(item) for item in dims])
+
+    @staticmethod
+    def dynamic(rank: Any = None) -> PartialShape:
+        """A shape of which only the rank is known, or not even that."""
+        known = None if rank is None or types.Dimension.of(rank).is_dynamic else int(rank)
+        return PartialShape(types.PartialShape.dynamic(known))
+
+    @property
+    def rank(self) -> Any:
+        """The number of dimensions, as a Dimension."""
+        return types.ANY_DIMENSION if self._dims is None else types.Dimension(len(self._dims))
+
+    @property
+    def all_non_negative(self) -> bool:
+        return True
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        dims = list(self.dims)
+        dims[index] = _dimension(value)
+        self._dims = tuple(dims)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        return PartialShape(found) if isinstance(index, slice) else found
+
+    def get_dimension(self, index: int) -> types.Dimension:
+        return self.dims[index]
+
+    def get_shape(self) -> Any:
+        return self.to_shape()
+
+    def to_shape(self) -> Any:
+        """The static shape. Raises RuntimeError when it is dynamic."""
+        return Shape(super().to_shape())
+
+    def get_min_shape(self) -> Shape:
+        return Shape() if self._dims is None else Shape(d.min for d in self._dims)
+
+    def get_max_shape(self) -> Shape:
+        largest = types.MAX_LENGTH
+        return Shape() if self._dims is None else Shape(largest if d.max is None else d.max for d in self._dims)
+
+    def refines(self, other: types.PartialShape) -> bool:
+        """True when every shape that this allows, `other` allows too."""
+        mine, theirs = _dims_of(self), _dims_of(other)
+        if theirs is None or mine is None:
+            return theirs is None
+        return len(mine) == len(theirs) and all(Dimension.refines(a, b) for a, b in zip(mine, theirs, strict=True))  # type: ignore[arg-type]
+
+    def relaxes(self, other: types.PartialShape) -> bool:
+        """True when this allows every shape that `other` allows."""
+        return PartialShape(other).refines(self)
+
+    def same_scheme(self, other: types.PartialShape) -> bool:
+        """True when both have the same rank and extents, dynamic ones being alike."""
+        mine, theirs = _dims_of(self), _dims_of(other)
+        if mine is None or theirs is None:
+            return mine is theirs
+        return len(mine) == len(theirs) and all(
+            Dimension.same_scheme(a, b)  # type: ignore[arg-type]
+            for a, b in zip(mine, theirs, strict=True)
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (list, tuple)):
+            return self._dims is not None and [*self._dims] == [_dimension(item) for item in other]
+        return super().__eq__(other)
+
+    __hash__ = types.PartialShape.__hash__
+
+    def __copy__(self) -> PartialShape:
+        return PartialShape(self)
+
+    def __deepcopy__(self, memo: Any) -> PartialShape:
+        return PartialShape(self)
+
+
+def _dims_of(shape: types.PartialShape) -> tuple[types.Dimension, ...] | None:
+    return shape._dims
+
+
+def _dimension(item: Any) -> types.Dimension:
+    """A dimension from a number, a text, a Dimension or a pair (lower, upper). Raises TypeError."""
+    if isinstance(item, (types.Dimension, str)):
+        return item if isinstance(item, types.Dimension) else types.parse_dimension(item)
+    if isinstance(item, (list, tuple)):
+        if len(item) != 2:
+            raise TypeError(
+                "Two elements are expected in tuple(lower, upper) for dynamic dimension, "
+                f"but {len(item)} elements were given."
+            )
+        if not all(isinstance(bound, (int, np.integer)) for bound in item):
+            raise TypeError(
+                f"Incorrect pair of types ({type(item[0])}, {type(item[1])}) for dynamic dimension, ints are expected."
+            )
+        return types.Dimension(int(item[0]), int(item[1]))
+    if isinstance(item, (int, np.integer)):
+        return types.Dimension(int(item))
+    raise TypeError(
+        f"Incorrect type {type(item)} for dimension. Expected types are: int, str, openvino.Dimension, "
+        "list/tuple with lower and upper values for dynamic dimension."
+    )
+
+
+def partial_shape(given: Any) -> types.PartialShape:
+    """The core's own PartialShape from whatever stands for one."""
+    return types.PartialShape(_dims_of(PartialShape(given)))

@@ -1,0 +1,255 @@
+"""Tensor: memory with an element type and a shape, shared with an array or its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.ir.weights.packing import pack, to_array, to_codes, unpack
+from irexec.openvino.element_types import shown_dtype
+from irexec.openvino.shapes import Shape, Strides
+from irexec.opsets.nodes import element_type_of
+from irexec.types import BF16, DYNAMIC, STRING, ElementType
+
+Array = np.ndarray[Any, Any]
+
+
+class Tensor:
+    """Memory with an element type and a shape.
+
+    `Tensor(array, shared_memory=False)`, `Tensor(array, shape, type)` for memory to be read as another type,
+    `Tensor(type, shape)`, `Tensor(list)`, `Tensor(tensor, begin, end)` for a part that shares the memory of another.
+    Elements of less than 8 bits lie packed in bytes, as in a `.bin`.
+    """
+
+    def __init__(
+        self,
+        array: Any = None,
+        shape: Any = None,
+        type: Any = None,
+        *,
+        shared_memory: Any = None,
+        other: Tensor | None = None,
+        begin: Sequence[int] | None = None,
+        end: Sequence[int] | None = None,
+    ) -> None:
+        self._memory: Array
+        self._borrowed = False
+        if array is None and type is not None:
+            array = type
+        source = other if other is not None else array
+        if isinstance(source, Tensor):
+            self._cut(source, begin if begin is not None else shape, end if end is not None else type)
+        elif isinstance(source, np.ndarray):
+            if isinstance(shape, (bool, np.bool_)):
+                shape, shared_memory = None, shape
+            self._of_array(source, shape, type, bool(shared_memory))
+        elif isinstance(source, (list, tuple)):
+            self._of_array(np.array(source), None, None, shared=False)
+        else:
+            self._allocate(element_type_of(source), Shape(() if shape is None else shape))
+
+    def _of_array(self, array: Array, shape: Any, type: Any, shared: bool) -> None:
+        if array.dtype.kind in "USTO":
+            self._kind, self._shape = STRING, Shape(array.shape)
+            text = [v.decode() if isinstance(v, bytes) else str(v) for v in array.ravel().tolist()]
+            self._memory = np.array(text, np.dtypes.StringDType()).reshape(array.shape)
+            return
+        shared = shared or shape is not None
+        if shared and not array.flags.c_contiguous:
+            raise RuntimeError("Tensor with shared memory must be C contiguous!")
+        self._kind = ElementType.of(array.dtype) if type is None or type is DYNAMIC else element_type_of(type)
+        self._shape = Shape(array.shape if shape is None else shape)
+        self._borrowed = shared
+        memory = array if shared else np.array(array, order="C")
+        if shape is None and type is None:
+            self._memory = memory
+            return
+        if memory.nbytes != self._kind.nbytes(math.prod(self._shape)):
+            raise RuntimeError(f"{memory.nbytes} bytes do not hold {self._kind}{self._shape}")
+        flat = memory.reshape(-1).view(np.uint8)
+        self._memory = flat if self._kind.is_packed else flat.view(self._kind.dtype).reshape(self._shape)  # type: ignore[arg-type]
+
+    def _allocate(self, kind: ElementType, shape: Shape) -> None:
+        self._kind, self._shape = kind, shape
+        if kind.is_packed:
+            self._memory = np.zeros(kind.nbytes(math.prod(shape)), np.uint8)
+        else:
+            self._memory = np.zeros(tuple(shape), kind.dtype)
+
+    def _cut(self, source: Tensor, begin: Any, end: Any) -> None:
+        if source._kind.is_packed:
+            raise RuntimeError("ROI Tensor for types with bitwidths less then 8 bit is not implemented")
+        part = tuple(slice(int(b), int(e)) for b, e in zip(begin, end, strict=True))
+        if len(part) != len(source._shape) or any(s.stop > n for s, n in zip(part, source._shape, strict=True)):
+            raise RuntimeError(f"{list(begin)} to {list(end)} is no part of {source._shape}")
+        self._kind, self._memory, self._borrowed = source._kind, source._memory[part], True
+        self._shape = Shape(self._memory.shape)
+
+    @staticmethod
+    def of_values(values: Array, kind: ElementType) -> Tensor:
+        """The tensor of an array as the engine holds it, in its memory; packed elements in memory of their own."""
+        made = object.__new__(Tensor)
+        made._kind, made._shape, made._borrowed = kind, Shape(values.shape), False
+        made._memory = pack(to_codes(values, kind), kind) if kind.is_packed else values
+        return made
+
+    def values(self) -> Array:
+        """The elements as the engine takes them: the tensor's own memory, or packed ones in an array of their own."""
+        if not self._kind.is_packed:
+            return self._memory
+        return to_array(unpack(self._memory.view(np.uint8), self._kind, self.size), self._kind, tuple(self._shape))
+
+    @property
+    def data(self) -> Array:
+        """The memory as an array. bf16 shows as float16, packed and 8-bit float types as bytes; strings are copied."""
+        if self._kind is STRING:
+            return np.char.encode(self.str_data) if self._memory.size else np.zeros(tuple(self._shape), "S")
+        return self._memory.view(shown_dtype(self._kind))
+
+    @data.setter
+    def data(self, values: Any) -> None:
+        self.copy_from(values)
+
+    @property
+    def str_data(self) -> Array:
+        """The strings, as a copy."""
+        return np.array(self._memory.ravel().tolist(), np.str_).reshape(tuple(self._shape))
+
+    @str_data.setter
+    def str_data(self, values: Any) -> None:
+        self._memory[...] = np.asarray(values).astype(np.str_).astype(np.dtypes.StringDType())
+
+    @property
+    def bytes_data(self) -> Array:
+        """The strings encoded, as a copy."""
+        return self.data
+
+    @bytes_data.setter
+    def bytes_data(self, values: Any) -> None:
+        self.str_data = np.char.decode(np.asarray(values))
+
+    @property
+    def element_type(self) -> ElementType:
+        return self._kind
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self._shape)
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self.set_shape(shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self._shape)
+
+    @property
+    def byte_size(self) -> int:
+        return self.size * 32 if self._kind is STRING else self._kind.nbytes(self.size)
+
+    @property
+    def strides(self) -> Strides:
+        """Bytes from one element to the next along each axis. Raises RuntimeError for packed types."""
+        if self._kind.is_packed:
+            raise RuntimeError("Could not get strides for types with bitwidths less then 8 bit.")
+        return Strides(self._memory.strides)
+
+    def is_continuous(self) -> bool:
+        return bool(self._memory.flags.c_contiguous)
+
+    def get_element_type(self) -> ElementType:
+        return self._kind
+
+    def get_shape(self) -> Shape:
+        return self.shape
+
+    def get_size(self) -> int:
+        return self.size
+
+    def get_byte_size(self) -> int:
+        return self.byte_size
+
+    def get_strides(self) -> Strides:
+        return self.strides
+
+    def set_shape(self, shape: Any) -> None:
+        """Take another shape: in the same memory where it suffices. RuntimeError beyond memory that is shared."""
+        wanted = Shape(shape)
+        if wanted == self._shape:
+            return
+        needed, has = self._kind.nbytes(math.prod(wanted)), self._memory.nbytes
+        if self._borrowed and needed > has:
+            raise RuntimeError(
+                f"Cannot call setShape for Blobs created on top of preallocated memory: it has {has} bytes, "
+                f"{self._kind}{wanted} needs {needed}"
+            )
+        if needed > has or self._kind is STRING or not self._memory.flags.c_contiguous:
+            self._allocate(self._kind, wanted)
+        elif self._kind.is_packed:
+            self._memory, self._shape = self._memory[:needed], wanted
+        else:
+            flat = self._memory.reshape(-1)
+            self._memory, self._shape = flat[: math.prod(wanted)].reshape(tuple(wanted)), wanted
+
+    def copy_from(self, source: Any) -> None:
+        """Copy the elements of a tensor or array of the same type; take its shape."""
+        other = source if isinstance(source, Tensor) else Tensor(np.asarray(source), shared_memory=False)
+        if other._kind is not self._kind and not (self._kind is BF16 and other._kind.name == "f16"):
+            raise RuntimeError(f"a tensor of {self._kind} cannot copy from {other._kind}")
+        self.set_shape(other._shape)
+        self._memory[...] = other._memory.view(self._memory.dtype) if other._kind is not self._kind else other._memory
+
+    def copy_to(self, target: Tensor) -> None:
+        """Copy the elements to a tensor of the same type, which takes the shape."""
+        target.copy_from(self)
+
+    def __copy__(self) -> Tensor:
+        made = object.__new__(Tensor)
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        made = self.__copy__()
+        made._memory, made._borrowed = self._memory.copy(), False
+        return made
+
+    # A tensor reads as an array, too.
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        found: np.dtype[Any] = self.data.dtype
+        return found
+
+    def tolist(self) -> Any:
+        return self.data.tolist()
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.data[index]
+
+    def __len__(self) -> int:
+        return len(self._shape) and self._shape[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.data, dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        return f"<Tensor: shape{self._shape} type: {self._kind}>"
+
+
+class TensorVector(list[Tensor]):
+    """Tensors in an order."""
+
+
+def as_tensor(given: Any, kind: ElementType | None = None, *, shared: bool = False) -> Tensor:
+    """A tensor from itself, an array, a number or a list."""
+    if isinstance(given, Tensor):
+        return given
+    array = np.asarray(given)
+    if kind is not None and kind.dtype is not None and not kind.is_packed and array.dtype != kind.dtype:
+        array = array.astype(kind.dtype)
+    return Tensor(array, shared_memory=shared and array.flags.c_contiguous)

@@ -1,0 +1,44 @@
+"""Helpers of OpenVINO's Python API: replacing nodes, types, input validation, node factories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.graph.model import Node, Value
+from irexec.openvino.editing import replace
+from irexec.openvino.package_utils import classproperty, deprecated
+from irexec.openvino.tensor import Tensor
+from irexec.openvino.utils import decorators, input_validation, node_factory, types
+from irexec.openvino.utils.postponed import make_postponed_constant
+
+__all__ = [
+    "classproperty", "clone_model", "decorators", "deprecated", "input_validation", "make_postponed_constant",
+    "node_factory", "numpy_to_c", "replace_node", "replace_output_update_name", "types",
+]  # fmt: skip
+
+
+def replace_node(target: Node, replacement: Any, outputs_order: list[int] | None = None) -> None:
+    """Let everybody who takes a node's outputs take those of another, or these values, in this order."""
+    values = list(replacement) if isinstance(replacement, list) else list(replacement.outputs)
+    if outputs_order is not None:
+        values = [values[index] for index in outputs_order]
+    for old, new in zip(target.outputs, values, strict=True):
+        replace(old, new)
+
+
+def replace_output_update_name(output: Value, target_output: Value) -> bool:
+    """Let everybody who takes an output take another; the node of that gets the name of the first."""
+    replace(output, target_output)
+    if target_output.node.type not in ("Parameter", "Const"):
+        target_output.node.friendly_name = output.node.friendly_name
+    return True
+
+
+def clone_model(model: Any) -> Any:
+    """A copy of a model: `model.clone()`."""
+    return model.clone()
+
+
+def numpy_to_c(array: Any) -> int:
+    """The address of an array's memory."""
+    return int((array.data if isinstance(array, Tensor) else array).ctypes.data)

@@ -1,0 +1,70 @@
+"""NodeFactory: nodes by the name of their type, as OpenVINO's nodes have it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from irexec.graph.consumers import note_inputs
+from irexec.graph.model import Node, Value
+from irexec.openvino.exceptions import UserInputError
+from irexec.ops.declare import contents
+from irexec.ops.declare.operator import Operator
+from irexec.ops.declare.type_names import file_type
+from irexec.opsets import calls, nodes
+from irexec.opsets.computed import value_of
+from irexec.types import TensorType
+
+DEFAULT_OPSET = "opset16"
+
+
+class NodeFactory:
+    """Makes nodes of one opset."""
+
+    def __init__(self, opset_version: str = DEFAULT_OPSET) -> None:
+        self._opset = opset_version
+
+    def create(
+        self, op_type_name: str, arguments: Sequence[Any] | None = None, attributes: dict[str, Any] | None = None
+    ) -> Node:
+        """A node on these outputs with these attributes; without arguments, one that gets them later.
+
+        Raises UserInputError for attributes without arguments, IRError for what the operator says against them.
+        """
+        operator = _operator(op_type_name, self._opset)
+        if arguments is None:
+            if attributes:
+                raise UserInputError(f"Error: cannot create {op_type_name} op without arguments.")
+            node = Node(operator)
+            node.set_outputs([TensorType()] * sum(not output.variadic for output in operator.outputs))
+            note_inputs(node)
+            return node
+        declared = {a.file_name: a for a in operator.attributes}
+        given = {
+            name: calls.attribute_value(declared[name], value) if name in declared else value
+            for name, value in (attributes or {}).items()
+            if value is not None
+        }
+        return nodes.make_node(operator, list(arguments), given)
+
+    def add_extension(self, extension: Any) -> None:
+        """Operators of irexec register themselves: nothing is to be added."""
+
+    @staticmethod
+    def _arguments_as_outputs(arguments: Sequence[Any]) -> list[Value]:
+        """The outputs of nodes, all of them where a node has several."""
+        found: list[Value] = []
+        for argument in arguments:
+            found += argument.outputs if isinstance(argument, Node) else filter(None, [value_of(argument)])
+        return found
+
+
+def _operator(name: str, opset: str) -> Operator:
+    operator = contents.find(file_type(name), opset)
+    if operator is None:
+        raise UserInputError(f"{opset} has no operator {name}")
+    return operator
+
+
+def _get_node_factory(opset_version: str | None = None) -> NodeFactory:
+    return NodeFactory(opset_version or DEFAULT_OPSET)

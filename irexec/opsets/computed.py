@@ -1,0 +1,102 @@
+"""What an operator computed from arrays: an array for who wants the values, a node for who builds a graph.
+
+OpenVINO's functions make a node of whatever they are given; irexec's evaluate arrays. A result that is both lets
+`opset13.add([1, 2], [3, 4])` be printed and indexed like any array, and be an input of the next layer, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.graph.model import Node, Value
+
+Array = np.ndarray[Any, Any]
+MakeNode = Callable[[], Node]
+
+
+class _Source:
+    """The node that computed some arrays, made when somebody asks for it."""
+
+    def __init__(self, make: MakeNode) -> None:
+        self._make, self._node = make, None
+
+    @property
+    def node(self) -> Node:
+        if self._node is None:
+            self._node = self._make()  # type: ignore[assignment]
+        assert self._node is not None
+        return self._node
+
+
+class Computed(np.ndarray[Any, Any]):
+    """The one result of an operator: an array that stands for its Node where a node is asked for.
+
+    What it is views of, and computed from, are arrays alone.
+    """
+
+    _source: _Source | None = None
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """`isinstance(result, Node)` holds as `isinstance(result, numpy.ndarray)` does."""
+        return np.ndarray if self._source is None else Node
+
+    def __getattr__(self, name: str) -> Any:
+        if self._source is None or name.startswith("__"):
+            raise AttributeError(f"an array has no attribute {name!r}")
+        return getattr(self._source.node, name)
+
+    def __repr__(self) -> str:
+        return repr(self.view(np.ndarray))
+
+    def __reduce__(self) -> Any:
+        return self.view(np.ndarray).__reduce__()
+
+
+class ComputedTuple(tuple[Array, ...]):
+    """The results of an operator with several outputs: their arrays, which stand for the Node likewise."""
+
+    _source: _Source
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return Node
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._source.node, name)
+
+
+def computed(results: Sequence[Array], make: MakeNode, *, single: bool) -> Computed | ComputedTuple:
+    """The results of a call, which can make the node that computes them."""
+    source = _Source(make)
+    if single:
+        array = results[0].view(Computed)
+        array._source = source
+        return array
+    several = ComputedTuple(results)
+    several._source = source
+    return several
+
+
+def value_of(given: Any) -> Value | None:
+    """The value that an argument stands for: a Value, the one output of a node; None for what is no part of a graph.
+
+    Raises ValueError for a node with several outputs.
+    """
+    if isinstance(given, Value):
+        return given
+    if not isinstance(given, Node):
+        return None
+    if len(given.outputs) != 1:
+        raise ValueError(f"{given!r} has {len(given.outputs)} outputs: name one with .output(i)")
+    return given.outputs[0]
+
+
+def is_graph(given: Any) -> bool:
+    """True for a Node or Value itself, not for an array that could become one."""
+    return isinstance(given, (Node, Value)) and not isinstance(given, (np.ndarray, tuple))

@@ -1,0 +1,99 @@
+"""The opset modules: `irexec.opset15.scatter_nd_update(...)` evaluates on arrays, and builds nodes from nodes."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from irexec.graph.evaluate import evaluate as evaluate_arrays
+from irexec.graph.evaluate import input_arrays
+from irexec.graph.model import Node
+from irexec.ops.declare import contents
+from irexec.ops.declare.operator import Operator
+from irexec.opsets import nodes
+from irexec.opsets.calls import bind, signature
+from irexec.opsets.computed import Computed, ComputedTuple, computed, is_graph
+from irexec.opsets.names import types_of
+from irexec.opsets.special import SPECIAL
+
+
+class Namespace(types.ModuleType):
+    """All operators of one opset, as functions that are made when first used."""
+
+    def __init__(self, opset: str) -> None:
+        super().__init__(f"irexec.{opset}", f"The operators of {opset}, as functions of arrays or nodes.")
+        self._opset = opset
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name == "__all__":
+            return sorted(types_of(self._opset))  # type: ignore[return-value]
+        if name.startswith("_") or name not in types_of(self._opset):
+            raise AttributeError(f"{self._opset} has no operator {name!r}")
+        type = types_of(self._opset)[name]
+        operator = contents.find(type, self._opset)
+        if operator is None:
+            raise AttributeError(f"{type} of {self._opset} is not implemented yet")
+        function = SPECIAL[type](operator) if type in SPECIAL else _function(operator)
+        function.__name__ = function.__qualname__ = name
+        function.__module__ = self.__name__
+        setattr(self, name, function)
+        return function
+
+    def __dir__(self) -> list[str]:
+        return sorted(types_of(self._opset))
+
+    def __repr__(self) -> str:
+        return f"<opset {self._opset!r}>"
+
+
+@cache
+def namespace(opset: str) -> Namespace:
+    """The module of an opset by its name, `opset1` to `opset17` or `onnx11` and the like. Raises AttributeError."""
+    number = opset.removeprefix("opset")
+    if number != opset and number.isdigit():
+        if not 1 <= int(number) <= contents.NEWEST:
+            raise AttributeError(f"there is no {opset}: opset1 to opset{contents.NEWEST}")
+    else:
+        contents.find("", opset)
+        if not types_of(opset):
+            raise AttributeError(f"there is no operator of {opset}")
+    return Namespace(opset)
+
+
+def _function(operator: Operator) -> Callable[..., Any]:
+    # OpenVINO's function for Interpolate-4 takes attributes one by one; with a dict of them it makes Interpolate-1.
+    older = contents.load("Interpolate", 1) if operator.versioned_name == "Interpolate-4" else None
+
+    def call(*positional: Any, **keywords: Any) -> Any:
+        made = operator
+        if older is not None and any(isinstance(given, dict) for given in (*positional, *keywords.values())):
+            made = older
+        given = bind(made, positional, keywords)
+        if any(map(is_graph, given.inputs)) or not given.inputs:
+            return nodes.make_node(made, given.inputs, given.attributes, given.name)
+        return evaluate(made, given.inputs, given.attributes, given.name)
+
+    call.__doc__ = operator.__doc__
+    call.__signature__ = signature(operator)  # type: ignore[attr-defined]
+    return call
+
+
+def evaluate(
+    operator: Operator, inputs: Sequence[Any], attributes: dict[str, Any], name: str = ""
+) -> Computed | ComputedTuple:
+    """Run an operator on arrays, with every check: the array, or a tuple when it has several outputs.
+
+    Python numbers and lists become arrays: of the type of the port's group where one is given, else i64 or f32.
+    Raises IRError with every finding.
+    """
+    arrays = input_arrays(operator, [nodes.as_list(given) for given in inputs])
+    results = evaluate_arrays(operator, arrays, attributes)
+    # The node has the arrays as they were typed here; what was computed before it, its node.
+    graph = [given if isinstance(given, Node) else array for given, array in zip(inputs, arrays, strict=True)]
+    return computed(
+        results,
+        lambda: nodes.make_node(operator, graph, attributes, name),
+        single=len(operator.outputs) == 1 and not operator.outputs[0].variadic,
+    )

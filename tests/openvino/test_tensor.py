@@ -1,0 +1,94 @@
+"""Tensor: memory of its own, shared or part of another; types that NumPy has not."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import openvino
+import pytest
+from irexec.helpers import pack_data, unpack_data
+
+import irexec as ov
+
+KINDS = ["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8", "boolean"]
+PACKED = ["u1", "u2", "u3", "u4", "u6", "i4", "nf4", "f4e2m1"]
+BYTES = ["f8e4m3", "f8e5m2", "f8e8m0"]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *PACKED, *BYTES])
+def test_data_looks_like_openvinos(kind: str) -> None:
+    mine, theirs = (o.Tensor(getattr(o.Type, kind), [3, 5]) for o in (ov, openvino))
+    if kind not in ("u3", "u6"):  # OpenVINO shows less than it holds.
+        assert (mine.data.dtype, mine.data.shape) == (theirs.data.dtype, theirs.data.shape)
+    assert (list(mine.shape), mine.size, mine.byte_size) == (list(theirs.shape), theirs.size, theirs.byte_size)
+    assert mine.element_type.name == theirs.element_type.get_type_name()
+
+
+def test_shared_memory_is_the_arrays() -> None:
+    array = np.zeros((2, 3), np.float32)
+    assert np.shares_memory(ov.Tensor(array, shared_memory=True).data, array)
+    assert np.shares_memory(ov.Tensor(array, True).data, array)
+    assert not np.shares_memory(ov.Tensor(array).data, array)
+    with pytest.raises(RuntimeError, match="C contiguous"):
+        ov.Tensor(np.asfortranarray(array), shared_memory=True)
+
+
+def test_memory_read_as_another_type() -> None:
+    buffer = np.arange(4, dtype=np.uint16)
+    tensor = ov.Tensor(buffer, [2, 8], ov.Type.u4)
+    np.testing.assert_array_equal(tensor.data.view(np.uint16), buffer)
+    assert ov.Tensor(buffer, [2, 2]).data.tolist() == [[0, 1], [2, 3]]
+    with pytest.raises(RuntimeError, match="do not hold"):
+        ov.Tensor(buffer, [3, 3], ov.Type.f32)
+
+
+def test_a_part_shares_the_memory() -> None:
+    whole = ov.Tensor(np.arange(12.0).reshape(3, 4))
+    part = ov.Tensor(whole, [1, 1], [3, 3])
+    part.data[0, 0] = -1
+    assert whole.data[1, 1] == -1 and not part.is_continuous()
+    assert ov.Tensor(other=whole, begin=[0, 0], end=[1, 2]).shape == [1, 2]
+    with pytest.raises(RuntimeError, match="no part"):
+        ov.Tensor(whole, [0, 0], [4, 4])
+    with pytest.raises(RuntimeError, match="ROI Tensor"):
+        ov.Tensor(ov.Tensor(ov.Type.u4, [2, 2]), [0, 0], [1, 1])
+
+
+def test_another_shape() -> None:
+    own, shared = ov.Tensor(np.float32, [2, 2]), ov.Tensor(np.zeros(4, np.float32), shared_memory=True)
+    own.shape = [3, 3]
+    shared.set_shape([2, 1])
+    assert (own.shape, shared.shape, own.data.shape) == ([3, 3], [2, 1], (3, 3))
+    with pytest.raises(RuntimeError, match="preallocated memory"):
+        shared.shape = [5]
+
+
+def test_copies() -> None:
+    tensor = ov.Tensor(np.float32([1, 2]))
+    target = ov.Tensor(ov.Type.f32, [0])
+    tensor.copy_to(target)
+    target.data[0] = 9
+    assert (tensor.data.tolist(), target.data.tolist()) == ([1, 2], [9, 2])
+    with pytest.raises(RuntimeError, match="cannot copy"):
+        target.copy_from(np.int8([1]))
+    assert not np.shares_memory(copy.deepcopy(tensor).data, tensor.data)
+    assert np.shares_memory(copy.copy(tensor).data, tensor.data)
+
+
+def test_strings() -> None:
+    tensor = ov.Tensor(np.array([["a", "bcd"]]))
+    assert tensor.str_data.tolist() == [["a", "bcd"]]
+    assert tensor.bytes_data.tolist() == [[b"a", b"bcd"]]
+    tensor.str_data = [["x", "yz"]]
+    assert tensor.str_data.tolist() == [["x", "yz"]]
+
+
+@pytest.mark.parametrize(("kind", "low", "high"), [("u1", 0, 2), ("u2", 0, 4), ("u4", 0, 16), ("i4", -8, 8)])
+def test_packing_there_and_back(kind: str, low: int, high: int) -> None:
+    values = np.random.default_rng(1).integers(low, high, (3, 7))
+    type = getattr(ov.Type, kind)
+    packed = pack_data(values, type)
+    np.testing.assert_array_equal(unpack_data(packed, type, [3, 7]), values)
+    constant = openvino.op.Constant(getattr(openvino.Type, kind), openvino.Shape([3, 7]), values.ravel().tolist())
+    np.testing.assert_array_equal(packed.view(np.uint8), constant.data.view(np.uint8))

@@ -1,0 +1,108 @@
+"""Calls of opset functions: OpenVINO's order and names, for all operators; the operator's own names beside them."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import subprocess
+import sys
+
+import numpy as np
+import openvino
+import pytest
+
+import irexec
+from irexec.ops.declare import contents
+from irexec.opsets.calls import parameters
+from irexec.opsets.names import types_of
+
+# What a caller of OpenVINO gives in another way: bodies and variables, values, and two that are no attributes.
+OTHERS = {"constant", "if_op", "loop", "tensor_iterator", "assign", "read_value", "parameter", "result"}
+# OpenVINO's functions for these opsets make Interpolate-1, irexec's the version of the opset.
+OLDER = {("interpolate", number) for number in range(4, 10)}
+
+
+def functions() -> list[tuple[str, int]]:
+    found = []
+    for number in range(1, 17):
+        module = importlib.import_module(f"openvino.opset{number}")
+        for name in types_of(f"opset{number}"):
+            theirs = getattr(module, name, None)
+            if inspect.isfunction(theirs) and name not in OTHERS and (name, number) not in OLDER:
+                found.append((name, number))
+    return found
+
+
+@pytest.mark.parametrize("number", range(1, 17))
+def test_parameters_stand_in_openvinos_order(number: int) -> None:
+    module = importlib.import_module(f"openvino.opset{number}")
+    wrong = []
+    for name in [name for name, own in functions() if own == number]:
+        theirs = list(inspect.signature(getattr(module, name)).parameters.values())
+        wanted = [p.name for p in theirs if p.kind is not p.KEYWORD_ONLY and p.name not in ("name", "args", "kwargs")]
+        operator = contents.find(types_of(f"opset{number}")[name], f"opset{number}")
+        mine = [p.name for p in parameters(operator) if not p.keyword_only]
+        if mine[: len(wanted)] != wanted:
+            wrong.append((name, wanted, mine))
+    assert wrong == []
+
+
+def test_the_signature_is_shown() -> None:
+    assert str(inspect.signature(irexec.opset13.softmax)) == "(data, axis=1, name=None)"
+    assert "`data`" in irexec.opset13.pad.__doc__
+    assert list(inspect.signature(irexec.opset8.avg_pool).parameters)[:3] == ["data_batch", "strides", "pads_begin"]
+
+
+def test_names_of_both_and_any_case() -> None:
+    x, ones = np.zeros((1, 1, 4, 4), np.float32), np.ones((1, 1, 3, 3), np.float32)
+    pads = {
+        "strides": [1, 1],
+        "pads_begin": np.array([1, 1]),
+        "pads_end": (1, 1),
+        "dilations": openvino.Strides([1, 1]),
+    }
+    by_own = irexec.opset1.convolution(x, kernel=ones, auto_pad="explicit", **pads)
+    by_theirs = irexec.opset1.convolution(data=x, filters=ones, auto_pad="EXPLICIT", **pads)
+    np.testing.assert_array_equal(by_own, by_theirs)
+    with pytest.raises(TypeError, match="given twice"):
+        irexec.opset1.convolution(x, ones, filters=ones, **pads)
+
+
+def test_a_name_behind_the_attributes() -> None:
+    node = irexec.opset13.relu(irexec.opset13.parameter([2]), "mine")
+    assert node.friendly_name == "mine"
+    assert irexec.opset13.concat([node, node], 0, "joined").friendly_name == "joined"
+
+
+def test_attributes_in_a_dict() -> None:
+    data, grid = np.zeros((1, 1, 2, 2), np.float32), np.zeros((1, 1, 1, 2), np.float32)
+    attributes = {"align_corners": True, "mode": "nearest", "padding_mode": "border"}
+    assert irexec.opset9.grid_sample(data, grid, attributes).shape == (1, 1, 1, 1)
+
+
+def test_types_as_attributes() -> None:
+    for kind in ("i8", np.int8, irexec.Type.i8):
+        assert irexec.opset1.convert(np.float32([1.5]), kind).dtype == np.int8
+
+
+def test_a_computed_array_is_an_array_and_a_node() -> None:
+    total = irexec.opset1.add(np.float32([1, 2]), 3)
+    assert isinstance(total, np.ndarray) and isinstance(total, irexec.Node)
+    assert (total.tolist(), total.get_type_name(), total.get_input_size()) == ([4, 5], "Add", 2)
+    node = irexec.opset1.multiply(irexec.opset1.parameter([2]), total)
+    assert [n.get_type_name() for n in irexec.Model([node], []).nodes][-2:] == ["Multiply", "Result"]
+    assert not isinstance(total[:1], irexec.Node) and not isinstance(total + 1, irexec.Node)
+    halves = irexec.opset1.split(np.arange(4.0), 0, 2)
+    assert [h.tolist() for h in halves] == [[0, 1], [2, 3]] and halves.get_output_size() == 2
+
+
+def test_opsets_are_modules() -> None:
+    code = (
+        "import irexec.opset13 as ops\nfrom irexec.opset8 import relu\nimport irexec.op.util\nimport irexec\n"
+        "from irexec.preprocess import PrePostProcessor\nassert ops is irexec.opset13 and irexec.opset8.relu is relu\n"
+        "import irexec.openvino.op.util as real\nassert irexec.op.util is real\n"
+        "assert 'opset13' in dir(irexec) and 'softmax' in dir(ops) and 'Core' in dir(irexec)\n"
+        "try:\n    import irexec.opset99\nexcept ModuleNotFoundError as error:\n    assert 'opset1 to' in str(error)\n"
+        "else:\n    raise SystemExit('found')"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
