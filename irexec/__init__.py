@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from irexec.openvino.infer_request import InferRequest
     from irexec.openvino.layout import Layout
     from irexec.openvino.model import Model
-    from irexec.openvino.node import DiscreteTypeInfo, Node
+    from irexec.openvino.node import Node
     from irexec.openvino.ov_any import OVAny
     from irexec.openvino.ports import ConstOutput, Input, Output, Value
     from irexec.openvino.profiling import ProfilingInfo
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         Symbol,
     )
     from irexec.openvino.tensor import Tensor, TensorVector
+    from irexec.openvino.type_info import DiscreteTypeInfo
     from irexec.ops.declare.operator import operator
 
 __version__ = "0.2.0.dev0"
@@ -74,7 +75,7 @@ _HOMES = {
     "irexec.openvino.infer_request": "InferRequest",
     "irexec.openvino.layout": "Layout",
     "irexec.openvino.model": "Model",
-    "irexec.openvino.node": "DiscreteTypeInfo Node",
+    "irexec.openvino.node": "Node",
     "irexec.openvino.ov_any": "OVAny",
     "irexec.openvino.ports": "ConstOutput Input Output Value",
     "irexec.openvino.profiling": "ProfilingInfo",
@@ -83,6 +84,7 @@ _HOMES = {
     "irexec.openvino.shapes": "AxisSet AxisVector Coordinate CoordinateDiff Dimension PartialShape Shape Strides "
     "Symbol",
     "irexec.openvino.tensor": "Tensor TensorVector",
+    "irexec.openvino.type_info": "DiscreteTypeInfo",
     "irexec.ops.declare.operator": "operator",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

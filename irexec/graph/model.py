@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irexec.diagnostics import LayerRef
+from irexec.graph.consumers import note_inputs
 from irexec.ir.document import Layer
 from irexec.ir.xml.source import Source
 from irexec.ops.declare.operator import Operator
@@ -409,7 +410,6 @@ def _values(given: Node | Value) -> list[Node | Value]:
 def _as_result(node: Node | Value) -> Node:
     if isinstance(node, Node) and node.type == "Result":
         return node
-    from irexec.graph.consumers import note_inputs
     from irexec.ops.declare.contents import load
 
     value = node.outputs[0] if isinstance(node, Node) else node

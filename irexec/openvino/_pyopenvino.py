@@ -10,7 +10,7 @@ from irexec.openvino.element_types import Type
 from irexec.openvino.infer_request import InferRequest, VariableState
 from irexec.openvino.layout import Layout
 from irexec.openvino.model import Model
-from irexec.openvino.node import DiscreteTypeInfo, Node
+from irexec.openvino.node import Node
 from irexec.openvino.op import util
 from irexec.openvino.ov_any import OVAny
 from irexec.openvino.ports import ConstOutput, DescriptorTensor, Input, Output
@@ -30,6 +30,7 @@ from irexec.openvino.shapes import (
     Symbol,
 )
 from irexec.openvino.tensor import Tensor, TensorVector
+from irexec.openvino.type_info import DiscreteTypeInfo
 from irexec.openvino.utils.node_factory import NodeFactory
 
 __all__ = [

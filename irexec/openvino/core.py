@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import irexec
 from irexec import api
 from irexec.openvino import editing
 from irexec.openvino.compiled import CompiledModel
@@ -91,9 +90,10 @@ class Core:
     def get_versions(self, device_name: str) -> dict[str, Version]:
         """The version of irexec under the device's name."""
         _check_device(device_name)
-        numbers = [int(part) for part in irexec.__version__.split(".")[:3]]
+        version = get_version()
+        numbers = [int(part) for part in version.split(".")[:3]]
         text = "irexec, the interpreter for OpenVINO IR"
-        return {device_name: Version(numbers[0], numbers[1], numbers[2], irexec.__version__, text)}
+        return {device_name: Version(numbers[0], numbers[1], numbers[2], version, text)}
 
     def get_property(self, device_name: Any, property: Any = None) -> Any:
         """A property of the device, or of the Core, by its name. Raises RuntimeError for one that is not known."""
@@ -175,8 +175,8 @@ def get_version() -> str:
     """The version of irexec."""
     try:
         return importlib.metadata.version("irexec")
-    except importlib.metadata.PackageNotFoundError:
-        return irexec.__version__
+    except importlib.metadata.PackageNotFoundError:  # run from its sources
+        return "0.0.0"
 
 
 def tensor_from_file(path: Any) -> Tensor:

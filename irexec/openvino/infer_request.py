@@ -9,21 +9,20 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from irexec import engine
 from irexec.engine.arguments import arrange, fitting
 from irexec.engine.state import VariableState as EngineState
-from irexec.graph.model import Value
+from irexec.graph.model import Model, Value
 from irexec.openvino.profiling import Profile, ProfilingInfo
 from irexec.openvino.tensor import Tensor, as_tensor
 from irexec.types import DYNAMIC
 
 if TYPE_CHECKING:
     from irexec.engine.results import Results
-    from irexec.openvino.compiled import CompiledModel
 
 _BUSY = "Infer Request is busy"
 
@@ -32,6 +31,21 @@ _BUSY = "Infer Request is busy"
 def _workers() -> ThreadPoolExecutor:
     """The threads of all requests that run in the background."""
     return ThreadPoolExecutor(max_workers=os.cpu_count() or 1, thread_name_prefix="irexec")
+
+
+class Compiled(Protocol):
+    """A compiled model, as far as its requests ask it."""
+
+    model: Model
+
+    @property
+    def inputs(self) -> list[Value]: ...
+
+    @property
+    def outputs(self) -> list[Value]: ...
+
+    @property
+    def profiles(self) -> bool: ...
 
 
 class VariableState:
@@ -63,7 +77,7 @@ class VariableState:
 class InferRequest:
     """One line of inferences: it keeps tensors and variables from one to the next. One caller at a time."""
 
-    def __init__(self, compiled: CompiledModel, runner: engine.InferRequest) -> None:
+    def __init__(self, compiled: Compiled, runner: engine.InferRequest) -> None:
         self._compiled, self._runner = compiled, runner
         self._given: dict[int, Tensor] = {}
         self._wanted: dict[int, Tensor] = {}
@@ -278,7 +292,7 @@ class InferRequest:
         self._check_idle()
         self._runner.reset_state()
 
-    def get_compiled_model(self) -> CompiledModel:
+    def get_compiled_model(self) -> Any:
         return self._compiled
 
     def _give(self, inputs: Any) -> None:

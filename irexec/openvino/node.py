@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import total_ordering
 from typing import Any
 
 import numpy as np
@@ -13,10 +11,12 @@ from irexec.graph import model as graph
 from irexec.graph.consumers import note_inputs
 from irexec.openvino.editing import changed, connect
 from irexec.openvino.extend import extends
+from irexec.openvino.kinds import member
 from irexec.openvino.layout import Layout, give_layout, layout_of
 from irexec.openvino.ports import DescriptorTensor, Input
 from irexec.openvino.shapes import PartialShape, Shape, partial_shape
 from irexec.openvino.tensor import Tensor
+from irexec.openvino.type_info import DiscreteTypeInfo
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.type_names import type_name
 from irexec.opsets import calls, nodes
@@ -24,25 +24,6 @@ from irexec.opsets.computed import value_of
 from irexec.opsets.namespace import namespace
 from irexec.opsets.nodes import element_type_of
 from irexec.types import DYNAMIC, ElementType, TensorType
-
-
-@total_ordering
-@dataclass(frozen=True)
-class DiscreteTypeInfo:
-    """What kind of operator a node is."""
-
-    name: str
-    version_id: str = ""
-    parent: DiscreteTypeInfo | None = None
-
-    def hash(self) -> int:
-        return hash(self)
-
-    def __lt__(self, other: DiscreteTypeInfo) -> bool:
-        return (self.version_id, self.name) < (other.version_id, other.name)
-
-    def __repr__(self) -> str:
-        return f"<DiscreteTypeInfo: {self.name} {self.version_id}>"
 
 
 @extends(replacing=("get_attributes", "input_value", "output"))
@@ -274,8 +255,6 @@ class Node(graph.Node):
 
     def __getattr__(self, name: str) -> Any:
         """What the kind of a node adds (see op.kinds), and `get_axis()`, `set_axis(1)` for an attribute `axis`."""
-        from irexec.openvino.op.kinds import member
-
         verb, _, attribute = name.partition("_")
         if verb in ("get", "set") and self.operator is not None:
             known = {a.name: a for a in self.operator.attributes} | {a.file_name: a for a in self.operator.attributes}

@@ -9,7 +9,7 @@ from irexec.graph import model as graph
 from irexec.graph.consumers import note_inputs
 from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node, Value
 from irexec.openvino.editing import changed, order
-from irexec.openvino.op.kinds import KindOfNode
+from irexec.openvino.kinds import KindOfNode
 from irexec.openvino.op.util import (
     BodyOutputDescription,
     ConcatOutputDescription,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from irexec.openvino.node import DiscreteTypeInfo
 from irexec.openvino.shapes import PartialShape
+from irexec.openvino.type_info import DiscreteTypeInfo
 from irexec.types import DYNAMIC, ElementType
 
 

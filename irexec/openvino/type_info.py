@@ -1,0 +1,25 @@
+"""DiscreteTypeInfo: what kind of operator a node is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import total_ordering
+
+
+@total_ordering
+@dataclass(frozen=True)
+class DiscreteTypeInfo:
+    """What kind of operator a node is."""
+
+    name: str
+    version_id: str = ""
+    parent: DiscreteTypeInfo | None = None
+
+    def hash(self) -> int:
+        return hash(self)
+
+    def __lt__(self, other: DiscreteTypeInfo) -> bool:
+        return (self.version_id, self.name) < (other.version_id, other.name)
+
+    def __repr__(self) -> str:
+        return f"<DiscreteTypeInfo: {self.name} {self.version_id}>"
