@@ -16,7 +16,7 @@ from irexec.types import BOOLEAN, I64
 
 def _heads(op: Op, x: Value, count: int) -> Value:
     """[batch, time, heads * size] as [batch, heads, time, size]; what has four axes is so already."""
-    if x.partial_shape.rank == 4:
+    if x.type.shape.rank == 4:
         return x
     apart = op.reshape(x, [0, 0, count, -1], zero_copies=True)
     return op.make("Transpose", apart, op.constant(np.array([0, 2, 1, 3])), opset=1)
@@ -49,7 +49,7 @@ def _added(op: Op, allowed: Value, like: Value, lowest: float = -np.inf) -> Valu
 
 
 def _attended(op: Op, q: Value, k: Value, v: Value, masks: list[Value], scale: float) -> Value:
-    size = q.partial_shape[3] if q.partial_shape.rank == 4 else None
+    size = q.type.shape[3] if q.type.shape.rank == 4 else None
     if not scale and (size is None or not size.is_static):
         op.refuse("the size of a head must be known")
     factor = op.number_of(scale or 1 / np.sqrt(float(size.value if size is not None else 1)), q)
@@ -62,7 +62,7 @@ def _attended(op: Op, q: Value, k: Value, v: Value, masks: list[Value], scale: f
 def _padding(op: Op, mask: Value, q: Value, k: Value) -> Value:
     """[batch, 1, 1, keys] of a mask [batch, keys] (1: a token), or of lengths [batch]."""
     lowest = op.number("mask_filter_value", -10000.0)
-    rank = mask.partial_shape.rank
+    rank = mask.type.shape.rank
     if rank == 1:
         lengths = op.make("Unsqueeze", op.convert(mask, I64), [1], opset=1)
         allowed = op.make("Less", _places(op, _extent(op, k, 2)), lengths, opset=1)
@@ -92,8 +92,8 @@ def _multi_head(op: Op) -> list[Value]:
         op.refuse("a cache that is shared is not translated")
     parts = [op[0], op[1], op[2]]
     if bias is not None:
-        sizes = [part.partial_shape[-1] for part in parts]
-        if not all(size.is_static for size in sizes) or any(part.partial_shape.rank != 3 for part in parts):
+        sizes = [part.type.shape[-1] for part in parts]
+        if not all(size.is_static for size in sizes) or any(part.type.shape.rank != 3 for part in parts):
             op.refuse("a bias needs inputs of a known size")
         of_each = op.make_node("VariadicSplit", bias, 0, [s.value for s in sizes], opset=1).outputs
         parts = [op.make("Add", part, b, opset=1) for part, b in zip(parts, of_each, strict=True)]
@@ -162,7 +162,7 @@ def _group_query(op: Op) -> list[Value]:
 
 
 def _unpacked(op: Op, heads: int, groups: int) -> list[Value]:
-    last = op[0].partial_shape[-1]
+    last = op[0].type.shape[-1]
     if not last.is_static:
         op.refuse("query, key and value in one input need a known size")
     size = last.value // (heads + 2 * groups)
@@ -187,26 +187,26 @@ def _rotary(op: Op) -> Value:
     if op.number("scale", 1.0) != 1 or op.flag("is_packed_batching"):
         op.refuse("a scale, and packed batches, are not translated")
     size, heads = op.integer("rotary_embedding_dim", 0), op.integer("num_heads", 0)
-    half = op[2].partial_shape[-1] if op.rank(2) == 2 else None
-    if x.partial_shape.rank == 3:
+    half = op[2].type.shape[-1] if op.rank(2) == 2 else None
+    if x.type.shape.rank == 3:
         if not heads:
             if half is None or not half.is_static or size:
                 op.refuse("the number of heads must be known", attribute="num_heads")
-            last = x.partial_shape[-1]
+            last = x.type.shape[-1]
             heads = last.value // (2 * half.value) if last.is_static else 0
         if heads < 1:
             op.refuse("the number of heads must be known", attribute="num_heads")
     wide = _heads(op, x, heads)
-    if places.partial_shape.rank == 1:
+    if places.type.shape.rank == 1:
         times = _places(op, _extent(op, wide, 2))
         places = op.make("Unsqueeze", op.make("Add", times, places, opset=1), [0], opset=1)
     made = rotated(op, wide, places, op[2], op[3], op.flag("interleaved"))
-    return made if x.partial_shape.rank == 4 else _merged(op, made)
+    return made if x.type.shape.rank == 4 else _merged(op, made)
 
 
 def rotated(op: Op, x: Value, places: Value, cos: Value, sin: Value, interleaved: bool) -> Value:
     """The first elements of each head, in pairs, turned by the angle of their place; the others as they are."""
-    half, size = cos.partial_shape[-1], x.partial_shape[-1]
+    half, size = cos.type.shape[-1], x.type.shape[-1]
     if not (half.is_static and size.is_static):
         op.refuse("the size of a head must be known")
     turned, rest = 2 * half.value, size.value - 2 * half.value
