@@ -237,6 +237,9 @@ def bind(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, An
     name = positional[len(in_order)] if len(positional) > len(in_order) else None
     by_name = {p.own: p for p in takes} | {p.attribute.file_name: p for p in takes if p.attribute}
     by_name |= {p.name: p for p in takes}
+    if len(positional) <= len(operator.inputs) and any(k in by_name and by_name[k].own in given for k in keywords):
+        # The other order: all inputs as they stand on the operator's page, and attributes by name.
+        given = {port.name: value for port, value in zip(operator.inputs, positional, strict=False)}
     unknown: dict[str, Any] = {}
     # ONNX tells letter cases apart.
     any_case = operator.opset not in contents.ONNX_OPSETS

@@ -68,6 +68,12 @@ def test_names_of_both_and_any_case() -> None:
         irexec.opset1.convolution(x, ones, filters=ones, **pads)
 
 
+def test_all_inputs_may_come_first() -> None:
+    picture, sizes = np.zeros((1, 1, 2, 2), np.float32), [4, 4]
+    first = irexec.opset11.interpolate(picture, sizes, [2, 3], mode="nearest", shape_calculation_mode="sizes")
+    assert first.shape == irexec.opset11.interpolate(picture, sizes, "nearest", "sizes", axes=[2, 3]).shape
+
+
 def test_a_name_behind_the_attributes() -> None:
     node = irexec.opset13.relu(irexec.opset13.parameter([2]), "mine")
     assert node.friendly_name == "mine"
