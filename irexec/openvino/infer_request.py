@@ -178,6 +178,11 @@ class InferRequest:
             raise RuntimeError("nothing was inferred yet")
         return self._results
 
+    @property
+    def is_busy(self) -> bool:
+        """True while an inference is running."""
+        return self._running
+
     def get_profiling_info(self) -> list[ProfilingInfo]:
         """What each layer took in the last inference; layers of a model compiled without PERF_COUNT are NOT_RUN."""
         self._check_idle()
