@@ -255,7 +255,7 @@ def _windows(nodes: Sequence[Node], window: int | None) -> Iterator[list[Node]]:
 
 
 def _nbytes(value: Value) -> int:
-    if value.partial_shape.is_dynamic or value.element_type is DYNAMIC:
+    if value.type.shape.is_dynamic or value.element_type is DYNAMIC:
         return _UNKNOWN_BYTES
     count = 1
     for extent in value.shape:

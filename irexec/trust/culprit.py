@@ -149,7 +149,7 @@ def descend(suspect: Culprit, compare: Callable[[Reference], Culprit | None], ru
 
 def _unread(value: Value) -> Array:
     """Something for a Parameter that no layer reads."""
-    shape = value.partial_shape
+    shape = value.type.shape
     extents = [] if shape.rank is None else [d.min for d in shape]
     return np.zeros(extents, np.float32 if value.element_type is DYNAMIC else value.element_type.dtype)
 

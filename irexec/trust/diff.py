@@ -168,7 +168,7 @@ class _Diff:
             if one.type == "Result" or any(_type(x) != _type(y) for x, y in given):
                 continue
             for ours, theirs in zip(one.outputs, two.outputs, strict=False):
-                kinds, shapes = (ours.element_type, theirs.element_type), (ours.partial_shape, theirs.partial_shape)
+                kinds, shapes = (ours.element_type, theirs.element_type), (ours.type.shape, theirs.type.shape)
                 for change, (left, right) in (("type", kinds), ("shape", shapes)):
                     if str(left) != str(right):
                         yield self._change(change, one, two, f"output {ours.index}: {left} became {right}")
