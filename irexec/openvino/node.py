@@ -9,6 +9,7 @@ import numpy as np
 
 from irexec.graph import model as graph
 from irexec.graph.consumers import note_inputs
+from irexec.graph.evaluate import check_count, raise_findings
 from irexec.openvino.editing import changed, connect
 from irexec.openvino.extend import extends
 from irexec.openvino.kinds import member
@@ -164,7 +165,7 @@ class Node(graph.Node):
         )
         parsed, problems = operator.parse_attributes(given)
         problems = [problem for problem in problems if problem.code != "D002"]
-        nodes.raise_findings(operator, problems, [])
+        raise_findings(operator, problems, [])
         self.attributes = {a.name: parsed[a.name] for a in operator.attributes if a.file_name in given}
         if self.type == "Parameter":
             self.set_outputs([TensorType(self.attributes["element_type"], self.attributes["shape"])])
@@ -181,8 +182,8 @@ class Node(graph.Node):
         operator = _operator(self)
         given = {a.file_name: self.attributes[a.name] for a in operator.attributes if a.name in self.attributes}
         self.attributes, problems = operator.parse_attributes(given)
-        nodes.check_count(operator, self.inputs)
-        nodes.raise_findings(operator, problems, [])
+        check_count(operator, self.inputs)
+        raise_findings(operator, problems, [])
         nodes.infer_outputs(self)
 
     def set_partial_shape(self, shape: Any) -> None:

@@ -223,7 +223,7 @@ class Call(NamedTuple):
 
 
 def bind(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
-    """The arguments of a call as inputs and attributes. Raises IRError for too many, TypeError for one given twice."""
+    """The arguments of a call as inputs and attributes. Raises IRError for too many, and for one given twice."""
     takes = parameters(operator)
     in_order = [p for p in takes if not p.keyword_only]
     given: dict[str, Any] = {}
@@ -250,7 +250,7 @@ def bind(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, An
         elif parameter is None:
             unknown[key] = value
         elif parameter.own in given:
-            raise TypeError(f"{operator}: {key!r} is given twice")
+            raise IRError(Findings().add("P007", f"{operator}: {key!r} is given twice"))
         elif parameter.kind == "inputs":
             items = list(value)
         else:

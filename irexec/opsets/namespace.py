@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from irexec.diagnostics import IRError
+from irexec.diagnostics.findings import Findings
 from irexec.graph.evaluate import evaluate as evaluate_arrays
 from irexec.graph.evaluate import input_arrays
 from irexec.graph.model import Node
@@ -70,7 +72,11 @@ def _function(operator: Operator) -> Callable[..., Any]:
         made = operator
         if older is not None and any(isinstance(given, dict) for given in (*positional, *keywords.values())):
             made = older
-        given = bind(made, positional, keywords)
+        try:
+            given = bind(made, positional, keywords)
+        except (TypeError, ValueError, OverflowError) as error:
+            # Any object at all may be given: what cannot be taken for an input or attribute is no call of the operator.
+            raise IRError(Findings().add("O008", f"{made} cannot be called so: {error}")) from error
         if any(map(is_graph, given.inputs)) or not given.inputs:
             return nodes.make_node(made, given.inputs, given.attributes, given.name)
         return evaluate(made, given.inputs, given.attributes, given.name)

@@ -67,7 +67,7 @@ def _complete(attributes: dict[str, Any], init_value: Any) -> None:
     """The type and shape of a variable, where nobody says them, from its first value."""
     first = value_of(init_value)
     if first is None:
-        first = nodes.constant_node(nodes.as_array(init_value)).outputs[0]
+        first = nodes.constant_node(nodes.as_list(init_value)).outputs[0]
     if attributes["variable_type"] is DYNAMIC:
         attributes["variable_type"] = first.element_type
     if attributes["variable_shape"] is ANY_SHAPE:
@@ -110,7 +110,7 @@ def tensor_iterator_function(operator: Operator) -> Function:
 
 def _without_body(operator: Operator, inputs: list[Any], name: str) -> Node:
     """A node whose bodies and outputs are still to come."""
-    values = [value_of(i) or nodes.constant_node(nodes.as_array(i)).outputs[0] for i in inputs if i is not None]
+    values = [value_of(i) or nodes.constant_node(nodes.as_list(i)).outputs[0] for i in inputs if i is not None]
     node = Node(operator, values, {}, name=name or "")
     note_inputs(node)
     return node

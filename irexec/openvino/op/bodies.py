@@ -211,7 +211,7 @@ def _take(node: graph.Node, value: Any) -> int:
     """Make a value an input of the node; where it is one already, that input is used again."""
     taken = value_of(value)
     if taken is None:
-        taken = nodes.constant_node(nodes.as_array(value)).outputs[0]
+        taken = nodes.constant_node(nodes.as_list(value)).outputs[0]
     node.inputs.append(taken)
     note_inputs(node)
     changed()
