@@ -1,4 +1,4 @@
-"""Execution: plans compiled from what inference knows, requests that run them, variables, bodies."""
+"""Execution: plans compiled from inferred types, requests that run them, variables, bodies."""
 
 from irexec.engine.compiled import CompiledModel
 from irexec.engine.request import InferRequest

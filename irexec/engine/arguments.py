@@ -1,4 +1,4 @@
-"""The arrays that a caller gives, brought into the order of the inputs and into their element types, or refused."""
+"""A caller's arrays in the order and the element types of the inputs; arrays that do not fit are refused."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from irexec.arrays.accept import as_plain_array
+from irexec.arrays.brief import plural
 from irexec.diagnostics import IRError
 from irexec.engine.errors import wrong_input
 from irexec.graph.model import Value
@@ -27,12 +28,13 @@ def arrange(given: Any, ports: list[Value]) -> list[Array]:
             arrays[_position(key, ports)] = array
         needed = [p for p, a in zip(ports, arrays, strict=True) if a is None and p.element_type not in OPTIONALS]
         if needed:
-            raise IRError(wrong_input(f"no array for {', '.join(map(_label, needed))}"))
+            raise IRError(wrong_input(f"no array is given for {', '.join(map(_label, needed))}"))
     else:
         arrays = list(given)
         if len(arrays) != len(ports):
             names = ", ".join(map(_label, ports))
-            raise IRError(wrong_input(f"{len(arrays)} arrays for {len(ports)} inputs ({names})"))
+            message = f"expected {plural(len(ports), 'array')}, one for each input ({names}), got {len(arrays)}"
+            raise IRError(wrong_input(message))
     return [fitting(array, port) for array, port in zip(arrays, ports, strict=True)]
 
 
@@ -60,23 +62,25 @@ def _label(port: Value) -> str:
 
 
 def fitting(given: Any, port: Value) -> Array:
-    """The array with the port's dtype and a shape it allows. A safe or same-kind cast is made, any other refused."""
+    """The array in the port's dtype, after checking its shape. Allows safe and same-kind casts only."""
     kind: ElementType = port.element_type
     layer = port.node.ref
     try:
         array = to_container(given, kind) if kind in CONTAINERS else as_plain_array(given)
     except (ValueError, TypeError) as error:
-        raise IRError(wrong_input(f"input {_label(port)} is no array: {error}", layer=layer)) from error
+        raise IRError(
+            wrong_input(f"the value for input {_label(port)} is not an array: {error}", layer=layer)
+        ) from error
     if kind is not DYNAMIC and array.dtype != kind.dtype:
         found = str(array.dtype)
         if (array.dtype.kind in "UTO" and kind.name == "string") or _castable(array, kind):
             array = array.astype(kind.dtype)
         else:
-            message = f"input {_label(port)} is {kind}; the array is {found}"
+            message = f"the array for input {_label(port)} is {found}, expected {kind}"
             raise IRError(wrong_input(message, layer=layer, found=found, allowed=str(kind)))
     if not port.type.shape.accepts(array.shape):
         found, allowed = str(list(array.shape)), str(port.type.shape)
-        message = f"input {_label(port)} has shape {allowed}; the array has {found}"
+        message = f"the array for input {_label(port)} has shape {found}, expected {allowed}"
         raise IRError(wrong_input(message, layer=layer, found=found, allowed=allowed))
     return array
 
@@ -86,7 +90,7 @@ def _castable(array: Array, kind: ElementType) -> bool:
         return False
     if np.can_cast(array.dtype, kind.dtype, "same_kind"):
         return kind is not BOOLEAN or array.dtype == np.bool_
-    # Python's own integers come as int64: they may stand for any type that holds them exactly.
+    # Python integers arrive as int64: accept them for any type that holds their values exactly.
     if array.dtype.kind in "iu" and array.size <= 1 << 16 and kind is not BOOLEAN:
         return bool((array.astype(kind.dtype).astype(array.dtype) == array).all())
     return False

@@ -21,7 +21,7 @@ Run = Callable[[Sequence[Array]], list[Array]]
 
 
 def body_step(node: Node, runs: Sequence[Run], inference: Inference) -> Callable[..., list[Array]]:
-    """The callable of a node with bodies: outer inputs in, outer outputs out. `runs` run the bodies, one each."""
+    """The callable of a node with bodies, from outer inputs to outer outputs. `runs` has a callable for each body."""
     if node.type == "If":
         return lambda *inputs: _run_if(node, runs, inputs)
     iterating = _Iterating(node.bodies[0], runs[0], inference)
@@ -64,7 +64,7 @@ def _run_loop(iterating: _Iterating, inputs: Sequence[Array]) -> list[Array]:
 
 
 class _Iterating:
-    """A body that runs again and again, and what comes out of it in the end."""
+    """Runs a body repeatedly and collects its outputs."""
 
     def __init__(self, body: Body, run: Run, inference: Inference) -> None:
         self.body, self._run, self._inference = body, run, inference
@@ -119,7 +119,7 @@ class _Iterating:
         return np.zeros(extents or (0,), type.element_type.dtype)
 
     def _untouched(self, output: BodyOutput, given: list[Any]) -> Array:
-        """The last value where there was no iteration: what the back edge would have carried in first."""
+        """The output of a loop without iterations: the initial value that the back edge's Parameter would have had."""
         for entry in self.body.inputs:
             if entry.back == output.result and given[entry.parameter] is not None:
                 value: Array = given[entry.parameter]

@@ -1,4 +1,4 @@
-"""Constraints that could not be checked before the arrays were there: the shape rule on the shapes that come."""
+"""Run-time checks: constraints that inference could not check are checked on the shapes of the actual arrays."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from irexec.ops.declare.operator import Breach
 from irexec.ops.declare.work import beyond_memory
 from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
 
-# So many different shapes are remembered as checked.
+# How many combinations of shapes are remembered as checked.
 _MAX_REMEMBERED = 256
-# Integer inputs up to this size describe shapes and axes: the rule is told their values.
+# Integer inputs up to this size describe shapes and axes: the shape rule gets their values too.
 _MAX_TOLD = 32
 
 
 def checked(call: Callable[..., Any], step: Step, model: Model) -> Callable[..., Any]:
-    """The call of a step whose shapes were not known: the operator's rule is run on shapes when they first come.
+    """The call of a step with unknown shapes: runs the operator's shape rule when a combination of shapes first occurs.
 
-    The callable raises IRError with the findings that the same shapes would get if they were written in the model.
+    The callable raises IRError with the findings that a model with these static shapes would get.
     """
     operator = step.operator
     kinds = [type.element_type if type is not None else DYNAMIC for type in step.given]

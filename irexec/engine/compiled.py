@@ -17,8 +17,8 @@ from irexec.graph.model import Model, Value
 class CompiledModel:
     """A model ready to run; it may be called from any number of threads.
 
-    Calls that follow one another run on one request, so that variables are kept from call to call. Calls at the same
-    time run beside each other on requests of their own, or, where the model has variables, one after the other.
+    Sequential calls share a request, which keeps the variables from call to call. Concurrent calls run in parallel on
+    requests of their own; if the model has variables, they run one after the other.
     """
 
     def __init__(self, model: Model) -> None:
@@ -44,7 +44,7 @@ class CompiledModel:
 
     @property
     def layer_count(self) -> int:
-        """The number of layers that run at each inference: constants and what follows from them alone do not."""
+        """The number of layers that run at each inference: those that do not depend on constants alone."""
         return len(self._plans.general.steps)
 
     def create_infer_request(self, listeners: Sequence[Listener] = ()) -> InferRequest:
@@ -58,7 +58,7 @@ class CompiledModel:
 
     @contextmanager
     def _borrowed(self) -> Iterator[InferRequest]:
-        """A request that nobody else is using meanwhile."""
+        """A request for the exclusive use of the caller, until the block ends."""
         if self._has_state:
             with self._turn:
                 if not self._idle:

@@ -1,4 +1,4 @@
-"""Constants of a model and what follows from them alone: computed when a plan asks for it, once for all plans."""
+"""Constant folding: constants, and layers that depend on them alone, are computed on demand, once for all plans."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from irexec.ops.declare.operator import HandsOn, NodeTypes
 from irexec.ops.declare.work import steps
 from irexec.types import Array, TensorType
 
-# Operators whose step belongs to a request: it holds their state or runs their bodies.
+# Operators that are never folded: their step needs a request, which holds their state or runs their bodies.
 BOUND = frozenset({"ReadValue", "Assign", "If", "Loop", "TensorIterator"})
 # A constant that unfolds to more than so many bytes, and to much more than the constants of the file that it came from,
 # is computed anew instead of being kept. What takes much more work than their size is computed when the model runs, so
@@ -31,7 +31,7 @@ _FACTOR = 8
 
 
 class Constants:
-    """The arrays that plans have asked for, by the value they are of. What led to them is forgotten with the plan."""
+    """Cache of the folded values that plans use. Intermediate results live only as long as the plan is being made."""
 
     def __init__(self) -> None:
         self._kept: dict[Value, Array] = {}
@@ -39,16 +39,16 @@ class Constants:
 
     @contextmanager
     def folding(self, model: Model, inference: Inference) -> Iterator[Folding]:
-        """Compute constants for one plan; meanwhile plans of other threads wait for theirs."""
+        """Fold constants for one plan. The cache is locked: other threads wait."""
         with self._lock:
             yield Folding(model, inference, self._kept)
 
 
 class Folding:
-    """The constants of one plan in the making.
+    """Constant folding for one plan.
 
-    `lasting` are those that follow from the model's constants alone; others follow from what inference knows, such as
-    the shapes of inputs, and are this plan's own.
+    `lasting` values depend on the model's constants alone and are shared by all plans. Others depend on what inference
+    knows, such as the shapes of inputs, and belong to this plan.
     """
 
     def __init__(self, model: Model, inference: Inference, kept: dict[Value, Array]) -> None:
@@ -62,7 +62,7 @@ class Folding:
         return value in self._constant
 
     def add(self, node: Node) -> bool:
-        """Note that a node's results are constants, if they are: then nothing has to be run for them."""
+        """Note a node whose results are constants, so that it needs no step."""
         if node.constant is not None:
             self._lasting.update(node.outputs)
         elif node.type not in BOUND and node.outputs and all(map(self._is_known, node.outputs)):
@@ -76,7 +76,7 @@ class Folding:
         return True
 
     def _is_known(self, value: Value) -> bool:
-        """Whether inference knows the value already, as it does of what shapes decide."""
+        """Whether inference knows the value, as for values computed from shapes."""
         type = self._inference[value]
         return type.value is not None and type.value.dtype == type.element_type.dtype
 
@@ -120,7 +120,7 @@ class Folding:
         return array
 
     def _compute(self, wanted: Node) -> None:
-        """Evaluate a node after all that it follows from."""
+        """Evaluate a node after the nodes that it depends on."""
         stack = [wanted]
         while stack:
             node = stack[-1]

@@ -18,7 +18,7 @@ from irexec.types import TensorType
 
 
 def findings_for(model: Model) -> Findings:
-    """Findings that are located in a model's text; a file is read again, for this happens once in a failure's life."""
+    """A collection that locates findings in the model's text. It reads the file again, which only failures pay for."""
     source: list[Source] = [] if model.source is None else [model.source]
 
     def locate(at: At) -> Any:
@@ -30,7 +30,7 @@ def findings_for(model: Model) -> Findings:
 
 
 def failure(node: Node, error: Exception, inputs: Sequence[Any], model: Model) -> Report:
-    """The report of a layer that could not be run on these inputs."""
+    """The report of a layer that failed on these inputs."""
     if isinstance(error, IRError):
         return error.report
     findings = findings_for(model)
@@ -60,7 +60,7 @@ def broken_constraints(node: Node, breaches: Sequence[Breach], model: Model) -> 
 
 
 def wrong_result(node: Node, index: int, expected: TensorType, result: Any, model: Model) -> Report:
-    """The report of a result that is not what inference says, or of one that the file declares otherwise."""
+    """The report of a result that differs from the inferred type, or from the type that the file declares."""
     findings = findings_for(model)
     declared = node.outputs[index].declared
     said, by = expected, "inference says"

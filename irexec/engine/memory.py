@@ -1,4 +1,4 @@
-"""The memory plan: which results share a buffer, because one is dead before the other is made.
+"""The memory plan: results share a buffer when one is dead before the other is made.
 
 The rules of sharing memory; nothing else in the engine decides about it:
 
@@ -24,9 +24,9 @@ import numpy as np
 
 from irexec.engine.step import Step
 
-# A smaller result costs less to allocate than to plan.
+# Smaller results are cheaper to allocate than to plan.
 _MIN_BYTES = 1 << 12
-# A buffer is not given to a result that would leave most of it unused.
+# A buffer may be at most this many times as large as the result.
 _MAX_WASTE = 2
 
 

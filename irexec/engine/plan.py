@@ -1,4 +1,4 @@
-"""The plan: a model compiled once, for what an inference knows of it, into a flat list of steps over numbered slots."""
+"""The plan: a model compiled for the types of one inference, as a flat list of steps over numbered slots."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Plan:
 def make_plan(
     model: Model, inference: Inference | None = None, constants: Constants | None = None, *, observed: bool = False
 ) -> Plan:
-    """Compile a model for what an inference knows of it; without one, for the types that the model has.
+    """Compile a model for the types of an inference; without one, for the model's own types.
 
     `constants` are shared with other plans of the model. `observed`: all outputs of all layers are computed, also those
     that nothing reads. Raises IRError when constants break a constraint of the operator that reads them, and when a
@@ -55,7 +55,7 @@ def make_plan(
 
 
 class _Planner:
-    """Constants are computed when a step reads them; `fixed` are slots whose arrays stand in the template."""
+    """Makes one plan. Constants are computed when a step reads them; `fixed` are the slots that the template fills."""
 
     def __init__(
         self, model: Model, inference: Inference, folding: Folding, constants: Constants, observed: bool
@@ -94,7 +94,7 @@ class _Planner:
         return self.slots[value]
 
     def _input(self, value: Value | None) -> int:
-        """The slot that a step or result reads; a constant comes into being when it is first read."""
+        """The slot that a step or result reads; computes a constant when it is first read."""
         if value is None:
             return 0
         slot = self._slot(value)
@@ -136,7 +136,7 @@ class _Planner:
     def _lent(
         self, steps: list[Step], sharing: Sharing, parameters: list[int], results: list[int]
     ) -> list[tuple[Any, ...] | None]:
-        """Whose memory each result may be besides its own: see Plan."""
+        """`Plan.lent`: the constants whose memory each result may share."""
         foreign = {
             *parameters,
             *self.fixed,

@@ -1,4 +1,4 @@
-"""The plans of one model: one for all shapes, and one for each of the last few shapes that came more than once."""
+"""The plan cache of a model: a general plan for all shapes, and special plans for recently repeated shapes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from irexec.types import PartialShape, TensorType
 
 Shapes = tuple[tuple[int, ...], ...]
 
-# Shapes of a dynamic model's inputs that have a plan of their own.
+# How many combinations of input shapes of a dynamic model are remembered.
 MAX_PLANS = 8
 
 
 class Plans:
-    """Makes plans when they are asked for, from any thread. The model is only read."""
+    """Makes plans on demand, from any thread. Does not change the model."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -38,8 +38,8 @@ class Plans:
     def of(self, shapes: Shapes, *, observed: bool = False) -> Plan:
         """The plan for these input shapes.
 
-        Shapes that come to a dynamic model a second time get a plan of their own, in which every extent that follows
-        from them is known. `observed`: a plan that computes every output of every layer.
+        The second time that a dynamic model is given the same shapes, it gets a special plan with those static shapes.
+        `observed`: a plan that computes every output of every layer.
         """
         if observed:
             with self._lock:
@@ -70,5 +70,5 @@ class Plans:
             for value, shape in zip(self.model.inputs, shapes, strict=True)
         ]
         inference = infer(self.model, given, Findings(file=self.model.file))
-        # What inference finds may be in a branch that is not taken: running tells.
+        # An error may lie in a branch that is not taken, so fall back to the general plan, which finds it at run time.
         return make_plan(self.model, inference, self._constants) if inference.report.ok else self._general

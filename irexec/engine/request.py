@@ -1,4 +1,4 @@
-"""A request: one line of inferences, with buffers and variables that it keeps from one to the next."""
+"""A request: a sequence of inferences that share buffers and variables."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from irexec.ops.compute.parallel import single_threaded_blas
 
 
 class InferRequest:
-    """One line of inferences: it keeps buffers and variables from one to the next, and belongs to one caller at a time.
+    """A sequence of inferences that share buffers and variables. It serves one caller at a time.
 
-    A request that another thread is using raises RuntimeError: "Infer Request is busy".
+    While another thread uses it, a call raises RuntimeError: "Infer Request is busy".
     """
 
     def __init__(self, plans: Plans, listeners: Sequence[Listener] = ()) -> None:
@@ -48,14 +48,14 @@ class InferRequest:
         return self._busy.locked()
 
     def infer(self, inputs: Any = None) -> Results:
-        """Run once. The arrays returned are the caller's own. Raises IRError; then no variable has changed."""
+        """Run once. The results belong to the caller. Raises IRError, and then leaves all variables unchanged."""
         with self._alone():
             arrays = arrange(inputs, self.model_inputs)
             plan = self._plans.of(tuple(a.shape for a in arrays), observed=bool(self.listeners))
             runner = self._runner(plan)
             before = dict(self._variables.values)
             try:
-                # BLAS's threads wait for more work by spinning, on the cores that the kernels' own threads need.
+                # Idle BLAS threads spin on the cores that the kernels' own threads need.
                 with np.errstate(all="ignore"), single_threaded_blas():
                     results = runner.run(arrays)
                 self._variables.commit()

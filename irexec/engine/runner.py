@@ -24,7 +24,7 @@ Expected = tuple[Any, Any]
 
 
 class Listener(Protocol):
-    """Told of every layer that runs, with its tensors. Arrays are shown, not given: they change after the call."""
+    """Called for every layer that runs, with its tensors. Copy arrays to keep them: the plan reuses their memory."""
 
     def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
         """The layer is about to run on these inputs."""
@@ -34,7 +34,7 @@ class Listener(Protocol):
 
 
 class Runner:
-    """Runs one plan; made once, run often, by one thread at a time. Bodies have runners, which share the variables."""
+    """Runs one plan repeatedly, in one thread at a time. Bodies have their own runners, which share the variables."""
 
     def __init__(self, plan: Plan, variables: Variables, listeners: Sequence[Listener]) -> None:
         self.plan, self.variables, self.listeners = plan, variables, listeners
@@ -74,7 +74,7 @@ class Runner:
         return body_step(step.node, [runner.iterate for runner in runners], self.plan.inference)
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """The results for these inputs, which fit the Parameters; each the caller's own memory. Raises IRError."""
+        """The results, in memory of their own, for inputs that fit the Parameters. Raises IRError."""
         if self._calls is None:
             self._calls = self._bind()
         slots = self.plan.template.copy()
@@ -93,7 +93,7 @@ class Runner:
             raise IRError(too_large(self.plan.model.results[largest], error, self.plan.model)) from error
 
     def iterate(self, inputs: Sequence[Array]) -> list[Array]:
-        """As `run`, for a body: what it assigns can be read in the next iteration."""
+        """As `run`, for a body: assigned values are visible in the next iteration."""
         results = self.run(inputs)
         self.variables.commit()
         return results
@@ -122,7 +122,7 @@ class Runner:
             raise IRError(failure(step.node, error, [slots[i] for i in step.inputs], self.plan.model)) from error
 
     def _run_watched(self, slots: list[Any]) -> None:
-        """The same, one step at a time, telling the listeners."""
+        """The same, one step at a time, calling the listeners."""
         assert self._calls is not None
         for number, (call, ins, single, outs, checks, frees) in enumerate(self._calls):
             step = self.plan.steps[number]
@@ -170,9 +170,9 @@ class Runner:
 
 
 def _into(call: Callable[..., Any], out: Array) -> Callable[..., Any]:
-    """The call with its buffer. What a kernel returns in place of the buffer is copied there.
+    """The call with `out` bound to its buffer. A result that is another array is copied into the buffer.
 
-    The memory plan reuses the buffers of inputs after this step: a result that was one of them would be overwritten.
+    Such a result could be an input of the step, whose buffer is reused afterwards.
     """
 
     def run(*inputs: Any) -> Array:
@@ -190,7 +190,7 @@ def _into(call: Callable[..., Any], out: Array) -> Callable[..., Any]:
 def _expected(type: TensorType, value: Value, model: Model) -> Expected:
     """What a result must be: a dtype, or None for any; a shape whose open extents are (least, most), or None for any.
 
-    A static shape is then equal to that of a right result, which is all that the usual case compares.
+    The usual check is then one comparison: a static shape equals that of a correct result.
     """
     known: PartialShape | None = type.shape if type.rank is not None else None
     declared = value.declared.shape if value.declared is not None and model.keeps_declared else None
@@ -212,9 +212,9 @@ def _fits(shape: tuple[int, ...], expected: tuple[int | tuple[int, float], ...])
 
 
 def _owned(results: Sequence[Array], lent: Sequence[tuple[Any, ...] | None], held: Sequence[Any]) -> list[Array]:
-    """The results as the caller's own: contiguous, and copied where they may be memory that somebody else holds too.
+    """The results as contiguous arrays that share no memory with anything else: copied where they might.
 
-    `lent` is what the plan says of each result; `held` are arrays of others that only this run knows.
+    `lent` are, for each result, the constants that it may share memory with; `held` are the other arrays of this run.
     """
     own: list[Array] = []
     for array, constants in zip(results, lent, strict=True):

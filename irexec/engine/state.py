@@ -36,7 +36,7 @@ class VariableState:
 
 
 class Variables:
-    """All variables of a request. Assigned values count from the end of the inference on."""
+    """All variables of a request. Assigned values take effect at the end of the inference."""
 
     def __init__(self, model: Model) -> None:
         self.values: dict[str, Array] = {}
@@ -47,7 +47,7 @@ class Variables:
         self.dtypes = {name: node.outputs[0].element_type.dtype for name, node in self.readers.items()}
 
     def initial(self, name: str) -> Array:
-        """Zeros of the variable's shape, an unknown extent being 0: its value where there is no init_value."""
+        """The value without an init_value: zeros of the variable's shape, where unknown extents are 0."""
         node = self.readers[name]
         shape = node.outputs[0].type.shape
         extents = [] if shape.rank is None else [d.min for d in shape]
@@ -76,13 +76,13 @@ class Variables:
         return write
 
     def commit(self) -> None:
-        """Make the assigned values the variables' own. They are copied: a value may be a caller's array."""
+        """Store the assigned values. They are copied, because a value may be a caller's array."""
         for name, value in self.pending.items():
             self.values[name] = value.copy()
         self.pending.clear()
 
     def restore(self, values: dict[str, Array]) -> None:
-        """Back to these values, as if nothing had been assigned since."""
+        """Restore these values and forget what was assigned since."""
         self.values = values
         self.pending.clear()
 

@@ -19,8 +19,8 @@ Call = Callable[..., Any]
 class Step:
     """One layer of the plan. Slot 0 always holds None, for inputs that are not connected.
 
-    `inputs` and `outputs` are slots, `given` and `types` the inferred types of what is in them. `takes_out`: `call` can
-    be given the memory of its one result. `frees`: slots that nothing reads after this step.
+    `inputs` and `outputs` are slots, `given` and `types` their inferred types. `takes_out`: `call` has an `out`
+    parameter for its only result. `frees`: slots that nothing reads after this step.
     """
 
     node: Node
@@ -46,5 +46,5 @@ class Step:
 
     @property
     def is_sure(self) -> bool:
-        """True when the operator's constraints on shapes and types could be checked before there were any arrays."""
+        """True when inference could check all of the operator's constraints on shapes and types."""
         return all(type is None or (type.shape.is_static and type.element_type is not DYNAMIC) for type in self.given)

@@ -1,4 +1,4 @@
-"""Binding: which operator a layer means, and what its attributes are worth."""
+"""Binding: the operator that a layer names, and the values of its attributes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from irexec.ops.declare.operator import REGISTRY, Operator
 from irexec.types import Dimension, ElementType, PartialShape
 from irexec.types.shape import product_within
 
-# Hints for OpenVINO's own plugins, that any layer may carry.
+# Hints for OpenVINO's plugins, allowed on any layer.
 _PLUGIN_HINTS = frozenset({"PrimitivesPriority", "alt_width"})
-# OpenVINO marks where a weightless cache finds the constant that this layer was folded from.
+# OpenVINO's weightless cache: where to find the constant that this layer was folded from.
 _WEIGHTLESS = frozenset({"offset", "size", "element_type"})
-# The operators that the package openvino_tokenizers brings along, all of version "extension".
+# The operators of the package openvino_tokenizers, all of version "extension".
 _TOKENIZERS = frozenset(
     {
         "BPETokenizer",
@@ -51,14 +51,14 @@ _TOKENIZERS = frozenset(
         "WordpieceTokenizerWithSubwordPrefix",
     }
 )
-# Written once and read by nobody since: they cannot be a misspelling of something that matters.
+# Obsolete attributes that no reader uses: unknown to the operators, but not misspellings.
 _LEFTOVERS = frozenset({"cacheable"})
 
 
 def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
     """The operator of a layer; None, with a finding, when there is none."""
     if not layer.type:
-        return None  # The reader has said so, as of an empty version below.
+        return None  # The reader has reported it; the same holds for an empty version below.
     if layer.version and (layer.type, layer.version) in REGISTRY:
         return REGISTRY[layer.type, layer.version]
     of_type: dict[str, Any] = {"at": At(layer.at, "type"), "layer": layer.ref, "attribute": "type"}
@@ -68,7 +68,7 @@ def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
     if not layer.version:
         return None
     if layer.type == "Constant":
-        # The name of the operation elsewhere: other readers take such a layer for one without bytes in the .bin.
+        # OpenVINO calls the operator "Constant" everywhere but in the file, and reads such a layer without its bytes.
         message, hint = "an IR has no 'Constant'", "write 'Const'"
         findings.add("L009", message, hint=hint, severity=Severity.ERROR, candidates=(canonical,), **of_type)
     elif layer.type != canonical and layer.type not in contents.RENAMED:
@@ -120,7 +120,7 @@ def _unknown_type(layer: Layer, findings: Findings) -> Operator | None:
 
 
 def _name_tokenizers(layer: Layer, findings: Findings) -> None:
-    """Say once what the file is: each of its layers would say the same."""
+    """Report once per file that it needs OpenVINO Tokenizers, instead of once for each layer."""
     if any(finding.code == "L012" for finding in findings.report):
         return
     message = f"{layer.type} is an operator of OpenVINO Tokenizers: irexec has none of these"
@@ -157,14 +157,14 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
         if operator.type == "Const" and problem.attribute in own | {"value"}:
             if problem.code == "D002":
                 values.pop(problem.attribute, None)
-            continue  # The weights say what is wrong with a constant.
+            continue  # Faults of a constant are reported when its weights are read.
         if problem.attribute == "variable_id" and findings.said("V001", layer.ref):
             continue
         at = At(where, problem.attribute if problem.attribute in layer.data else None)
         missing: dict[str, Any] = {}
         if problem.code == "D002" and problem.attribute in differing:
             missing["openvino"] = differing[problem.attribute]
-        # Where all readers agree on what is meant, that it is not written so is no reason to refuse a file.
+        # Only a warning where all readers agree on the meaning of an out-of-range value.
         agreed = problem.attribute in _LEFTOVERS or (problem.code == "D007" and problem.defined)
         finding = findings.add(
             problem.code,
@@ -181,7 +181,7 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
             **missing,
         )
         if finding.severity is Severity.ERROR:
-            # What would follow from a stand-in for the value is no finding about the file.
+            # Drop the placeholder, so that it causes no follow-up findings.
             values.pop(names.get(problem.attribute, ""), None)
     for attribute in operator.attributes:
         name = attribute.file_name
@@ -197,14 +197,19 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
 
 
 def _check_shape(name: str, shape: PartialShape, kinds: list[ElementType], layer: Layer, findings: Findings) -> None:
-    """What is odd about a shape that can be read: its brackets, extents of 0, more bytes than can be counted."""
+    """Report oddities of a readable shape: brackets, extents of 0, more bytes than 64 bits can count."""
     text = layer.data[name]
     details: dict[str, Any] = {"at": At(layer.data_at, name), "layer": layer.ref, "attribute": name}
     if text.strip().startswith("["):
-        message = f"{name} stands in brackets"
+        message = f"{name} is written in brackets, which not every version of OpenVINO reads"
         findings.add("S004", message, found=cut(text), hint=f'{name}="{shape.to_string()}"', **details)
     if 0 in shape.dims:
-        findings.add("S005", f"the extent {shape.dims.index(Dimension(0))} of {name} is 0", found=cut(text), **details)
+        findings.add(
+            "S005",
+            f"extent {shape.dims.index(Dimension(0))} of {name} is 0: the tensor has no elements",
+            found=cut(text),
+            **details,
+        )
         return
     widest = max([8, *(kind.bitwidth for kind in kinds)])
     count = product_within((max(1, extent.min) for extent in shape.dims), INT64_MAX * 8 // widest)

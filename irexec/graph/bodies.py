@@ -16,7 +16,7 @@ from irexec.ir.text import whole
 def build_bodies(node: Node, layer: Layer, build: Callable[[Net], Model], findings: Findings) -> list[Body]:
     """The bodies of a layer with their maps: one for Loop and TensorIterator, then and else for If.
 
-    What the reader has already reported (a map without its layer, say) is passed over here.
+    Faults that the reader has reported (such as a map to a missing layer) are skipped.
     """
     if node.type == "If":
         if layer.then_body is None or layer.else_body is None:
@@ -28,7 +28,7 @@ def build_bodies(node: Node, layer: Layer, build: Callable[[Net], Model], findin
     if layer.body is None:
         return []
     body = _body(build(layer.body), layer.port_map, layer.back_edges, node)
-    # Of a whole file the reader has said it; a loose layer was read without its checks.
+    # The reader reports this for a whole file, but a loose layer is read without those checks.
     if node.type == "Loop" and body.condition is None and not findings.said("B009", layer.ref):
         message = "no body Result has purpose execution_condition"
         findings.add("B009", message, at=At(layer.at), layer=layer.ref)

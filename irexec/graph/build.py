@@ -68,7 +68,7 @@ class _Builder:
         )
         model.version = self.version
         model.rt_info = model_info(self.net)
-        # Layers that reach no Result are no part of the model, but they are checked like the others.
+        # Layers that reach no Result are not part of the model, but they are checked too.
         needed = set(model.nodes)
         model.unreachable = [n for n in ordered(nodes) if n not in needed]
         for node in nodes:
@@ -118,7 +118,7 @@ class _Builder:
                     node.inputs[position] = value
 
     def _key(self, text: str | None) -> str:
-        """An id as the number it is, so that `01` and `1` meet as they do for OpenVINO."""
+        """An id in canonical form: OpenVINO compares ids as numbers, so `01` and `1` are the same."""
         key = self.keys.get(text)
         if key is None:
             number = whole(text).value
@@ -143,7 +143,7 @@ class _Builder:
 
 
 def check_arity(node: Node, findings: Findings) -> None:
-    """Report a number of ports that the operator does not take, or does not make."""
+    """Report a number of input or output ports that the operator does not have."""
     operator, layer = node.operator, node.layer
     if operator is None or layer is None:
         return
@@ -159,18 +159,18 @@ def check_arity(node: Node, findings: Findings) -> None:
     if count < low or (high is not None and count > high):
         names = ", ".join(i.name for i in signature.inputs)
         allowed = str(low) if low == high else f"{low} to {high}" if high is not None else f"at least {low}"
-        message = f"{operator} has {count} input ports, takes {allowed} ({names})"
+        message = f"{operator} has {count} input ports, expected {allowed} ({names})"
         where = At(layer.inputs[high].at) if high is not None and count > high else At(layer.at)
         findings.add("P007", message, at=where, layer=layer.ref, found=str(count), allowed=allowed)
     outputs = operator.outputs
     declared = len(layer.outputs)
     if outputs and not outputs[0].variadic and declared > len(outputs) and node.type != "Result":
-        message = f"{operator} has {declared} output ports, makes {len(outputs)}"
+        message = f"{operator} has {declared} output ports, expected {len(outputs)}"
         findings.add("P007", message, at=At(layer.outputs[len(outputs)].at), layer=layer.ref)
 
 
 def declared_type(port: Port) -> TensorType:
-    """What a port of the file says of its tensor. A port without dims says nothing of the shape."""
+    """The tensor type that a port of the file declares. A port without dims leaves the shape open."""
     kind = ElementType.from_port(port.precision) if port.precision else None
     dims: Sequence[int | None] = [read_dim(text).value for text in port.dims]
     if not dims:

@@ -1,4 +1,4 @@
-"""Comparing: what one model has that another has not, node by node."""
+"""The differences between two models, node by node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from irexec.graph.model import Body, Model, Node, Value
 
-# Where a constant lies in its file is nothing that it is.
+# File offsets are no part of a constant's identity.
 _PLACES = ("offset", "size")
 _Numbers = dict[Node, int]
 
@@ -19,8 +19,8 @@ _Numbers = dict[Node, int]
 def differences(a: Model, b: Model) -> list[str]:
     """Every difference between two models, a sentence each; an empty list when they are equal.
 
-    Equal are operators, connections, attributes, constants (bit for bit), types, names and rt_info. Layer ids, offsets
-    in the `.bin` and the file a model came from do not count, nor does the name of a node that has none in one of them.
+    Compares operators, connections, attributes, constants (bit for bit), types, names and rt_info. Ignores layer ids,
+    offsets in the `.bin`, the file a model came from, and a node's name where one of the two nodes has none.
     """
     return list(_models("", a, b))
 

@@ -1,4 +1,4 @@
-"""Cutting: some layers of a model as a model of their own, whose changes do not reach the first one."""
+"""Cutting: copies some layers of a model into a model of their own."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def cut(
 ) -> Part:
     """These layers of a model, with `ends` (values, or Results of the model) as results.
 
-    What the layers read from elsewhere becomes a Parameter, of the value's type or of the one in `types`; what follows
-    from constants alone is taken along. Layers that no end needs are left out. Bodies are shared with the whole model.
+    Values from outside become Parameters, with the value's type or the one in `types`; layers that depend on constants
+    alone are copied too. Layers that no end needs are left out. Bodies are shared with the whole model.
     """
     return _Cutting(whole, set(nodes), types or {}).part(ends)
 
@@ -41,7 +41,7 @@ def copied(model: Model) -> Model:
 
 
 def constant_nodes(model: Model) -> set[Node]:
-    """The layers whose results follow from constants alone."""
+    """The layers that depend on constants alone."""
     found: set[Node] = set()
     for node in model.nodes:
         if node.constant is not None:
@@ -99,7 +99,7 @@ def around(model: Model, centre: Node, distance: int) -> set[Node]:
 
 
 def leaving(model: Model, nodes: Collection[Node]) -> list[Value]:
-    """The values of these layers that others read, or nobody."""
+    """The values of these layers that other layers read, or that no layer reads."""
     inside = set(nodes)
     outer = {value for node in model.nodes if node not in inside for value in node.inputs}
     inner = {value for node in nodes for value in node.inputs}
@@ -107,7 +107,7 @@ def leaving(model: Model, nodes: Collection[Node]) -> list[Value]:
 
 
 class _Cutting:
-    """One cut on its way."""
+    """The state of one cut: copies made so far and the values that became Parameters."""
 
     def __init__(self, whole: Model, nodes: set[Node], types: Mapping[Value, TensorType]) -> None:
         self.whole, self.types = whole, types
@@ -165,7 +165,7 @@ class _Cutting:
         return self._begin(value).outputs[0]
 
     def _begin(self, value: Value) -> Node:
-        """The Parameter that takes the place of a value."""
+        """The Parameter that replaces a value from outside."""
         known = self.begins.get(value)
         if known is None:
             node = value.node

@@ -1,4 +1,4 @@
-"""Idle layers: what a file holds and no result depends on, so that nothing about it can change what is computed."""
+"""Idle layers: layers that no result depends on. They never run, so faults in them cannot change a result."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from irexec.graph.model import Model, Node
 
 
 def idle_layers(model: Model) -> set[LayerRef]:
-    """The layers that never run, in the model and its bodies, as findings name them.
+    """References, as findings use them, to the layers of the model and its bodies that never run.
 
-    Bodies number their layers anew: where a layer that runs goes by the same words, findings cannot tell the two apart,
-    and neither is idle.
+    Each body has its own layer ids, so two layers can share a reference. If one of them runs, neither counts as idle.
     """
     idle: set[LayerRef] = set()
     needed: set[LayerRef] = set()

@@ -176,8 +176,8 @@ class Node:
     """A layer with its operator: inputs are the values it takes, outputs the values it makes.
 
     `operator` is None for a layer whose operator is unknown; such a node exists only while a file is being checked.
-    `constant` holds the value of a Const. `rt_info` is what is said about the layer besides its attributes
-    (runtime_info.py has the form); `input_rt_info` the same of input ports, by position.
+    `constant` holds the value of a Const. `rt_info` is the layer's runtime information (its form: runtime_info.py),
+    `input_rt_info` that of the input ports, by position.
     """
 
     __slots__ = (
@@ -281,9 +281,8 @@ class Node:
 class Model:
     """Nodes in an order in which every node follows its producers; `parameters` and `results` in file order.
 
-    `unreachable` are layers of the file that contribute to no result: checked, never run. `keeps_declared`: what comes
-    while running must also be what the file's ports declare. `source` is the text that the model was read from, where
-    that is no file that could be read again.
+    `unreachable` are layers that contribute to no result: checked, never run. `keeps_declared`: results at run time
+    must also match what the file's ports declare. `source` is the text of a model that was not read from a file.
     """
 
     def __init__(self, results: Any, *rest: Any, **named: Any) -> None:

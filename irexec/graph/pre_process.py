@@ -20,14 +20,14 @@ from irexec.types import ElementType, PartialShape, TensorType
 
 Array = np.ndarray[Any, Any]
 Refuse = Callable[..., None]
-# The axis of the channels by rank; a tensor of rank 3 is taken as one image.
+# The channel axis by rank; a tensor of rank 3 is a single image.
 _CHANNEL_AXIS = {2: 1, 3: 0, 4: 1, 5: 1}
 
 
 def subtract_mean(section: Element, nodes: list[Node], weights: Weights, findings: Findings) -> None:
     """Put `input - mean` between the input that the section names and all that reads it; add the nodes to `nodes`.
 
-    R008 when the means do not fit the input; what the reader has reported already is passed over.
+    R008 when the means do not fit the input; faults that the reader has reported are skipped.
     """
     parameter = _named(section, [node for node in nodes if node.type == "Parameter"])
     if parameter is None or not parameter.outputs:
@@ -76,7 +76,7 @@ def _mean(section: Element, parameter: Node, weights: Weights, refuse: Refuse, f
         if mean is None:
             continue
         if (key := number if chosen is None else chosen) in means:
-            refuse(f"channel {key} has two means", channel)
+            refuse(f"channel {key} has two means, expected one", channel)
             return None
         means[key] = mean
     if not means:
@@ -85,14 +85,23 @@ def _mean(section: Element, parameter: Node, weights: Weights, refuse: Refuse, f
     if not isinstance(shape, PartialShape) or not isinstance(kind, ElementType):
         return None
     if shape.rank not in _CHANNEL_AXIS or not shape.is_static:
-        refuse(f"the input has shape {shape}", found=str(shape), allowed="a static shape of rank 2 to 5")
+        refuse(
+            f"the input has shape {shape}, expected a static shape of rank 2 to 5",
+            found=str(shape),
+            allowed="a static shape of rank 2 to 5",
+        )
         return None
     if kind.kind not in "fiu" or kind.is_packed:
-        refuse(f"the input is {kind}", found=str(kind), allowed="a numeric type")
+        refuse(
+            f"the input is {kind}, expected a numeric type of at least 8 bits",
+            found=str(kind),
+            allowed="a numeric type",
+        )
         return None
     channels, image = _split(shape)
     if len(means) != channels or max(means) >= channels:
-        message = f"the input has {channels} channels; means are given for {len(means)}: {sorted(means)[:8]}"
+        known = f"means are given for {len(means)} channels ({sorted(means)[:8]})"
+        message = f"{known}, expected one for each of the input's {channels}"
         refuse(message, found=str(len(means)), allowed=str(channels))
         return None
     parts = [_one(means[index], image, kind, weights, refuse, findings) for index in range(channels)]

@@ -1,4 +1,4 @@
-"""rt_info: what a file says about the model, its layers and ports besides the graph, as Python values.
+"""rt_info: runtime information about the model, its layers and ports, as Python values.
 
 A model's is nested dicts of texts. A layer's or port's holds, under OpenVINO's key `name_version`, the entries that
 OpenVINO gives a meaning (`RuntimeAttribute`), and under its own name what users added: a text or nested dicts.
@@ -32,7 +32,7 @@ class RuntimeAttribute:
 
 
 def model_info(net: Net) -> dict[str, Any]:
-    """The rt_info of a model or body; made of the legacy sections when there is no `<rt_info>`, as OpenVINO does."""
+    """The rt_info of a model or body; built from the legacy sections when there is no `<rt_info>`, as in OpenVINO."""
     if net.rt_info is not None:
         return _entries(net.rt_info.children)
     found: dict[str, Any] = {}
@@ -67,7 +67,7 @@ def keep_info(node: Node, layer: Layer) -> None:
 
 
 def item_info(element: Element | None) -> dict[str, Any]:
-    """The rt_info of a layer or port. Entries without a name say nothing and are left out."""
+    """The rt_info of a layer or port. Entries without a name have no effect and are dropped."""
     found: dict[str, Any] = {}
     for entry in element.children if element is not None else ():
         payload = dict(entry.attributes)

@@ -101,7 +101,7 @@ class _NetWriter:
         return node.given_name or f"{node.type}_{self.ids[node]}"
 
     def _names(self, node: Node, names: Iterable[str]) -> str:
-        # A backslash before the comma that separates two names would make it part of the name.
+        # A backslash at the end of a name would escape the comma that separates it from the next name.
         text = write_name_list(sorted(names, key=lambda name: (name.endswith("\\"), name)))
         if set(name_list(text)) != set(names):
             self._refuse(
@@ -205,7 +205,7 @@ class _NetWriter:
     def _port_map(self, tag: str, node: Node, body: Body, inner: _NetWriter) -> None:
         out, count = self.out, len(_connected(node))
         out.open(tag)
-        # Entries without an outer port come last, as OpenVINO writes them.
+        # OpenVINO writes entries without an outer port last.
         for entry in sorted(body.inputs, key=lambda entry: entry.external is None):
             purpose = "current_iteration" if entry.iteration else None
             out.empty("input", _map_entry(entry, entry.external, inner.parameter_id(entry.parameter), purpose))

@@ -1,4 +1,4 @@
-"""Inference: what is known of every value of a model for given inputs, and what is wrong; it changes nothing."""
+"""Inference: the type of every value of a model for given inputs, and findings. It does not change the model."""
 
 from irexec.inference.infer import infer, infer_node, set_types
 from irexec.inference.inference import Inference

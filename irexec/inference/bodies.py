@@ -17,7 +17,7 @@ Inputs = Sequence[TensorType | None]
 
 
 class Inferring(Protocol):
-    """An inference on its way, as operators with bodies see it."""
+    """The part of an inference that operators with bodies use."""
 
     findings: Findings
     inference: Inference
@@ -27,11 +27,11 @@ class Inferring(Protocol):
         """The inference of a body for these types of its Parameters."""
 
     def take(self, trial: Inferring) -> None:
-        """Make the types of a body, and what was found in it, part of this inference."""
+        """Add the types and findings of a body to this inference."""
 
 
 def infer_if(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
-    """Both branches are inferred; an output is the union of what they make, or the branch that a known cond takes."""
+    """Infer both branches. Outputs have the union of their types, or those of the branch that a known cond selects."""
     condition = inputs[0]
     _check_single(node, "cond", condition, {BOOLEAN}, run.findings)
     branches: list[dict[int | None, TensorType]] = []
@@ -48,7 +48,7 @@ def infer_if(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
     known = condition.scalar if condition is not None else None
     if known is not None:
         return _as_list(branches[0 if known else 1], node)
-    # Where a body is wrong, what it makes says nothing.
+    # The outputs of a body with errors mean nothing.
     said = run.findings if sound else run.findings.trial()
     merged = {
         port: _union(branches[0][port], branches[1][port], node, said) for port in branches[0] if port in branches[1]
@@ -57,7 +57,7 @@ def infer_if(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
 
 
 def infer_tensor_iterator(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
-    """One iteration is inferred; the number of iterations follows from the sliced inputs."""
+    """Infer one iteration; the number of iterations follows from the sliced inputs."""
     body = node.bodies[0]
     for entry in body.inputs:
         _check_slice(node, entry, inputs, run.findings)
@@ -66,7 +66,7 @@ def infer_tensor_iterator(node: Node, inputs: Inputs, run: Inferring) -> list[Te
 
 
 def infer_loop(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
-    """One iteration is inferred; the number of iterations is at most a known trip count."""
+    """Infer one iteration; a known trip count bounds the number of iterations."""
     body = node.bodies[0]
     _check_single(node, "trip_count", inputs[0] if inputs else None, INDICES, run.findings)
     _check_single(node, "execution_condition", inputs[1] if len(inputs) > 1 else None, {BOOLEAN}, run.findings)
@@ -84,7 +84,7 @@ def infer_loop(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
 
 
 def _always_true(body: Body, inputs: Inputs) -> bool:
-    """True when a Loop can end only by its trip count: both conditions are the constant true."""
+    """True when both conditions are the constant true, so that only its trip count ends the Loop."""
     initial = inputs[1].scalar if len(inputs) > 1 and inputs[1] is not None else None
     assert body.condition is not None
     source = body.model.results[body.condition].inputs[0]
@@ -93,7 +93,7 @@ def _always_true(body: Body, inputs: Inputs) -> bool:
 
 
 def _widened(before: PartialShape, after: PartialShape, grows: bool) -> PartialShape:
-    """A shape that holds both; with `grows`, what differs may be anything: it would go on differing."""
+    """A shape that covers both. With `grows`, extents that differ become dynamic: they would keep on changing."""
     union = before.union(after)
     if not grows or union.rank is None:
         return union
@@ -119,7 +119,7 @@ def _infer_body(
 ) -> tuple[list[TensorType], list[TensorType]]:
     """The types of the node's outputs, and those of the body's results.
 
-    What the body's own Parameters declare comes first: types from outside take its place, and might hide what is wrong.
+    The body is first checked with the types that its Parameters declare: types from outside could hide its errors.
     """
     trial = run.body(body, declared_parameters(body))
     if not trial.broken:
@@ -135,9 +135,9 @@ def _infer_body(
 
 
 def _settled(body: Body, parameters: list[TensorType], run: Inferring) -> Inferring:
-    """The body's inference for types that hold in every iteration.
+    """The body's inference for types that hold in every iteration (a fixed point).
 
-    What comes back from an iteration may be less known than what went in: both are widened until they agree.
+    Types that a back edge carries are widened until another iteration does not change them.
     """
     for attempt in range(8):
         trial = run.body(body, parameters)
@@ -148,7 +148,7 @@ def _settled(body: Body, parameters: list[TensorType], run: Inferring) -> Inferr
                 returned = trial.inference.outputs(body.model.results[entry.back])[0]
                 shape = _widened(before.shape, returned.shape, attempt > 1)
                 widened[entry.parameter] = TensorType(before.element_type, shape)
-        # What is wrong in the first iteration must not be lost because its types are no longer known.
+        # Widening makes types less known, which must not lose the findings of the first iteration.
         if trial.findings.error_count or all(a.shape == b.shape for a, b in zip(parameters, widened, strict=True)):
             break
         parameters = widened
@@ -156,7 +156,7 @@ def _settled(body: Body, parameters: list[TensorType], run: Inferring) -> Inferr
 
 
 def declared_parameters(body: Body) -> list[TensorType]:
-    """What the body's Parameters say of themselves."""
+    """The types that the body's Parameters declare."""
     types = [(p.outputs[0].declared if p.outputs else None) or TensorType() for p in body.model.parameters]
     for index, parameter in enumerate(body.model.parameters):
         declared = parameter.attributes.get("element_type"), parameter.attributes.get("shape")
@@ -167,7 +167,7 @@ def declared_parameters(body: Body) -> list[TensorType]:
 
 
 def _parameters(body: Body, inputs: Inputs, count: Dimension | None) -> list[TensorType]:
-    """What the body's Parameters carry: outer types, sliced where the map says so."""
+    """The types of the body's Parameters: those of the outer inputs, sliced where the map says so."""
     types = declared_parameters(body)
     for entry in body.inputs:
         if entry.external is None or entry.external >= len(inputs) or inputs[entry.external] is None:
@@ -201,7 +201,7 @@ def _iterations(body: Body, inputs: Inputs) -> Dimension:
 
 
 def slice_count(extent: int, entry: BodyInput | BodyOutput) -> int:
-    """How many parts a dimension is cut into; start and end count from the back when negative."""
+    """The number of parts that a dimension is cut into; negative start and end count from the back."""
     begin = entry.start if entry.start >= 0 else extent + 1 + entry.start
     stop = entry.end if entry.end >= 0 else extent + 1 + entry.end
     part = max(1, abs(entry.part_size), abs(entry.stride) if entry.part_size == 1 else 1)
@@ -229,7 +229,7 @@ def _check_slice(node: Node, entry: BodyInput, inputs: Inputs, findings: Finding
 
 
 def _add_axis(message: str, entry: BodyInput | BodyOutput, node: Node, findings: Findings) -> None:
-    """Report an axis, unless the reader has, by the rank that the port declares."""
+    """Report an axis outside the rank, unless the reader has done so by the rank that the port declares."""
     at = At(entry.at, "axis")
     if not findings.said_at("B008", at):
         findings.add("B008", message, at=at, layer=node.ref)
@@ -237,7 +237,7 @@ def _add_axis(message: str, entry: BodyInput | BodyOutput, node: Node, findings:
 
 def _union(a: TensorType, b: TensorType, node: Node, findings: Findings) -> TensorType:
     if DYNAMIC not in (a.element_type, b.element_type) and a.element_type is not b.element_type:
-        message = f"then_body makes {a.element_type} where else_body makes {b.element_type}"
+        message = f"then_body makes {a.element_type} and else_body {b.element_type}, expected the same element type"
         findings.add("B010", message, at=At(_at(node)), layer=node.ref)
     kind = a.element_type if a.element_type is not DYNAMIC else b.element_type
     return TensorType(kind, a.shape.union(b.shape))

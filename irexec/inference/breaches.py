@@ -1,4 +1,4 @@
-"""From what breaks an operator's constraint to a finding: its code, its place in the file, the constraint's number."""
+"""Broken constraints as findings: with a code, the place in the file, and the constraint's number."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from irexec.ops.declare.operator import Breach, ConstraintError
 
 
 def report_breach(node: Node, breach: Breach, findings: Findings) -> None:
-    """A constraint that types or known extents break, at the port or attribute that it names."""
+    """Report a constraint that types or known extents break, at the port or attribute that it names."""
     details: dict[str, Any] = {k: getattr(breach, k) for k in ("attribute", "hint", "found", "allowed", "repair")}
     _report(node, breach.code, breach.message, breach.constraint, breach.port, findings, **details)
 
 
 def report_constraint(node: Node, error: ConstraintError, findings: Findings, *, found: str | None = None) -> None:
-    """A constraint that values break. `found`: what the operator was given, where the error does not say."""
+    """Report a constraint that values break. `found`: what the operator was given, unless the error says it."""
     details: dict[str, Any] = {"hint": error.hint, "found": found} | error.details
     _report(node, "O005", error.message, error.constraint, error.port, findings, **details)
 
 
 def report_failure(node: Node, error: Exception, findings: Findings, *, found: str | None = None) -> None:
-    """A kernel that fails in a way that its operator does not foresee."""
+    """Report a kernel that raised an unexpected exception."""
     message = f"{node.ref} failed: {type(error).__name__}: {error}"
     _report(node, "O007", message, None, None, findings, found=found)
 

@@ -18,7 +18,7 @@ DECLARED = frozenset({"P004", "P005", "E007", "E008"})
 def check_declared(node: Node, inference: Inference, findings: Findings, *, outputs: bool) -> None:
     """Report every port whose precision or dims are not those of the value that it carries.
 
-    `outputs`: output ports are looked at too; what a layer makes whose own constraints are broken says nothing.
+    `outputs`: check output ports too. False for a layer with broken constraints, whose inferred outputs mean nothing.
     """
     layer = node.layer
     if layer is None:
@@ -33,9 +33,10 @@ def check_declared(node: Node, inference: Inference, findings: Findings, *, outp
 
 
 def _check_input(node: Node, port: Port, value: Value, made: TensorType, findings: Findings) -> None:
-    """Report what an input port declares unless its producer makes that, or declares the same: then the fault is there.
+    """Report an input port that differs from its producer's inferred type.
 
-    A port without dims may be a scalar, of dynamic rank, or just not have been written: it says nothing.
+    Nothing is reported when the producer declares the same as the port: then the producer's declaration is at fault. A
+    port without dims is not checked: it may be a scalar, have dynamic rank, or have been left out.
     """
     source = _port_of(value)
     if source is None or _reads_alike(port, source):
@@ -76,7 +77,7 @@ def _port_of(value: Value) -> Port | None:
 
 
 def _reads_alike(a: Port, b: Port) -> bool:
-    """True when two ports are written alike, as the two ends of nearly all edges are."""
+    """True when two ports have the same texts: a fast path for nearly all edges."""
     return a.precision == b.precision and a.dims == b.dims
 
 
@@ -97,7 +98,7 @@ def _check_output(
 
 
 def _same_kind(a: ElementType, b: ElementType) -> bool:
-    """True for one element type, and where one of the two is not known."""
+    """True when the element types are equal or one of them is dynamic."""
     return a is b or a is DYNAMIC or b is DYNAMIC
 
 

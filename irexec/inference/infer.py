@@ -1,4 +1,4 @@
-"""Inference over a model: every value's type from its producers, every broken constraint a finding."""
+"""Inference over a model: computes every value's type in order, and reports every broken constraint."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from irexec.ops.declare.operator import Breach, ConstraintError
 from irexec.types import DYNAMIC, MAX_KNOWN, PartialShape, TensorType
 
 _BODIES = {"If": infer_if, "Loop": infer_loop, "TensorIterator": infer_tensor_iterator}
-# A body is inferred for so many different types of its Parameters; after that only for what it declares itself. Bodies
-# in bodies would otherwise be inferred as often as there are combinations.
+# A body is inferred for at most so many combinations of Parameter types, and beyond that only for its declared types.
+# Nested bodies would otherwise be inferred exponentially often.
 _MAX_TRIALS = 16
 
 
@@ -27,9 +27,9 @@ def infer(
 ) -> Inference:
     """The types of all values, and findings about the operators' constraints and what the file itself declares.
 
-    `inputs`: types that take the place of the Parameters' own. `declared`: what the file's ports declare is compared
-    with what is inferred; if that is not said, only where no `inputs` are given, which may be others than the file's.
-    `findings`: where to report, if not apart: with the places of a file, and what reading it has found already.
+    `inputs`: types that replace those of the Parameters. `declared`: compare the inferred types with those that the
+    file's ports declare; by default only without `inputs`, which may differ from the file's. `findings`: the collection
+    to add to (with the file's places and earlier findings), by default a new one.
     """
     found = findings if findings is not None else Findings(file=model.file)
     run = Inferring(found, declared=inputs is None if declared is None else declared)
@@ -52,10 +52,10 @@ def infer_node(node: Node, findings: Findings) -> Types:
 
 
 class Inferring:
-    """One inference on its way: of a model, or of a body for certain types of its Parameters.
+    """The state of one inference: of a model, or of a body for certain types of its Parameters.
 
-    `declared`: what ports declare is compared with what is inferred. `trials` are the bodies that were inferred before,
-    by body and types; `broken` counts what breaks a constraint.
+    `declared`: compare inferred types with those that ports declare. `trials` caches the inferences of bodies, by body
+    and types; `broken` counts broken constraints.
     """
 
     def __init__(
@@ -68,14 +68,14 @@ class Inferring:
         self._trials = {} if trials is None else trials
 
     def model(self, model: Model, inputs: Types | None = None) -> None:
-        """Infer every node; `inputs` take the place of what the Parameters say."""
+        """Infer every node; `inputs` replace the types of the Parameters."""
         given = dict(zip(model.parameters, inputs, strict=True)) if inputs is not None else {}
         for nodes in (model.nodes, model.unreachable):
             for node in nodes:
                 self.node(node, given.get(node))
 
     def node(self, node: Node, given: TensorType | None = None) -> None:
-        """Infer one node; `given` is the type of a Parameter, where that is known from elsewhere."""
+        """Infer one node; `given` replaces the type that a Parameter declares."""
         before = self.findings.error_count
         self.inference.note(node, self._outputs(node, given))
         if self._declared:
@@ -85,7 +85,7 @@ class Inferring:
             check_declared(node, self.inference, self.findings, outputs=not broken)
 
     def body(self, body: Body, parameters: Types) -> Inferring:
-        """The inference of a body for these types of its Parameters, made once."""
+        """The inference of a body for these types of its Parameters, cached."""
         key = tuple(_key(type) for type in parameters)
         known = self._trials.setdefault(body, {})
         if key not in known and len(known) >= _MAX_TRIALS:
@@ -97,7 +97,7 @@ class Inferring:
         return known[key]
 
     def take(self, trial: bodies.Inferring) -> None:
-        """Make the types of a body, and what was found in it, part of this inference."""
+        """Add the types and findings of a body to this inference."""
         self.inference.take(trial.inference)
         self.findings.take(trial.findings)
         self.broken += trial.broken
@@ -146,22 +146,22 @@ class Inferring:
         return types
 
     def _for_each_port(self, node: Node, types: list[TensorType]) -> Types:
-        """A type for each output port; more ports than a variadic operator makes outputs are a finding."""
+        """A type for each output port; reports ports beyond the outputs of a variadic operator."""
         operator = node.operator
         assert operator is not None
         if not (operator.outputs and operator.outputs[0].variadic):
             return types
-        if [type.rank for type in types] == [None]:  # Nothing is known, not even how many there are.
+        if [type.rank for type in types] == [None]:  # Even the number of outputs is unknown.
             return types * len(node.outputs)
         declared = node.layer.outputs if node.layer is not None else []
         if len(declared) > len(types) and not self.findings.blames(node.ref):
-            message = f"{operator} has {len(declared)} output ports, makes {len(types)}"
+            message = f"{operator} has {len(declared)} output ports, expected {len(types)}"
             self.findings.add("P007", message, at=At(declared[len(types)].at), layer=node.ref)
         return types
 
 
 def _key(type: TensorType) -> object:
-    """What tells one tensor type from another, known values included."""
+    """A hashable key of a tensor type, known values included."""
     value = None if type.value is None else (type.value.shape, type.value.dtype.str, type.value.tobytes())
     partial = None if type.partial is None else tuple(type.partial.ravel().tolist())
     return type.element_type, type.shape, value, partial

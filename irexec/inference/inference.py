@@ -1,4 +1,4 @@
-"""The result of inference: the types of a model's values for given inputs, beside the model and not in it."""
+"""The result of inference: the types of a model's values for given inputs, stored apart from the model."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Types = Sequence[TensorType]
 
 
 class Inference:
-    """What is known of a model's values, those of bodies included, for given inputs; `report` says what is wrong.
+    """The types of a model's values, those of bodies included, for given inputs; `report` holds the findings.
 
-    Values that inference did not come to have the type that the model gives them.
+    Values that inference did not reach have the type that the model gives them.
     """
 
     def __init__(self, report: Report | None = None) -> None:
@@ -35,7 +35,7 @@ class Inference:
         return [None if value is None else self[value] for value in node.inputs]
 
     def note(self, node: Node, outputs: Types) -> None:
-        """Keep the types of a node's outputs: for inference itself, and for who knows more than it could."""
+        """Set the types of a node's outputs: for inference itself, and for callers that know more."""
         missing = len(node.outputs) - len(outputs)
         self._outputs[node] = (*outputs, *[TensorType()] * missing) if missing > 0 else outputs
 

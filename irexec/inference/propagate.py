@@ -1,6 +1,6 @@
-"""Known values: what inference can say of the contents of small tensors, so that shapes computed by layers are known.
+"""Value propagation: evaluates small tensors during inference, so that shapes computed by layers become known.
 
-A tensor's `value` is known whole; its `partial` holds an int or an interval (Dimension) per element.
+`value` is a tensor that is fully known; `partial` holds an int or an interval (Dimension) for each element.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from irexec.types import ANY_DIMENSION, I32, I64, MAX_KNOWN, MAX_RANK, Dimension
 Array = np.ndarray[Any, Any]
 
 _SHAPE_TYPES = frozenset({I32, I64})
-# So much work, some tenths of a second, may be done to know a value before anything runs.
+# The most work, some tenths of a second, to spend on one value during inference.
 MAX_STEPS = 1 << 26
-# What a variable holds is another value at each inference.
+# Operators whose result differs from one inference to the next.
 _CHANGING = frozenset({"ReadValue"})
 
 
@@ -31,7 +31,7 @@ def propagate(
 ) -> list[TensorType]:
     """The output types with the values that follow from known input values.
 
-    Raises ConstraintError when known values break a constraint of the operator, MemoryError when it takes too much.
+    Raises ConstraintError when known values break a constraint of the operator, MemoryError for too large a result.
     """
     if not inputs or any(o.value is not None or o.partial is not None for o in outputs):
         return outputs
@@ -47,7 +47,7 @@ def propagate(
 
 
 def _is_small(tensor: TensorType) -> bool:
-    """True for a tensor of few elements that NumPy can hold; an extent of 0 does not make the others small."""
+    """True for a tensor of few elements that NumPy can hold. Extents of 0 count as 1, so as not to hide huge ones."""
     if tensor.rank is None or tensor.rank > MAX_RANK:
         return False
     most = [extent.max for extent in tensor.shape]
@@ -62,7 +62,7 @@ def _run(
             results = as_list(operator.kernel(*arrays, **operator.bind(attributes)))
     except (ConstraintError, MemoryError):
         raise
-    except Exception:  # what a kernel cannot do is reported when the layer runs
+    except Exception:  # reported when the layer runs
         return outputs
     return [
         replace(t, value=np.asarray(r)) if t.element_type.dtype == np.asarray(r).dtype else t
@@ -71,7 +71,7 @@ def _run(
 
 
 class _Number(Dimension):
-    """A value known as an interval. Unlike an extent it may turn out negative; then nothing is known of it."""
+    """A value known as an interval. Results that may be negative, which no Dimension is, become unknown."""
 
     __slots__ = ()
 
@@ -100,7 +100,7 @@ class _Number(Dimension):
 def _run_partial(
     operator: Operator, inputs: Sequence[TensorType | None], attributes: dict[str, Any], outputs: list[TensorType]
 ) -> list[TensorType]:
-    """Run the kernel on object arrays. The first input, or for arithmetic every input, may be partly known."""
+    """Run the kernel on object arrays of ints and intervals. Only arithmetic takes them in inputs after the first."""
     arrays: list[Any] = []
     for index, tensor in enumerate(inputs):
         if tensor is None:
@@ -115,7 +115,7 @@ def _run_partial(
         else:
             return outputs
     results: list[Any] = []
-    # A kernel that needs a number where only an interval is known leaves the value unknown: that is no finding.
+    # A kernel fails when it needs a number and gets an interval. The value is then unknown, which is not an error.
     with contextlib.suppress(ConstraintError, TypeError, ValueError, IndexError, AttributeError):
         results = as_list(operator.kernel(*arrays, **operator.bind(attributes)))
     typed = []

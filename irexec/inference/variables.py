@@ -1,4 +1,4 @@
-"""Variables: what ReadValue and Assign say of one variable, bodies included, must agree.
+"""Variables: all ReadValue and Assign operations on a variable, bodies included, must agree on its type and shape.
 
 Source: operation pages ReadValue-6, Assign-6.
 """
@@ -15,7 +15,7 @@ def check_variables(model: Model, inference: Inference, findings: Findings) -> N
     """Report every state operation whose type or shape cannot be that of the first operation on its variable."""
     first: dict[str, tuple[Node, TensorType]] = {}
     states = [node for node in model.walk() if node.type in ("ReadValue", "Assign") and node.outputs]
-    # What is read says what the variable is; Assign takes any value that fits it.
+    # ReadValue defines the variable's type; Assign only has to be compatible with it.
     for node in sorted(states, key=lambda node: node.type == "Assign"):
         variable, type = node.attributes.get("variable_id"), inference[node.outputs[0]]
         if not variable:

@@ -106,7 +106,7 @@ def _supplied_array(
     """What --input gives, in the port's type. Values that are written flat take the shape of the port's dims."""
     array = None if shape_of(value) is None else convert(value, kind)
     if array is None:
-        message = f"the values given for {name} are no {kind} values"
+        message = f"the values given for {name} are not {kind} values"
         if shape_of(value) is None:
             message = f"the rows of the values given for {name} differ in length"
         findings.add("U004", message, layer=layer.layer.ref, port=name)
@@ -134,7 +134,7 @@ def listed_array(
         return None
     array = convert(value, kind)
     if array is None:
-        findings.add("T003", f"the values listed for {name} are no {kind} values", **where)
+        findings.add("T003", f"the values listed for {name} are not {kind} values", **where)
         return None
     if port.elided or not port.port.dims or shape.rank is None:
         return array

@@ -131,7 +131,7 @@ def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]
         elif shape is not None:
             if not declared.accepts(shape):
                 found, allowed = str(list(shape)), str(declared)
-                message = f"--shape {entry.name}: {found} is none of the model's shapes {allowed}"
+                message = f"--shape {entry.name}: {found} does not fit the model's shape {allowed}"
                 findings.add("O008", message, layer=entry.port.node.ref, found=found, allowed=allowed)
             declared = PartialShape(shape)
         types.append(TensorType(kind, declared))
@@ -145,7 +145,7 @@ def _supply(entry: ModelInput, value: Any, findings: Findings) -> None:
     layer = entry.port.node.ref
     array = convert(value, kind)
     if array is None:
-        findings.add("U004", f"the values given for {entry.name} are no {kind} values", layer=layer)
+        findings.add("U004", f"the values given for {entry.name} are not {kind} values", layer=layer)
         return
     if not isinstance(value, np.ndarray) and declared.is_static and array.ndim <= 1:
         extents = declared.to_shape()
@@ -154,7 +154,7 @@ def _supply(entry: ModelInput, value: Any, findings: Findings) -> None:
     entry.array, entry.origin = array, Origin.SUPPLIED
     if not declared.accepts(array.shape):
         found, allowed = str(list(array.shape)), str(declared)
-        message = f"input {entry.name} has shape {allowed}; the array has {found}"
+        message = f"the array for input {entry.name} has shape {found}, expected {allowed}"
         findings.add("O008", message, layer=layer, found=found, allowed=allowed)
 
 

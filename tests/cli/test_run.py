@@ -158,7 +158,7 @@ def test_an_archive_and_a_file_without_names(folder: Path, capsys: pytest.Captur
         ("x=", "U004", "names no input"),
         ("x=[1, 2", "U004", "not a list"),
         ("x=[1, [2]]", "U004", "differ in length"),
-        ("x=['a', 'b', 'c']", "U004", "no f32 values"),
+        ("x=['a', 'b', 'c']", "U004", "not f32 values"),
         ("y=[1]", "U005", "no input has this name"),
         ("x=missing.npy", "U001", "cannot read"),
         ("x=.", "U001", "cannot read"),

@@ -214,12 +214,12 @@ def test_every_way_to_hand_over_inputs() -> None:
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        ([X], "1 arrays for 2 inputs ('first', 'y')"),
-        ({"first": X}, "no array for 'y'"),
+        ([X], "expected 2 arrays, one for each input ('first', 'y'), got 1"),
+        ({"first": X}, "no array is given for 'y'"),
         ({"first": X, "z": X}, "no input 'z'"),
-        ([X, np.ones((2, 4), np.float32)], "input 'y' has shape [?,3]; the array has [2, 4]"),
-        ([X, np.array([["a", "b", "c"]])], "input 'y' is f32; the array is <U1"),
-        ([X, X.astype(complex)], "input 'y' is f32; the array is complex128"),
+        ([X, np.ones((2, 4), np.float32)], "the array for input 'y' has shape [2, 4], expected [?,3]"),
+        ([X, np.array([["a", "b", "c"]])], "the array for input 'y' is <U1, expected f32"),
+        ([X, X.astype(complex)], "the array for input 'y' is complex128, expected f32"),
         ({7: X, "y": X}, "no input 7"),
         ([X, [[1, 2, 3], [4, 5]]], "input 'y' is no array"),
     ],

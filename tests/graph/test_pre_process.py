@@ -98,13 +98,18 @@ def test_without_a_name_the_first_input_of_rank_4_is_meant() -> None:
 @pytest.mark.parametrize(
     ("shape", "section", "kind", "found"),
     [
-        ("1,3,2,2", numbers(1, 2), "f32", "the input has 3 channels; means are given for 2"),
-        ("1,2,2,2", numbers(1, 2).replace('id="1"', 'id="2"'), "f32", "the input has 2 channels"),
+        (
+            "1,3,2,2",
+            numbers(1, 2),
+            "f32",
+            "means are given for 2 channels ([0, 1]), expected one for each of the input's 3",
+        ),
+        ("1,2,2,2", numbers(1, 2).replace('id="1"', 'id="2"'), "f32", "expected one for each of the input's 2"),
         ("1,2,2,2", numbers(1, 2).replace('id="1"', 'id="0"'), "f32", "channel 0 has two means"),
         ("3", numbers(1, 2, 3), "f32", "the input has shape [3]"),
         ("?,2,2,2", numbers(1, 2), "f32", "the input has shape [?,2,2,2]"),
         ("1,2,2,2", numbers(1, 2), "boolean", "the input is boolean"),
-        ("1,4000000000000000000,2,2", numbers(1, 2), "f32", "means are given for 2"),
+        ("1,4000000000000000000,2,2", numbers(1, 2), "f32", "means are given for 2 channels"),
         ("1,3,2,2", images(3, 8), "f32", "takes 16 bytes"),
         ("1,2,2,2", images(2, 16).replace('size="16"', 'size="99"', 1), "f32", "takes 16 bytes"),
         ("1,2,3037000500,3037000500", images(2, 16), "f32", "takes"),

@@ -156,7 +156,9 @@ def _check_slice(entry: PortMap, layer: Layer, scope: NetScope) -> None:
             values[name] = scope.whole(text, entry.at, name, "B013", name, signed=True, layer=layer)
     for name, wrong in (("stride", values.get("stride") == 0), ("part_size", (values.get("part_size") or 1) < 1)):
         if wrong or values.get(name) == 0:
-            message = f"{name} is {values[name]}: no iteration would ever advance"
+            message = (
+                f"{name} is {values[name]}, expected {'a number other than 0' if name == 'stride' else 'at least 1'}"
+            )
             scope.findings.add("B007", message, at=At(entry.at, name), layer=layer.ref, attribute=name)
     axis, rank = values.get("axis"), _rank(entry, layer, scope)
     if axis is None:

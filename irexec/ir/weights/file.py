@@ -118,7 +118,7 @@ class Weights:
                 message = f"the constant has no {name}"
                 findings.add("C001", message, at=at, layer=layer.ref, attribute=name, allowed=wanted)
             elif wrong:
-                message = f"{name} of the constant is {quoted(text)}"
+                message = f"{name} of the constant is {quoted(text)}, expected {wanted}"
                 findings.add("C012", message, at=at, layer=layer.ref, attribute=name, found=cut(text), allowed=wanted)
             elif name == "shape" and trailing:
                 message = f"the list {quoted(text)} has a trailing comma"
@@ -133,7 +133,7 @@ class Weights:
         """True when there is no number; reports one that is not in canonical form."""
         if reading.value is not None and reading.strict is None:
             text = layer.data[name]
-            message = f"{name} of the constant is written {quoted(text)}"
+            message = f"{name} of the constant is written {quoted(text)} instead of {reading.value}"
             at = At(layer.data_at, name)
             findings.add(
                 "N010", message, at=at, layer=layer.ref, attribute=name, found=cut(text), allowed=str(reading.value)
@@ -176,10 +176,15 @@ class Weights:
         needed = size if element_type is STRING else element_type.nbytes(count)
         if size < needed:
             wanted = f"at least {needed} for {element_type}[{listed(shape)}]"
-            add("C003", f"the constant needs {needed} bytes and has {size}", attribute="size", allowed=wanted)
+            add("C003", f"the size is {size}, the constant needs {needed} bytes", attribute="size", allowed=wanted)
         elif size > max(needed, 1):
             # OpenVINO writes one byte for a constant without elements.
-            add("C004", f"the constant needs {needed} bytes and has {size}", attribute="size", allowed=str(needed))
+            add(
+                "C004",
+                f"the size is {size}, the constant needs only {needed} bytes",
+                attribute="size",
+                allowed=str(needed),
+            )
         if self._data is None and needed:
             where = f": {self.file} does not exist" if self.file else ""
             add("C010", f"there are no weights for the constant{where}", attribute="offset")
@@ -204,7 +209,7 @@ class Weights:
             add("C007", f"the string constant cannot be read: {error}", attribute="offset")
             return None
         if len(strings) != count:
-            message = f"the string constant holds {len(strings)} strings, its shape {count}"
+            message = f"the string constant holds {len(strings)} strings, expected {count} by its shape"
             add("C007", message, attribute="shape", found=f"[{listed(shape)}]")
             return None
         array = np.array(strings, STRING.dtype).reshape(shape)

@@ -53,7 +53,7 @@ class LooseLayers:
             sections = layer.elements(name)
             for section in sections[1:]:
                 first = sections[0]
-                self._repair("Q016", f"a second <{name}> in one layer; it goes on with the first one", section.span)
+                self._repair("Q016", f"a second <{name}> in one layer; it is joined to the first", section.span)
                 first.children += section.children
                 first.attributes = section.attributes | first.attributes
                 first.elided, first.end = first.elided or section.elided, section.end
@@ -100,7 +100,7 @@ class LooseLayers:
         ids, names = _Unused(), _Unused()
         for layer in layers:
             if not keep and (written := layer.get("id")) is not None and written.value in ids.taken:
-                self._repair("Q018", f"id {written.value!r} is another layer's already", written.span)
+                self._repair("Q018", f"id {written.value!r} is already used by another layer", written.span)
                 del layer.attributes["id"]
             for unused, attribute in ((ids, layer.get("id")), (names, layer.get("name"))):
                 if attribute is not None:
@@ -133,7 +133,7 @@ class LooseLayers:
                 continue
             else:
                 code = "Q023" if written.value in seen else "Q024"
-                what = "is another port's already" if code == "Q023" else "is not the next one"
+                what = "is already used by another port" if code == "Q023" else "is not the next one"
                 message, span = f"port id {written.value!r} {what}; ports are taken in order", written.span
                 seen.add(written.value)
                 written.value = str(expected)
@@ -152,7 +152,7 @@ class LooseLayers:
                 continue
             for attribute in counted:
                 meant = known[int(attribute.value)]
-                message = f"output {attribute.value} is counted; its port has the id {meant!r}"
+                message = f"output {attribute.value} is named by its position; its port has id {meant!r}"
                 self._repair("Q032", message, attribute.span, f'external_port_id="{meant}"')
                 attribute.value = meant
 

@@ -245,7 +245,7 @@ class _Builder:
         if stray is not None:
             start = token.start + max(token.text.find(stray[0][:1]), 0)
             shown = stray[0] if len(stray[0]) <= 40 else stray[0][:40] + "..."
-            what = f"text {shown!r} does not belong into {_described(top)}"
+            what = f"text {shown!r} does not belong in {_described(top)}"
             self._repair("Q025", what, Span(start, len(stray[0])))
         if top.name != "dim":
             meant = "\n" * token.text.count("\n")
