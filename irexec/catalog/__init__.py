@@ -1,1 +1,1 @@
-"""What follows from the operators' signatures: schemas, tables, pages."""
+"""Generated from the operators' signatures: schemas, tables, pages."""

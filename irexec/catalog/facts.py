@@ -1,4 +1,4 @@
-"""What is known of each operator from its signature: ports, attributes, element types, versions."""
+"""The facts about each operator, from its signature: ports, attributes, element types, versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The RELAX NG schema of the file format, with what each operator's signature says of its layers."""
+"""The RELAX NG schema of the file format, including the attributes that each operator's signature declares."""
 
 from __future__ import annotations
 

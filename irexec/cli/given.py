@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Loaded:
-    """A model that can be run: the inputs of its first step as they came about, and the reference of all steps."""
+    """A model that can be run: the inputs of its first step with their sources, and the reference for all steps."""
 
     reference: Reference
     inputs: list[ModelInput]

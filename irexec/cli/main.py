@@ -80,7 +80,7 @@ class _Version(argparse.Action):
 
 
 def _failed(error: Exception) -> int:
-    """Say in a few words what escaped from a command: the findings of an IRError, or that irexec is at fault."""
+    """Report an exception that escaped from a command: the findings of an IRError, or an internal error."""
     from irexec.diagnostics import IRError
     from irexec.diagnostics.render import write
     from irexec.diagnostics.render.characters import visible_text

@@ -1,1 +1,1 @@
-"""Documentation pages: the operators they are about and the examples they hold, each with its place in the page."""
+"""Documentation pages: the operators they describe and their examples, each with its place in the page."""

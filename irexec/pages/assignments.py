@@ -58,7 +58,7 @@ _SHAPE = re.compile(r"\s*,\s*shape\s*=\s*[\[(]([\d,\s]*)[\])]")
 _REST = re.compile(r"[ \t]*(?:,[ \t]*|;[ \t]*)?(?:(?:<-+|\#|//)[^\n]*)?(?=\n|\Z)")
 _NODE = re.compile(r"^[ \t]*node\s*=\s*(?:onnx\.)?(?:helper\.)?make_node\(", re.MULTILINE)
 _MARKS = re.compile(r"[ \t>]*(?:[`~]{3,}.*|\.\. .*|:[\w-]+:.*|[-=~^*+#]{3,})[ \t]*")
-# What may stand between the values of a program; prose begins with a word that nothing is done with.
+# Lines that may separate the values of a program. Prose starts with a word that is neither called nor assigned.
 _CODE = re.compile(r"[ \t]+\S|[)\]}#@]|(?:import|from|for|if|def|return|with)\b|[\w.]+(?:\(|\[|[ \t]*[-+*/]?=)")
 _KINDS = {
     **{f"{sign}int{bits}": f"{sign or 'i'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},

@@ -30,19 +30,19 @@ from irexec.snippets.evaluate import evaluate_layer, read_examples
 from irexec.snippets.example import Example
 from irexec.snippets.reader import Snippet, SnippetLayer, version_from_name
 
-# What is found about a printed example without the page being at fault.
+# Findings about a printed example that are not the page's fault.
 _NOT_THE_PAGES = frozenset({"O004", "O007", "C010", "X005", "N008"})
 # Beyond this an execution takes more than a second or so.
 MOST_WORK = 1.5e8
 # An ellipsis stands for attributes, an element's name, or content; the text ends early.
 _SHORTENED = frozenset({"Q001", "Q002", "Q003", "Q015"})
-# What says that the documented values are wrong, not the layer.
+# Findings that say that the documented values are wrong, not the layer.
 _ABOUT_VALUES = frozenset({"T001", "T003"})
 
 
 @dataclass(slots=True)
 class Checked:
-    """One example: what was found about it, and how far it went.
+    """One example: the findings about it, and how far its check got.
 
     `kind` is "xml", "text", "code" or "model". `valid` is None when there is no operator to check against, `agrees`
     when the page documents no values that could be compared. `not_executed` says why there is no result. `in_full` is
@@ -66,7 +66,7 @@ class Checked:
 
     @property
     def label(self) -> str:
-        """How the example is spoken of: "example 3", "text example 1"."""
+        """The name of the example in messages: "example 3", "text example 1"."""
         prefix = "" if self.kind == "xml" else f"{self.kind} "
         return f"{prefix}example {self.number}"
 
@@ -165,7 +165,7 @@ def _plan(page: Page, most_work: float) -> Iterator[Pending]:
 
 
 def _guarded(check: Callable[[Checked], Checked], checked: Checked) -> Checked:
-    """Check an example; a fault of irexec itself is said, and ends this example only."""
+    """Check an example. An internal error of irexec is reported, and ends this example only."""
     try:
         return check(checked)
     except Exception as error:
@@ -243,7 +243,7 @@ def _kind_of(example: TextExample) -> str:
 
 
 def _check_text(block: TextExample, most_work: float, checked: Checked) -> Checked:
-    """An example in words; where it does not say its element types, those count with which it holds."""
+    """Check an example in words. Element types that it leaves open are those with which its values agree, if any."""
     described = describe(block)
     checked.parsed = True
     if not described.layers:
@@ -296,7 +296,7 @@ def _sort(checked: Checked, found: list[Diagnostic], block: XmlExample | TextExa
 
 
 def _is_left_out(finding: Diagnostic, shortened: set[str], example: Example | None) -> bool:
-    """Whether what is missing is what an ellipsis stands for: layers of a body, and port maps, are shortened so."""
+    """Whether an ellipsis stands for what is missing, as for layers of a body and port maps."""
     inside = example is not None and finding.layer is not None and finding.layer != example.layer
     return inside or "Q015" in shortened or (CODES[finding.code].area is Area.BODY and "Q003" in shortened)
 

@@ -1,4 +1,4 @@
-"""Errata: what a page prints, what is right, why, and the text that would put it right."""
+"""Errata: what a page prints, what is right, why, and a corrected text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Erratum:
 
 
 class _Mended(NamedTuple):
-    """A stretch of text and what could stand there instead; `first` is the first thing in it that is wrong."""
+    """A range of text and its correction; `first` is the first wrong item in it."""
 
     span: Span
     text: str

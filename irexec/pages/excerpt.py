@@ -1,4 +1,4 @@
-"""A stretch of a page as plain text, which knows for each of its characters where in the page that stands."""
+"""An excerpt of a page as plain text, with the place in the page of each character."""
 
 from __future__ import annotations
 

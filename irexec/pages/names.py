@@ -13,7 +13,7 @@ from irexec.snippets.reader import version_from_name
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An operator that a page names: type, its own version, and whose it is. `start`: from where on it is meant.
+    """An operator that a page names: type, version, and its system. `start`: the offset from which it is meant.
 
     An operator of no opset (one that a plugin makes of others) has no version.
     """

@@ -28,7 +28,7 @@ _OPEN_EXTENT = 2
 
 
 class TypeSource(Enum):
-    """What says the element type of an input that a page may leave out."""
+    """The source of an input's element type, which a page may leave out."""
 
     DECLARED = "declared"
     OPTION = "--precision"
@@ -40,7 +40,7 @@ class TypeSource(Enum):
 
 
 class TypeOrigin(NamedTuple):
-    """What says an element type; `port` names the input of the same group, where that says it."""
+    """The source of an element type; `port` names the input of the same group that determines it, if any."""
 
     source: TypeSource
     port: str = ""
@@ -55,7 +55,7 @@ Typed = tuple[ElementType, TypeOrigin]
 
 @dataclass(slots=True)
 class ExampleInput:
-    """One input port of an example: its type, its array (None when it has none), and where each is from.
+    """One input port of an example: its type, its array (or None), and the source of each.
 
     `repaired`: the values were read in another shape than the written one, so that the example can go on.
     """
@@ -79,7 +79,7 @@ class ExampleInput:
 
 
 def complete_inputs(layer: SnippetLayer, operator: Operator, given: Given, findings: Findings) -> list[ExampleInput]:
-    """The inputs of an example as far as they can be known without drawing any."""
+    """The inputs of an example as far as they are known before missing values are drawn."""
     ports = layer.inputs if operator.inputs else ()
     names = [operator.signature.port_name(i) for i in range(len(ports))]
     supplied = [_of_port(given.inputs, name, i, port) for i, (name, port) in enumerate(zip(names, ports, strict=True))]
@@ -103,7 +103,7 @@ def complete_inputs(layer: SnippetLayer, operator: Operator, given: Given, findi
 def _supplied_array(
     value: Any, kind: ElementType, shape: PartialShape, name: str, layer: SnippetLayer, findings: Findings
 ) -> Array | None:
-    """What --input gives, in the port's type. Values that are written flat take the shape of the port's dims."""
+    """The values of --input in the port's type. A flat list takes the shape of the port's dims."""
     array = None if shape_of(value) is None else convert(value, kind)
     if array is None:
         message = f"the values given for {name} are not {kind} values"
@@ -125,7 +125,7 @@ def listed_array(
     layer: SnippetLayer,
     findings: Findings,
 ) -> Array | None:
-    """The values that a page lists at a port, in the shape of its dims; a finding where both contradict each other."""
+    """The values that a page lists at a port, in the shape of its dims; reports a contradiction between the two."""
     assert port.listed is not None
     where: dict[str, Any] = {"place": port.place, "layer": layer.layer.ref, "port": port.port.id}
     value = port.listed.value
@@ -156,7 +156,7 @@ def listed_array(
 def draw_missing(
     inputs: Sequence[ExampleInput], operator: Operator, attributes: dict[str, Any], given: Given
 ) -> Obstacle | None:
-    """Give every input that has no array yet seeded random values; the reason why one cannot have any, or None."""
+    """Give every input without an array seeded random values; returns the reason if one cannot have any, else None."""
     rng = np.random.default_rng(given.seed)
     missing = [entry for entry in inputs if entry.array is None]
     total = 0
@@ -270,7 +270,7 @@ def _own_type(name: str, index: int, port: SnippetPort, elements: Elements, give
 
 
 def _kind_of(listed: Listed, elements: Elements) -> ElementType | None:
-    """The element type that listed values speak for, out of those the port takes."""
+    """The element type that fits listed values best, among those that the port takes."""
     if listed.kind in ElementType.by_name and ElementType.by_name[listed.kind] in elements.types:
         return ElementType.by_name[listed.kind]
     leaf: Any = listed.value

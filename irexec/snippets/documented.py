@@ -1,4 +1,4 @@
-"""Documented against computed: whether the values that a page lists are what the operator makes."""
+"""Documented against computed values: whether the operator gives the values that a page lists."""
 
 from __future__ import annotations
 
@@ -76,5 +76,5 @@ def _possible(index: tuple[int, ...], computed: Array, open_result: Open | None)
 
 
 def open_result(operator: Operator, arrays: list[Array | None], attributes: dict[str, Any]) -> Open | None:
-    """What the page leaves open about this operator on these inputs."""
+    """The part of the result that the page leaves open for these inputs."""
     return operator.opener(*arrays, **attributes) if operator.opener is not None else None

@@ -80,7 +80,7 @@ def evaluate_layer(
 
 
 class _Evaluation:
-    """One example on its way: `model` is the net that its layer is completed to, `node` the layer in it."""
+    """The evaluation of one example: `model` is the net that completes its layer, `node` the layer in it."""
 
     def __init__(self, example: Example, operator: Operator, findings: Findings, given: Given) -> None:
         self.example, self.operator, self.findings, self.given = example, operator, findings, given
@@ -93,7 +93,7 @@ class _Evaluation:
             example.attributes = dict(self.node.attributes)
 
     def _build(self) -> None:
-        """The layer in a net of its own, as its inputs are known now; `built` is what is found about it on the way."""
+        """Build a net around the layer with the inputs known so far; `built` are the findings."""
         made = self.operator.outputs
         outputs = 1 if made and made[0].variadic else len(made)
         inputs = [(entry.name, entry.type) for entry in self.example.inputs]
@@ -104,7 +104,7 @@ class _Evaluation:
         self.built = [finding for finding in trial.report if self._is_of_the_page(finding)]
 
     def _is_of_the_page(self, finding: Diagnostic) -> bool:
-        """Whether a finding is about what the page prints: not what was added, and not what an ellipsis stands for."""
+        """Whether a finding is about text of the page, and not about additions or what an ellipsis stands for."""
         elided, area = self.example.snippet.elided, CODES[finding.code].area
         if finding.layer in self.added:
             return False
@@ -117,7 +117,7 @@ class _Evaluation:
         return area is not Area.PORT or not elided & {"input", "output"}
 
     def obstacle(self, *, execute: bool, most_work: float) -> Obstacle | None:
-        """Infer the example, as far as it is written, and mend it; why it is not run, None when it can be."""
+        """Infer the example, as far as it is written, and mend it. Returns why it cannot be run, None if it can."""
         unwritten = missing = self._unwritten()
         if unwritten is None and execute:
             missing = self._too_long(most_work) or self._draw()
@@ -133,7 +133,7 @@ class _Evaluation:
         return missing or (None if execute else Obstacle("not asked for"))
 
     def _unwritten(self) -> Obstacle | None:
-        """What has to be written for the layer to be run, whatever the values, and is not."""
+        """What is missing in the text without which the layer cannot be run, whatever the values."""
         example, operator = self.example, self.operator
         if "data" in example.snippet.elided and any(a.required for a in operator.attributes):
             return Obstacle("its attributes are not written")
@@ -154,7 +154,7 @@ class _Evaluation:
         return None
 
     def _too_long(self, most_work: float) -> Obstacle | None:
-        """Why an example that documents no values is not worth its time."""
+        """Why an example takes too long to be run, if it documents no values."""
         if most_work == inf or any(port.listed is not None for port in self.example.snippet.outputs):
             return None
         self._note_outputs(self._types_inferred(self.findings.trial()).outputs(self.node))
@@ -177,7 +177,7 @@ class _Evaluation:
         return infer(self.model, types or None, findings, declared=True)
 
     def _infer(self) -> list[Diagnostic]:
-        """What is found about the layer; where a constraint names the shape that would mend it, with that shape."""
+        """Findings about the layer. If a broken constraint proposes a shape that mends it, infer with it."""
         while True:
             trial = self.findings.trial()
             inference = self._types_inferred(trial)
@@ -190,7 +190,7 @@ class _Evaluation:
             self._mend(mendable.repair or {})
 
     def _mends(self, finding: Diagnostic) -> bool:
-        """Whether a broken constraint names the shape in which an input's values do not break it."""
+        """Whether a broken constraint proposes a shape in which the input's values satisfy it."""
         if CODES[finding.code].area is not Area.OPERATOR or finding.layer != self.example.layer:
             return False
         inputs = {entry.name: entry for entry in self.example.inputs if entry.array is not None and not entry.repaired}
@@ -226,7 +226,7 @@ class _Evaluation:
         model.keeps_declared = False
         arrays = [entry.array for entry in example.inputs]
         try:
-            # What the layers of a body check is nothing that this operator checks.
+            # Checks of layers in a body do not count as checks of this operator.
             with running(None if self.node.bodies else operator):
                 results = CompiledModel(model).infer_new_request(arrays)
         except IRError as error:
@@ -241,7 +241,7 @@ class _Evaluation:
         judge(example, left_open, self.findings)
 
     def _report_failure(self, report: Report) -> None:
-        """What broke while running, at its place in the example. Values that were drawn are not the page's fault."""
+        """Report a failure at its place in the example. If drawn values caused it, the page is not at fault."""
         drawn = {entry.name for entry in self.example.inputs if entry.is_drawn}
         by_chance = []
         for finding in report:

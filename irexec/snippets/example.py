@@ -49,10 +49,10 @@ class Example:
 
     @property
     def chance(self) -> bool:
-        """Whether values that were drawn at random went in: then what came out says nothing against the page."""
+        """Whether an input was drawn at random: then a result that differs is no evidence against the page."""
         return any(entry.is_drawn for entry in self.inputs)
 
 
 def output_name(example: Example, index: int) -> str:
-    """How an output is spoken of: by its position, where there are several."""
+    """The name of an output in messages: with its position, where there are several."""
     return f"output {index}" if len(example.outputs) > 1 else "output"

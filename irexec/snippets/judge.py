@@ -1,4 +1,4 @@
-"""What came out against what the page says: declared shapes and precisions, documented values."""
+"""Compares results with the page: declared shapes and precisions, documented values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from irexec.types import DYNAMIC, Array, ElementType, PartialShape
 
 
 def judge(example: Example, left_open: Open | None, findings: Findings) -> None:
-    """Compare the outputs of an example that ran; `left_open` is what the page leaves open of the first one."""
+    """Compare the outputs of an example that ran; `left_open` describes what the page leaves open in the first one."""
     for index, output in enumerate(example.outputs):
         if output.array is not None:
             _check_shape(index, output, output.array, example, findings)
@@ -25,7 +25,7 @@ def judge(example: Example, left_open: Open | None, findings: Findings) -> None:
 
 
 def _check_shape(index: int, output: ExampleOutput, result: Array, example: Example, findings: Findings) -> None:
-    """Report a result of another shape than the port declares, where only running could tell."""
+    """Report a result whose shape is not the declared one, if inference could not tell."""
     declared = output.declared.shape
     if output.port is None or declared.accepts(result.shape) or not declared.compatible(output.type.shape):
         return
@@ -68,7 +68,7 @@ def _compare(index: int, output: ExampleOutput, example: Example, findings: Find
 
 
 def verified(example: Example, checks: Checks) -> list[str]:
-    """In words, what was checked about an example that ran, and holds."""
+    """The checks that an example passed, in words."""
     words = []
     for index, output in enumerate(example.outputs):
         declared, name = output.declared, output_name(example, index)

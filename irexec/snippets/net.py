@@ -34,7 +34,7 @@ def complete_net(
             version="opset1",
             data={"shape": attribute_text(type.shape), "element_type": attribute_text(type.element_type)},
             data_at=port.at,
-            # It declares what the port does: what is written on the page is said of the layer alone.
+            # It repeats the port's declaration, so that findings about it concern the layer alone.
             outputs=(replace(port, id="0", names=None, rt_info=None),),
         )
         for port, (name, type) in zip(layer.inputs, inputs, strict=False)
@@ -63,6 +63,6 @@ def complete_net(
 
 
 def _unused_ids(layer: Layer) -> Iterator[str]:
-    """Numbers that neither the layer nor a port of it has as its id."""
+    """Numbers that are not yet the id of the layer or one of its ports."""
     taken = {whole(id).value for id in (layer.id, *(port.id for port in (*layer.inputs, *layer.outputs)))}
     return (str(number) for number in count() if number not in taken)

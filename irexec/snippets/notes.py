@@ -1,4 +1,4 @@
-"""Which port a comment speaks of, and what it says: the port's name, the values it holds, or a remark."""
+"""Comments at ports: which port a comment is about, and whether it gives its name, its values, or a remark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_JOINED = 256
 
 @dataclass(slots=True)
 class PortNotes:
-    """What the comments at one port say. `span` is the comment that lists the values, in the original text."""
+    """The content of the comments at one port. `span` is the comment that lists the values, in the original text."""
 
     role: str | None = None
     listed: Listed | None = None

@@ -63,7 +63,7 @@ class SnippetLayer:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """What a text holds. `document` is None when it holds nothing that can be read; `findings` says why.
+    """The content of a text. `document` is None when nothing in it can be read; `findings` says why.
 
     A whole model has no `layers` here: it is read as it stands. Of loose layers, `document.net` holds the same
     layers without edges, and `written` is the repaired text.
@@ -97,7 +97,7 @@ def read_snippet(
         text = data if isinstance(data, str) else decode(data)
     except EncodingProblem:
         return _whole(Source.from_bytes(data if isinstance(data, bytes) else data.encode(), file), mode)
-    # A text that can be a model is first read as one; loose layers are read once, as what they are repaired to.
+    # A text that may be a model is first read as one. Loose layers are read once, after their repair.
     if "<net" in text.lower() or len(text) > MAX_CHARACTERS:
         source = Source(text, file=file)
         if len(text) > MAX_CHARACTERS or (source.root is not None and str(source.root.tag).lower() == "net"):
@@ -118,7 +118,7 @@ def read_snippet(
 
 
 def _whole(source: Source, mode: Mode) -> Snippet:
-    """A text as it stands: a model, or something that only `read` can say what is wrong with."""
+    """A text that is read without repairs: a model, or something whose faults only `read` can report."""
     findings = Findings(source.locate, file=source.file, mode=mode)
     return Snippet(source.text, source.text, read(source, findings), findings)
 
@@ -142,7 +142,7 @@ def _report_other_roots(tree: Tree, nodes: list[PrintedElement]) -> None:
 
 
 class _Reading:
-    """A repaired tree on its way to a Snippet: written out as clean XML, read as any other, placed in the original."""
+    """From a repaired tree to a Snippet: writes it as clean XML, reads that, and maps places back to the original."""
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ class _Reading:
         return Snippet(self.text, self.written.text, document, self.findings, layers, tuple(self.repairs))
 
     def _check(self, net: Net) -> None:
-        """What the grammar says of layers and ports, but for what a page may leave to the operator's signature."""
+        """The grammar's checks of layers and ports, but not of what a page may leave to the signature."""
         version = int(net.version or 0)
         findings = Findings(self.source.locate, file=self.findings.file, mode=self.findings.mode)
         scope = NetScope(net, findings)

@@ -1,1 +1,1 @@
-"""What there is to tell about a model without running it: the facts that text, SVG, HTML and JSON are drawn from."""
+"""Facts about a model that need no run; text, SVG, HTML and JSON are made from them."""

@@ -1,4 +1,4 @@
-"""Memory of the values between layers: how much of it is needed at one moment of a run.
+"""The peak memory of the values between layers.
 
 Each value is held from the layer that makes it to the last one that reads it. A view takes no memory of its own.
 Constants are not counted, they are in the weights.
@@ -59,7 +59,7 @@ def most_live(nodes: Sequence[Node], inside: dict[Node, int | None]) -> tuple[in
 
 
 def _owner(node: Node, value: Value, owner: dict[int, Value]) -> Value:
-    """The value whose memory an output lies in: another one's when the operator makes a view of it."""
+    """The value that owns an output's memory: another value if the output is a view of it."""
     if node.operator is None or not node.operator.view or len(node.outputs) != 1:
         return value
     for index, read in enumerate(node.inputs):

@@ -1,4 +1,4 @@
-"""What was observed of a model's layers, as commands print it in JSON: the shapes of those objects, and reading them.
+"""Observations about a model's layers: the JSON objects that commands print, and reading them.
 
 Three objects are known by their `kind`:
 

@@ -1,4 +1,4 @@
-"""A file to the facts about its model; what stops that is in the report."""
+"""Reads a file and surveys its model; obstacles are in the report."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Multiply-adds: how many products of two numbers a layer adds up, from the shapes of its inputs and output.
+"""The multiply-adds of a layer, from the shapes of its inputs and output.
 
-Only operators that are made of such sums have any; what others do to each element is not counted.
+Only operators that compute sums of products have any; element-wise work is not counted.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _sequence(weights: int) -> Rule:
 
 
 def _einsum(shapes: Shapes, out: tuple[int, ...], attributes: dict[str, Any]) -> int:
-    """One product less than there are operands, for every combination of all labels."""
+    """For every combination of all labels, one multiplication less than there are operands."""
     terms = str(attributes["equation"]).replace(" ", "").split("->")[0].split(",")
     extents: dict[str, int] = {}
     ellipsis: tuple[int, ...] = ()

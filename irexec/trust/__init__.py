@@ -1,1 +1,1 @@
-"""Trust: what two runs, two runtimes or two models make of the same inputs, and the part of a model where they part."""
+"""Trust: compares runs, runtimes and models on the same inputs, and cuts out the part of a model where they differ."""

@@ -23,7 +23,7 @@ from irexec.watch.run import port_name
 
 # Integer constants up to this size are axes, shapes and indices; larger ones are weights.
 _MAX_STRUCTURE = 64
-# They hold what the run before left behind: a part has what they read among its inputs, and does not write it.
+# State operations: in an extract, what they read is an input, and they write nothing.
 STATE = ("ReadValue", "Assign")
 
 

@@ -1,4 +1,4 @@
-"""Recording: the values of a run that somebody asked for, those of bodies at one of their iterations."""
+"""Recording: chosen values of a run; for values in bodies, those of one iteration."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Counter:
 
 
 class Reference:
-    """irexec's own run of a model, compiled once and run as often as somebody wants to see other values.
+    """irexec's own run of a model, compiled once and run each time that other values are wanted.
 
     `steps` are the inputs of inferences that follow one another on one request.
     """

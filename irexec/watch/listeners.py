@@ -14,7 +14,7 @@ from irexec.watch.trace import Trace
 
 @contextmanager
 def watchers(*, trace: bool, dump: str | None, findings: Findings) -> Iterator[tuple[list[Listener], Trace | None]]:
-    """The listeners, and the trace among them. What cannot be written becomes a finding; the index is written last."""
+    """The listeners, and the trace among them. Files that cannot be written become findings."""
     tracer = Trace() if trace else None
     listeners: list[Listener] = [] if tracer is None else [tracer]
     writer = None

@@ -17,7 +17,7 @@ _INTERVAL = 0.1
 
 
 class Progress:
-    """Counts the layers that ran. Shown on stderr, if that is a terminal, and gone when the run is over."""
+    """Counts the layers that ran. Shown on stderr if it is a terminal, and removed after the run."""
 
     def __init__(self, total: int, *, patience: float = PATIENCE) -> None:
         self.total, self.done = total, 0

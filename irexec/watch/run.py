@@ -1,4 +1,4 @@
-"""`irexec run` on a whole model: inputs supplied or drawn, one inference, and what there is to tell of it."""
+"""`irexec run` on a whole model: supplied or random inputs, one inference, results and timings."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from irexec.inference import Inference, infer
 from irexec.types import Array, ElementType, PartialShape, TensorType
 from irexec.watch.progress import Progress
 
-# Extents to try for what a model leaves open, the smallest first: most models take 1, some need room for a window.
+# Extents to try for open dimensions, the smallest first: most models take 1, some need room for a window.
 _EXTENTS = (1, 2, 4, 8, 16, 32, 64, 128, 224)
 
 
 @dataclass(slots=True)
 class ModelInput:
-    """One input of the model: its array and where that is from. `assumed`: extents that were open and are chosen."""
+    """One input of the model: its array and the array's source. `assumed`: open extents were chosen."""
 
     port: Value
     array: Array | None = None
@@ -97,7 +97,7 @@ def run_model(model: Model, given: Given, listeners: Sequence[Listener] = ()) ->
 
 
 def _with_hint(finding: Diagnostic, inputs: list[ModelInput]) -> Diagnostic:
-    """A value that breaks a constraint may come from values that were drawn at random."""
+    """Add a hint to an error that random input values may have caused."""
     drawn = ", ".join(entry.name for entry in inputs if entry.origin is Origin.DRAWN)
     if not drawn or finding.code != "O005" or finding.hint is not None:
         return finding
@@ -105,7 +105,7 @@ def _with_hint(finding: Diagnostic, inputs: list[ModelInput]) -> Diagnostic:
 
 
 def port_name(port: Value) -> str:
-    """The name that people know a port by: a tensor name, or else the layer's, and of a Result its producer's."""
+    """The name of a port for people: a tensor name, or else the layer's name; for a Result that of its producer."""
     if port.names:
         return min(port.names)
     source = port.node.inputs[0] if port.node.type == "Result" and port.node.inputs else None
@@ -188,7 +188,7 @@ def _draw(model: Model, inputs: list[ModelInput], types: list[TensorType], given
 
 
 def _by_consumer(model: Model, inference: Inference, port: Value, rng: np.random.Generator) -> Array | None:
-    """Values that a layer which takes the input as it is draws for it: indices in range, lengths, axes."""
+    """Random values from an operator that reads the input directly: indices in range, lengths, axes."""
     for node in model.nodes:
         for index, value in enumerate(node.inputs):
             if value is not port or node.operator is None:
@@ -206,7 +206,7 @@ def _by_consumer(model: Model, inference: Inference, port: Value, rng: np.random
 
 
 def _static_shapes(model: Model, types: list[TensorType]) -> list[tuple[int, ...] | None]:
-    """The input shapes with what is open filled in: by the smallest extent that every layer's shape rule takes."""
+    """The input shapes with open extents filled in: the smallest extents that every layer's shape rule accepts."""
     if all(t.shape.is_static for t in types):
         return [t.shape.to_shape() for t in types]
     if any(t.rank is None for t in types):

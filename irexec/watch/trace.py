@@ -63,7 +63,7 @@ class Trace:
 
     def __init__(self) -> None:
         self._rows: dict[Node, Row] = {}
-        # The time that this listener itself has taken so far, and what that was when each running layer began.
+        # This listener's own time so far, and its value when each running layer began: layers' times exclude it.
         self._spent = 0.0
         self._begun: list[float] = []
 

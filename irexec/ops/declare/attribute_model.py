@@ -1,7 +1,7 @@
-"""The pydantic model of an operator's attributes, and what is said of values that it does not take.
+"""The pydantic model of an operator's attributes, and its errors as faults.
 
-Imported where there is something to say, or a schema is asked for: plain texts are read without it, and pydantic takes
-longer to import than most models take to read.
+Imported only when there is a fault or a schema is wanted: valid texts are read without it, because importing pydantic
+takes longer than reading most models.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _assumed(attribute: Attribute | None) -> Any:
 
 
 def _neutral(attribute: Attribute | None) -> Any:
-    """A value that passes, so that the other attributes can be judged."""
+    """A placeholder that validates, so that the other attributes can be checked."""
     if attribute is None:
         return None
     if not attribute.required:

@@ -1,4 +1,4 @@
-"""Attributes: how the text of a `<data>` attribute becomes a Python value, and what is said when it cannot.
+"""Attributes: from the text of a `<data>` attribute to a Python value, or to a fault.
 
 An operator declares plain Python types; the text form of each lives here, once.
 Source: OpenVINO IR, attribute syntaxes.
@@ -26,7 +26,7 @@ class Alias(NamedTuple):
 
 
 class ReaderDefault(NamedTuple):
-    """What OpenVINO's reader takes when the attribute is left out, where that is not the page's default."""
+    """OpenVINO's default for a missing attribute, where it differs from the page's."""
 
     value: Any
 
@@ -52,7 +52,7 @@ NonNegativeInts = tuple[Annotated[int, Within(ge=0)], ...]
 
 
 class TakenAs(NamedTuple):
-    """What all readers make of a number outside of its range: `Annotated[int, Within(ge=0), TakenAs(0)]`."""
+    """The value that all readers use for a number outside its range: `Annotated[int, Within(ge=0), TakenAs(0)]`."""
 
     value: Any
 
@@ -60,7 +60,7 @@ class TakenAs(NamedTuple):
 class AttributeFault(NamedTuple):
     """Something wrong with one attribute. `attribute` is its name in the file.
 
-    `defined`: what the operator computes all the same is plain, and the value for it stands among the attributes.
+    `defined`: the operator's result is well defined despite the fault, with the value that is among the attributes.
     """
 
     code: str
@@ -73,7 +73,7 @@ class AttributeFault(NamedTuple):
 
 
 class Unreadable(ValueError):
-    """The text is not a value of the attribute's type. `lenient` is what OpenVINO reads all the same, if anything."""
+    """The text is not a value of the attribute's type. `lenient` is the value that OpenVINO reads, if it reads one."""
 
     def __init__(self, code: str, message: str, lenient: Any = None) -> None:
         super().__init__(message)

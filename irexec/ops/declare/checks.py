@@ -1,4 +1,4 @@
-"""Which constraints of an operator were checked: noted where they are checked, while somebody wants to know.
+"""Records which constraints of an operator were checked, when a caller asks for it.
 
 A shape rule notes with its `check`, a kernel with `require` or, after a check of another form, with `holds`. Noting is
 local to a thread: others that run the same operator at the same time note nothing.

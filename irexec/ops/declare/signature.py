@@ -19,10 +19,10 @@ _MOST_NAMED = 8
 
 
 class Elements:
-    """A type variable: ports that share it agree on an element type out of `types`; without a name, they need not.
+    """A type variable: ports that share it have the same element type, one of `types`; without a name, they need not.
 
-    `binding=False`: the page wants them to agree, but writers do not keep to it and every reader takes them as they are
-    (integers that are only counted with); that they differ is a warning.
+    `binding=False`: a difference is only a warning. The page requires equal types, but writers ignore that and every
+    reader accepts it (integers whose type does not matter, such as indices).
     """
 
     __slots__ = ("binding", "name", "types")

@@ -67,7 +67,7 @@ def known_axis(check: Check, constraint: str, axis: TensorType, rank: int | None
 
 
 def unreported(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:
-    """A Check that reports nothing, for what another check has reported."""
+    """A Check that reports nothing, for faults that another check has reported."""
     return condition is not False
 
 

@@ -8,7 +8,7 @@ from irexec.types import ANY_DIMENSION, Dimension, PartialShape, TensorType
 
 
 class Extents:
-    """The extents that a rule has learnt by name. Each shape that matches a pattern narrows them."""
+    """The known extents by name. Each shape that is matched against a pattern narrows them."""
 
     def __init__(self, check: Check, **known: int) -> None:
         self.check = check

@@ -1,4 +1,4 @@
-"""Shape rules that many operators share, each one word at the declaration."""
+"""Shape rules that many operators share, each named in one word at the declaration."""
 
 from __future__ import annotations
 

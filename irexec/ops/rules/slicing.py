@@ -35,7 +35,7 @@ def sliced_within(extent: Dimension, start: int | Dimension, stop: int | Dimensi
         most = sliced_within(extent, first if is_unknown(start) else start, last if is_unknown(stop) else stop, step)
         return Dimension(0, most.max)
     (low, late), (early, high) = _ends(start), _ends(stop)
-    # The nearer the bounds, the fewer elements lie between them.
+    # The closer the bounds, the fewer elements lie between them.
     near, far = ((late, early), (low, high)) if step > 0 else ((low, high), (late, early))
     return sliced(extent, *near, step).union(sliced(extent, *far, step))
 

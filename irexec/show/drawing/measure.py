@@ -1,4 +1,4 @@
-"""Texts as a drawing shows them: how wide they are, and what of a long one is left."""
+"""Texts in a drawing: their width, and how long ones are shortened."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LONGEST = 30
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:
-    """The text with nothing in it that acts on what shows it; of a long one the end, which tells more of a path."""
+    """The text without control characters. Of a long text only the end, the more telling part of a path."""
     seen = visible_text(text)
     return seen if len(seen) <= longest else "…" + seen[len(seen) - longest + 1 :]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# A shorter stretch is read as quickly as a box that stands for it, and a longer one is not looked for.
+# The lengths of stretches that become a block: shorter ones are as quick to read as a box, longer ones not searched.
 SHORTEST, LONGEST = 4, 4000
 
 

@@ -1,4 +1,4 @@
-"""What the report's script needs to know of a model, small: names of fields are short, texts that repeat stand once."""
+"""The data for the report's script, in a compact form: short field names, each repeated text stored once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTML file: the drawing, the facts as JSON, one style sheet and one script, and leave to do nothing else."""
+"""The HTML file: the drawing, the facts as JSON, a style sheet, and a script that is allowed nothing else."""
 
 from __future__ import annotations
 

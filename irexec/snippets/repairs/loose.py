@@ -1,4 +1,4 @@
-"""Loose layers made whole: what a `<layer>` of an operation page leaves out or writes in another place than an IR."""
+"""Completes loose layers: adds or moves what a `<layer>` of an operation page omits or writes in another place."""
 
 from __future__ import annotations
 

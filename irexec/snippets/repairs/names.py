@@ -60,7 +60,7 @@ def _marks(name: str) -> str:
 
 
 def _abbreviates(long: list[str], short: list[str]) -> bool:
-    """Whether `short` says the same words as `long`, with a run of them as initials: [matrix, nms]."""
+    """Whether `short` has the words of `long`, some consecutive ones abbreviated to initials: [matrix, nms]."""
     long, short = list(long), list(short)
     while long and short:
         if long[0] == short[0]:

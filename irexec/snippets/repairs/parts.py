@@ -1,4 +1,4 @@
-"""What a tolerantly read text consists of: attributes, elements, comments, and the repairs that were needed."""
+"""The parts of a tolerantly read text: attributes, elements, comments, and the repairs that were needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from irexec.ir.xml.positions import Span
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """One thing that was put right: what, and where in the original text; `found` was replaced by `allowed`."""
+    """One repair and its place in the original text; `found` was replaced by `allowed`."""
 
     code: str
     message: str

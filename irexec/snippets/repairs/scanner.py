@@ -1,4 +1,4 @@
-"""Tags, comments and text of a printed example, read so tolerantly that nothing is refused and little is lost."""
+"""Splits a printed example into tags, comments and text. Tolerant: refuses nothing and loses little."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Scanner:
         return PrintedComment(self.text[match.end() : end.start()], Span(start, end.end() - start)), end.end()
 
     def _find(self, mark: str, position: int) -> re.Match[str] | None:
-        """The end of a comment; once there is none, nobody looks for it again."""
+        """The end of a comment. Remembers that there is none, so that the search is not repeated."""
         if mark in self._endless:
             return None
         found = _COMMENT_END[mark].search(self.text, position)

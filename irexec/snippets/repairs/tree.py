@@ -1,4 +1,4 @@
-"""The element tree of a printed example: what end tags lack or misspell is guessed from the grammar."""
+"""The element tree of a printed example: missing and misspelt tags are inferred from the grammar."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Tree:
 
 
 def read_tree(text: str) -> Tree:
-    """Read any text as the elements of an IR. Nothing is ever refused but document types and absurd depth or size."""
+    """Read any text as the elements of an IR. Refuses only document types and excessive depth or size."""
     return _Builder(text).build()
 
 
@@ -112,7 +112,7 @@ class _Builder:
         return frozenset().union(*(CHILDREN.get(node.name, frozenset()) for node in self.stack))
 
     def _make_room(self, name: str, span: Span) -> None:
-        """Close or open what has to be, so that `name` may stand here; where nothing helps, it stands as it does."""
+        """Close or open elements so that the grammar allows `name` here; if nothing helps, leave it where it is."""
         if name == "dim" and self.top.name in ("input", "output") and not self._takes(len(self.stack) - 1, name):
             self._open_port(span)
         elif name == "port" and self.top.name == "layer":
@@ -123,7 +123,7 @@ class _Builder:
                 self._close_silently(span.start)
 
     def _open_port(self, span: Span) -> None:
-        """Dims outside a port go on with one that was closed too early, `<port id="4"/>`, or begin another one."""
+        """Dims outside a port belong to a port that was closed too early (`<port id="4"/>`), or begin a new one."""
         last = next((child for child in reversed(self.top.children) if isinstance(child, PrintedElement)), None)
         if last is not None and last.name == "port" and not last.elements("dim"):
             self._repair("Q008", "the port is closed already, but goes on with its <dim>s", last.span)
@@ -151,7 +151,7 @@ class _Builder:
         return self._is_free(depth) or name in CHILDREN[parent.name]
 
     def _is_free(self, depth: int = -1) -> bool:
-        """Whether the grammar has nothing to say about the content of the open element at `depth`."""
+        """Whether the grammar leaves the content of the open element at `depth` free."""
         return any(is_free(node.name) for node in self.stack[1 : depth % len(self.stack) + 1])
 
     # End tags
@@ -217,7 +217,7 @@ class _Builder:
             node.end = len(self.text)
 
     def _report_prose(self) -> None:
-        """One finding for what is no tag of an IR at all, instead of one for each slip in it."""
+        """Report text that is not IR markup with one finding, instead of one for each slip in it."""
         starts = [span.start for span in self._prose]
 
         def is_inside(repair: Repair) -> bool:

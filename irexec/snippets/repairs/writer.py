@@ -14,7 +14,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 class _Piece(NamedTuple):
-    """From offset `start` of the written text on stands what `origin` says in the original, perhaps word for word."""
+    """Maps the written text from offset `start` on to `origin` in the original text, perhaps character by character."""
 
     start: int
     origin: Span
