@@ -221,7 +221,7 @@ def test_every_way_to_hand_over_inputs() -> None:
         ([X, np.array([["a", "b", "c"]])], "the array for input 'y' is <U1, expected f32"),
         ([X, X.astype(complex)], "the array for input 'y' is complex128, expected f32"),
         ({7: X, "y": X}, "no input 7"),
-        ([X, [[1, 2, 3], [4, 5]]], "input 'y' is no array"),
+        ([X, [[1, 2, 3], [4, 5]]], "the value for input 'y' is not an array"),
     ],
 )
 def test_inputs_that_do_not_fit(inputs: Any, message: str) -> None:
@@ -251,7 +251,7 @@ def test_casts_of_inputs(kind: irexec.ElementType, given: Array, accepted: bool)
         assert result.dtype == kind.dtype
         np.testing.assert_array_equal(result.astype(np.float64), given)
     else:
-        with pytest.raises(irexec.IRError, match="the array is"):
+        with pytest.raises(irexec.IRError, match="the array for input"):
             compiled([given])
 
 
