@@ -132,8 +132,8 @@ def check_count(operator: Operator, inputs: Sequence[Any]) -> None:
     ]
     if missing or (signature.max_inputs is not None and len(inputs) > signature.max_inputs):
         names = ", ".join(i.name for i in signature.inputs)
-        lacking = f" without {', '.join(missing)}" if missing else ""
-        raise IRError(Findings().add("P007", f"{operator} takes {names}; {len(inputs)} inputs were given{lacking}"))
+        fault = f"{', '.join(missing)} is missing" if missing else f"{len(inputs)} inputs were given"
+        raise IRError(Findings().add("P007", f"{operator} takes {names}; {fault}"))
 
 
 def raise_findings(operator: Operator, faults: Sequence[AttributeFault], breaches: Sequence[Breach]) -> None:
