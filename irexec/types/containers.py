@@ -70,7 +70,9 @@ def packed(members: Iterable[Any]) -> np.ndarray[Any, Any]:
 
 
 def to_container(value: Any, kind: ElementType) -> np.ndarray[Any, Any]:
-    """A caller's value, a list or None, as a container. Raises TypeError for what is neither."""
+    """A caller's value, a list or None, as a container; one stays what it is. Raises TypeError for anything else."""
+    if isinstance(value, np.ndarray) and value.dtype == object and value.ndim == 1:
+        return value
     member = member_of(kind)
     if kind in OPTIONALS:
         return packed([] if value is None else [_to_member(value, member)])

@@ -33,7 +33,12 @@ class Call(NamedTuple):
 
     def run(self) -> Any:
         """What the public function of the operator's own opset gives."""
-        return _functions(self.operator.opset)[self.operator.type.lower()](*self.arrays, **self.attributes)
+        function = _functions(self.operator.opset)[self.operator.type.lower()]
+        names = [port.name for port in self.operator.inputs]
+        if not self.operator.signature.is_variadic and len(self.arrays) <= len(names):
+            # Some of OpenVINO's functions take the inputs in another order, or attributes between them.
+            return function(**dict(zip(names, self.arrays, strict=False)), **self.attributes)
+        return function(*self.arrays, **self.attributes)
 
     def __str__(self) -> str:
         inputs = ", ".join(f"{a.dtype}{list(a.shape)}" if isinstance(a, np.ndarray) else repr(a) for a in self.arrays)
