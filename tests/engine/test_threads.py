@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.processes import results_of
 
 import irexec
 from irexec.graph.model import Model
@@ -174,11 +175,6 @@ def test_constants_are_folded_once_for_all_shapes() -> None:
     assert len(large) == 1
 
 
-def _result(path: str) -> list[float]:
-    compiled = irexec.compile_model(path)
-    return [float(compiled([np.full((4, 64), value, np.float32)])[1].sum()) for value in (1, 2)]
-
-
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
 def test_processes(method: str, tmp_path: Path) -> None:
@@ -186,6 +182,6 @@ def test_processes(method: str, tmp_path: Path) -> None:
         pytest.skip(f"this system does not {method}")
     path = tmp_path / "m.xml"
     irexec.save_model(static_model(), path)
-    expected = _result(str(path))  # in this process first: a forked one inherits pools and locks
+    expected = results_of(str(path))  # in this process first: a forked one inherits pools and locks
     with ProcessPoolExecutor(2, multiprocessing.get_context(method)) as pool:
-        assert list(pool.map(_result, [str(path)] * 4, timeout=120)) == [expected] * 4
+        assert list(pool.map(results_of, [str(path)] * 4, timeout=120)) == [expected] * 4
