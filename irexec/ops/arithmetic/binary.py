@@ -6,18 +6,13 @@ Source: the operation pages of these names, and the page of broadcast rules.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.elementwise import (
-    aligned,
-    arithmetic_pair,
-    broadcast_pair,
-    wide_pair,
-)
+from irexec.ops.compute.elementwise import aligned, arithmetic_pair, broadcast_pair, wide_pair
 from irexec.ops.compute.precision import is_float
-from irexec.ops.declare.operator import Elements, operator, rounded
+from irexec.ops.declare.operator import Elements, Operator, operator, rounded
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import Broadcasting, broadcast
 from irexec.types import NUMERIC, Array, Dimension
@@ -29,22 +24,30 @@ _LARGER = np.frompyfunc(Dimension.larger, 2, 1)
 _SMALLER = np.frompyfunc(Dimension.smaller, 2, 1)
 
 
-@operator("Add", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
-def add_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-    """a + b."""
-    return arithmetic_pair(np.add, a, b, how, out)
+def _arithmetic(type: str, function: Any, doc: str) -> Operator:
+    """An operator that applies a NumPy function whose result NumPy rounds once."""
+
+    def kernel(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
+        return arithmetic_pair(function, a, b, how, out)
+
+    return operator(type, "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise", doc=doc)(kernel)
 
 
-@operator("Subtract", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
-def subtract_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-    """a - b."""
-    return arithmetic_pair(np.subtract, a, b, how, out)
+def _larger(a: Array, b: Array, out: Array | None = None) -> Array:
+    return np.asarray((_LARGER if object in (a.dtype, b.dtype) else np.maximum)(a, b, out=out))
 
 
-@operator("Multiply", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
-def multiply_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-    """a · b."""
-    return arithmetic_pair(np.multiply, a, b, how, out)
+def _smaller(a: Array, b: Array, out: Array | None = None) -> Array:
+    return np.asarray((_SMALLER if object in (a.dtype, b.dtype) else np.minimum)(a, b, out=out))
+
+
+_NAN = "nan when either is nan (the page is silent; in OpenVINO the order of the two decides)."
+
+add_1 = _arithmetic("Add", np.add, "a + b.")
+subtract_1 = _arithmetic("Subtract", np.subtract, "a - b.")
+multiply_1 = _arithmetic("Multiply", np.multiply, "a · b.")
+maximum_1 = _arithmetic("Maximum", _larger, f"The greater of a and b; {_NAN}")
+minimum_1 = _arithmetic("Minimum", _smaller, f"The smaller of a and b; {_NAN}")
 
 
 @operator("Divide", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
@@ -60,33 +63,19 @@ def divide_1(a: T, b: T, /, *, m_pythondiv: bool = True, how: Broadcasting, out:
         return np.asarray(np.floor_divide(np.subtract(a, rest), b, out=out))
 
 
-@operator("Mod", "opset1", shapes=broadcast, values="elementwise", tolerance=rounded(2))
+@operator("Mod", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise", tolerance=rounded(2))
 def mod_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-    """What a truncated division of a by b leaves, with the sign of a."""
+    """What a truncated division of a by b leaves; it has the sign of a."""
     return wide_pair(np.fmod, a, b, how, out)
 
 
-@operator("FloorMod", "opset1", shapes=broadcast, values="elementwise", tolerance=rounded(2))
+@operator("FloorMod", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise", tolerance=rounded(2))
 def floor_mod_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-    """What a floored division of a by b leaves, with the sign of b."""
+    """What a floored division of a by b leaves; it has the sign of b."""
     return wide_pair(np.remainder, a, b, how, out)
 
 
-@operator("Maximum", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
-def maximum_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-    """The greater of a and b; nan when either is nan (the page is silent; in OpenVINO the order of the two decides)."""
-    function = _LARGER if object in (a.dtype, b.dtype) else np.maximum
-    return arithmetic_pair(function, a, b, how, out)
-
-
-@operator("Minimum", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
-def minimum_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-    """The smaller of a and b; nan when either is nan (the page is silent; in OpenVINO the order of the two decides)."""
-    function = _SMALLER if object in (a.dtype, b.dtype) else np.minimum
-    return arithmetic_pair(function, a, b, how, out)
-
-
-@operator("SquaredDifference", "opset1", shapes=broadcast, tolerance=rounded(1))
+@operator("SquaredDifference", "opset1", shapes=broadcast, inplace=("a", "b"), tolerance=rounded(1))
 def squared_difference_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """(a - b)²."""
     return wide_pair(_squared_difference, a, b, how, out)

@@ -14,7 +14,7 @@ import numpy as np
 from irexec.ops.arithmetic.error_function import erf_f32, erf_f64, erfinv_f64
 from irexec.ops.compute.elementwise import blockwise, elementwise, half_away, result_like, through_floats
 from irexec.ops.compute.precision import is_float
-from irexec.ops.declare.operator import Elements, operator, rounded
+from irexec.ops.declare.operator import Elements, Operator, operator, rounded
 from irexec.ops.rules.shapes import same_as
 from irexec.types import FLOATS, NUMERIC, SIGNED, Array
 
@@ -23,9 +23,31 @@ T_SIGNED: TypeAlias = Annotated[Array, Elements("T", FLOATS | SIGNED)]
 T_FLOAT: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
 
-def _real(function: Any, x: Array, out: Array | None) -> Array:
-    """A real function of any number: integers go through f64 and are rounded."""
-    return elementwise(function, x, out) if is_float(x.dtype) else through_floats(function, x, out)
+def _real(type: str, opset: str, function: Any, doc: str, ulp: int = 4) -> Operator:
+    """An operator that applies a real function: floats at their own precision, integers through f64 and rounded."""
+
+    def kernel(x: T, /, *, out: Array | None = None) -> T:
+        return elementwise(function, x, out) if is_float(x.dtype) else through_floats(function, x, out)
+
+    return operator(type, opset, shapes=same_as(), inplace="x", tolerance=rounded(ulp), doc=doc)(kernel)
+
+
+acos_1 = _real("Acos", "opset1", np.arccos, "The inverse cosine of each element; nan outside [-1, 1].")
+acosh_4 = _real(
+    "Acosh", "opset4", np.arccosh, "The inverse hyperbolic cosine of each element; nan below 1. (Its page: Acosh-3.)"
+)
+asin_1 = _real("Asin", "opset1", np.arcsin, "The inverse sine of each element; nan outside [-1, 1].")
+asinh_4 = _real("Asinh", "opset4", np.arcsinh, "The inverse hyperbolic sine of each element. (Its page: Asinh-3.)")
+atan_1 = _real("Atan", "opset1", np.arctan, "The inverse tangent of each element.")
+cos_1 = _real("Cos", "opset1", np.cos, "The cosine of each element, in radians.")
+cosh_1 = _real("Cosh", "opset1", np.cosh, "The hyperbolic cosine of each element.")
+exp_1 = _real("Exp", "opset1", np.exp, "e to the power of each element.")
+log_1 = _real("Log", "opset1", np.log, "The natural logarithm of each element; -infinity at 0, nan below.")
+sin_1 = _real("Sin", "opset1", np.sin, "The sine of each element, in radians.")
+sinh_1 = _real("Sinh", "opset1", np.sinh, "The hyperbolic sine of each element.")
+sqrt_1 = _real("Sqrt", "opset1", np.sqrt, "The square root of each element; nan for negative floats.", ulp=1)
+tan_1 = _real("Tan", "opset1", np.tan, "The tangent of each element, in radians.")
+tanh_1 = _real("Tanh", "opset1", np.tanh, "The hyperbolic tangent of each element.")
 
 
 def _whole(function: Any, x: Array, out: Array | None) -> Array:
@@ -39,40 +61,10 @@ def abs_1(x: T, /, *, out: Array | None = None) -> T:
     return elementwise(np.absolute, x, out)
 
 
-@operator("Acos", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def acos_1(x: T, /, *, out: Array | None = None) -> T:
-    """The inverse cosine of each element; nan outside [-1, 1]."""
-    return _real(np.arccos, x, out)
-
-
-@operator("Acosh", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def acosh_4(x: T, /, *, out: Array | None = None) -> T:
-    """The inverse hyperbolic cosine of each element; nan below 1. (The page calls it Acosh-3.)"""
-    return _real(np.arccosh, x, out)
-
-
-@operator("Asin", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def asin_1(x: T, /, *, out: Array | None = None) -> T:
-    """The inverse sine of each element; nan outside [-1, 1]."""
-    return _real(np.arcsin, x, out)
-
-
-@operator("Asinh", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def asinh_4(x: T, /, *, out: Array | None = None) -> T:
-    """The inverse hyperbolic sine of each element. (The page calls it Asinh-3.)"""
-    return _real(np.arcsinh, x, out)
-
-
-@operator("Atan", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def atan_1(x: T, /, *, out: Array | None = None) -> T:
-    """The inverse tangent of each element."""
-    return _real(np.arctan, x, out)
-
-
 @operator("Atanh", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(4))
 def atanh_4(x: T, /, *, out: Array | None = None) -> T:
     """The inverse hyperbolic tangent of each element; integers from 1 on give the type's highest value, from -1 down
-    its lowest. (The page calls it Atanh-3.)
+    its lowest. (Its page: Atanh-3.)
     """
     if is_float(x.dtype):
         return elementwise(np.arctanh, x, out)
@@ -86,18 +78,6 @@ def atanh_4(x: T, /, *, out: Array | None = None) -> T:
 def ceiling_1(x: T, /, *, out: Array | None = None) -> T:
     """Each element rounded up to a whole number."""
     return _whole(np.ceil, x, out)
-
-
-@operator("Cos", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def cos_1(x: T, /, *, out: Array | None = None) -> T:
-    """The cosine of each element, in radians."""
-    return _real(np.cos, x, out)
-
-
-@operator("Cosh", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def cosh_1(x: T, /, *, out: Array | None = None) -> T:
-    """The hyperbolic cosine of each element."""
-    return _real(np.cosh, x, out)
 
 
 @operator("Erf", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(8))
@@ -128,22 +108,10 @@ def erfinv_17(x: T_FLOAT, /, *, out: Array | None = None) -> T_FLOAT:
     return result
 
 
-@operator("Exp", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def exp_1(x: T, /, *, out: Array | None = None) -> T:
-    """e to the power of each element."""
-    return _real(np.exp, x, out)
-
-
 @operator("Floor", "opset1", shapes=same_as(), inplace="x")
 def floor_1(x: T, /, *, out: Array | None = None) -> T:
     """Each element rounded down to a whole number."""
     return _whole(np.floor, x, out)
-
-
-@operator("Log", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def log_1(x: T, /, *, out: Array | None = None) -> T:
-    """The natural logarithm of each element; -infinity at 0, nan below."""
-    return _real(np.log, x, out)
 
 
 @operator("Negative", "opset1", shapes=same_as(), inplace="x")
@@ -168,33 +136,3 @@ def _half_away(x: Array, out: Array) -> None:
 def sign_1(x: T, /, *, out: Array | None = None) -> T:
     """-1, 0 or 1 for negative, zero and positive elements; nan stays nan."""
     return elementwise(np.sign, x, out)
-
-
-@operator("Sin", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def sin_1(x: T, /, *, out: Array | None = None) -> T:
-    """The sine of each element, in radians."""
-    return _real(np.sin, x, out)
-
-
-@operator("Sinh", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def sinh_1(x: T, /, *, out: Array | None = None) -> T:
-    """The hyperbolic sine of each element."""
-    return _real(np.sinh, x, out)
-
-
-@operator("Sqrt", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(1))
-def sqrt_1(x: T, /, *, out: Array | None = None) -> T:
-    """The square root of each element; nan for negative floats."""
-    return _real(np.sqrt, x, out)
-
-
-@operator("Tan", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def tan_1(x: T, /, *, out: Array | None = None) -> T:
-    """The tangent of each element, in radians."""
-    return _real(np.tan, x, out)
-
-
-@operator("Tanh", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(4))
-def tanh_1(x: T, /, *, out: Array | None = None) -> T:
-    """The hyperbolic tangent of each element."""
-    return _real(np.tanh, x, out)

@@ -13,14 +13,31 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T1: TypeAlias = Annotated[Array, Elements("T1", INTEGERS)]
-Direction = Literal["forward", "reverse", "bidirectional"]
 Activation = Callable[[Array], Array]
+
+
+@group
+class Recurrence:
+    """What RNN, GRU and LSTM share: the states' size, the directions, the functions of the gates and their clipping."""
+
+    hidden_size: Positive
+    direction: Literal["forward", "reverse", "bidirectional"]
+    activations: tuple[str, ...]
+    alphas: tuple[float, ...] = ()
+    betas: tuple[float, ...] = ()
+    clip: float = 0.0
+
+    @property
+    def directions(self) -> int:
+        return 2 if self.direction == "bidirectional" else 1
+
 
 # Name → the function of x, alpha and beta, and the defaults of these.
 ACTIVATIONS: dict[str, tuple[Callable[[Array, float, float], Array], float, float]] = {
@@ -38,11 +55,11 @@ ACTIVATIONS: dict[str, tuple[Callable[[Array, float, float], Array], float, floa
 }
 
 
-def _functions(names: Sequence[str], alphas: Sequence[float], betas: Sequence[float]) -> list[Activation]:
+def _functions(how: Recurrence) -> list[Activation]:
     """The activations in order; those that take an alpha or a beta take the next one that is given."""
-    left_alphas, left_betas = list(alphas), list(betas)
+    left_alphas, left_betas = list(how.alphas), list(how.betas)
     found = []
-    for name in names:
+    for name in how.activations:
         function, alpha, beta = ACTIVATIONS[name]
         if alpha or name == "affine":
             alpha = left_alphas.pop(0) if left_alphas else alpha
@@ -82,13 +99,13 @@ def _run(
     initial: list[Array],
     sequence_lens: Array,
     w: Array,
-    direction: str,
+    how: Recurrence,
     bias: Callable[[int], Array],
     make: Callable[[int], Step],
 ) -> list[Array]:
     """Both directions, or one: the outputs [batch, directions, time, hidden] and the last states."""
     require("C1", not len(sequence_lens) or sequence_lens.max() <= x.shape[1], "a sequence is longer than x")
-    ways = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
+    ways = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[how.direction]
     outputs, lasts = [], []
     with np.errstate(all="ignore"):
         for number, backwards in enumerate(ways):
@@ -106,58 +123,29 @@ def _clipped(gates: Array, clip: float) -> Array:
 
 
 @operator("RNN", "onnx7", tolerance=rounded(64))
-def rnn_7(
-    x: T,
-    initial_h: T,
-    sequence_lens: T1,
-    w: T,
-    r: T,
-    b: T,
-    /,
-    *,
-    hidden_size: Positive,
-    direction: Direction,
-    activations: tuple[str, ...],
-    alphas: tuple[float, ...] = (),
-    betas: tuple[float, ...] = (),
-    clip: float = 0.0,
-) -> tuple[T, T]:
+def rnn_7(x: T, initial_h: T, sequence_lens: T1, w: T, r: T, b: T, /, *, how: Recurrence) -> tuple[T, T]:
     """h = f(x W + h R + Wb + Rb). C1: the extents agree, and no sequence is longer than x. C2: known activations."""
-    functions = _functions(activations, alphas, betas)
+    functions = _functions(how)
     biases = widen(b).reshape(len(w), 2, -1).sum(1)
 
     def make(number: int) -> Step:
         recurrent = widen(r[number]).T
 
         def step(x: Array, states: list[Array]) -> list[Array]:
-            return [functions[number](_clipped(x + states[0] @ recurrent, clip))]
+            return [functions[number](_clipped(x + states[0] @ recurrent, how.clip))]
 
         return step
 
-    y, h = _run(x, [initial_h], sequence_lens, w, direction, lambda n: biases[n], make)
+    y, h = _run(x, [initial_h], sequence_lens, w, how, lambda n: biases[n], make)
     return y, h
 
 
 @operator("GRU", "onnx7", tolerance=rounded(64))
 def gru_7(
-    x: T,
-    initial_h: T,
-    sequence_lens: T1,
-    w: T,
-    r: T,
-    b: T,
-    /,
-    *,
-    hidden_size: Positive,
-    direction: Direction,
-    activations: tuple[str, ...],
-    alphas: tuple[float, ...] = (),
-    betas: tuple[float, ...] = (),
-    clip: float = 0.0,
-    linear_before_reset: bool = False,
+    x: T, initial_h: T, sequence_lens: T1, w: T, r: T, b: T, /, *, how: Recurrence, linear_before_reset: bool = False
 ) -> tuple[T, T]:
     """Gates z, r and h, as the page has them. C1 and C2 as in RNN."""
-    functions, n = _functions(activations, alphas, betas), hidden_size
+    functions, n = _functions(how), how.hidden_size
     of_input, of_state = np.split(widen(b), 2, axis=1)
 
     def make(number: int) -> Step:
@@ -166,15 +154,15 @@ def gru_7(
 
         def step(x: Array, states: list[Array]) -> list[Array]:
             h = states[0]
-            gates = f(_clipped(x[:, : 2 * n] + h @ recurrent[:, : 2 * n] + added[: 2 * n], clip))
+            gates = f(_clipped(x[:, : 2 * n] + h @ recurrent[:, : 2 * n] + added[: 2 * n], how.clip))
             z, reset = gates[:, :n], gates[:, n:]
             last, bias = recurrent[:, 2 * n :], added[2 * n :]
             inner = reset * (h @ last + bias) if linear_before_reset else (reset * h) @ last + bias
-            return [(1 - z) * g(_clipped(x[:, 2 * n :] + inner, clip)) + z * h]
+            return [(1 - z) * g(_clipped(x[:, 2 * n :] + inner, how.clip)) + z * h]
 
         return step
 
-    y, h = _run(x, [initial_h], sequence_lens, w, direction, lambda k: of_input[k], make)
+    y, h = _run(x, [initial_h], sequence_lens, w, how, lambda k: of_input[k], make)
     return y, h
 
 
@@ -190,16 +178,11 @@ def lstm_7(
     p: T,
     /,
     *,
-    hidden_size: Positive,
-    direction: Direction,
-    activations: tuple[str, ...],
-    alphas: tuple[float, ...] = (),
-    betas: tuple[float, ...] = (),
-    clip: float = 0.0,
+    how: Recurrence,
     input_forget: bool = False,
 ) -> tuple[T, T, T]:
     """Gates i, o, f and c, with peepholes p [directions, 3 * hidden] of i, o and f. C1 and C2 as in RNN."""
-    functions, n = _functions(activations, alphas, betas), hidden_size
+    functions, n = _functions(how), how.hidden_size
     biases = widen(b).reshape(len(w), 2, -1).sum(1)
 
     def make(number: int) -> Step:
@@ -210,22 +193,22 @@ def lstm_7(
             h, c = states
             gates = x + h @ recurrent
             i, o, forget, cell = (gates[:, j * n : (j + 1) * n] for j in range(4))
-            i = f(_clipped(i + pi * c, clip))
-            forget = 1 - i if input_forget else f(_clipped(forget + pf * c, clip))
-            c = forget * c + i * g(_clipped(cell, clip))
-            o = f(_clipped(o + po * c, clip))
+            i = f(_clipped(i + pi * c, how.clip))
+            forget = 1 - i if input_forget else f(_clipped(forget + pf * c, how.clip))
+            c = forget * c + i * g(_clipped(cell, how.clip))
+            o = f(_clipped(o + po * c, how.clip))
             return [o * k(c), c]
 
         return step
 
-    y, h, c = _run(x, [initial_h, initial_c], sequence_lens, w, direction, lambda d: biases[d], make)
+    y, h, c = _run(x, [initial_h, initial_c], sequence_lens, w, how, lambda d: biases[d], make)
     return y, h, c
 
 
 def _shapes(
-    check: Check, gates: int, x: TensorType, states: Sequence[TensorType], rest: Sequence[TensorType], **a: Any
+    check: Check, gates: int, how: Recurrence, x: TensorType, states: Sequence[TensorType], rest: Sequence[TensorType]
 ) -> list[PartialShape]:
-    hidden, directions = a["hidden_size"], 2 if a["direction"] == "bidirectional" else 1
+    hidden, directions = how.hidden_size, how.directions
     extents = Extents(check)
     extents.match("C1", "x", x, "batch", "time", "input")
     for state in states:
@@ -234,27 +217,27 @@ def _shapes(
     extents.match("C1", "w", rest[1], directions, gates * hidden, "input")
     extents.match("C1", "r", rest[2], directions, gates * hidden, hidden)
     extents.match("C1", "b", rest[3], directions, 2 * gates * hidden)
-    for name in a["activations"]:
+    for name in how.activations:
         check("C2", name in ACTIVATIONS, f"no activation is called {name!r}", allowed=", ".join(ACTIVATIONS))
     count = {1: 1, 3: 2, 4: 3}[gates] * directions
-    message = f"{len(a['activations'])} activations, expected {count}"
-    check("C2", len(a["activations"]) == count, message, attribute="activations")
+    message = f"{len(how.activations)} activations, expected {count}"
+    check("C2", len(how.activations) == count, message, attribute="activations")
     y = extents.shape("batch", directions, "time", hidden)
     return [y, *[extents.shape("batch", directions, hidden)] * len(states)]
 
 
 @rnn_7.shapes
-def _(check: Check, x: TensorType, h: TensorType, *rest: TensorType, **attributes: Any) -> list[PartialShape]:
-    return _shapes(check, 1, x, [h], rest, **attributes)
+def _(check: Check, x: TensorType, h: TensorType, *rest: TensorType, how: Recurrence) -> list[PartialShape]:
+    return _shapes(check, 1, how, x, [h], rest)
 
 
 @gru_7.shapes
-def _(check: Check, x: TensorType, h: TensorType, *rest: TensorType, **attributes: Any) -> list[PartialShape]:
-    return _shapes(check, 3, x, [h], rest, **attributes)
+def _(check: Check, x: TensorType, h: TensorType, *rest: TensorType, how: Recurrence) -> list[PartialShape]:
+    return _shapes(check, 3, how, x, [h], rest)
 
 
 @lstm_7.shapes
 def _(
-    check: Check, x: TensorType, h: TensorType, c: TensorType, *rest: TensorType, **attributes: Any
+    check: Check, x: TensorType, h: TensorType, c: TensorType, *rest: TensorType, how: Recurrence
 ) -> list[PartialShape]:
-    return _shapes(check, 4, x, [h, c], rest, **attributes)
+    return _shapes(check, 4, how, x, [h, c], rest)
