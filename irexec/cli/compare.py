@@ -30,6 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", action="append", default=[], metavar="KEY=VALUE", help="a setting: INFERENCE_PRECISION_HINT=f32"
     )
+    parser.add_argument(
+        "--limit", type=float, default=600, metavar="S", help="seconds that OTHER may take for an answer (default: 600)"
+    )
     add_input_arguments(parser)
     judge = parser.add_argument_group("judgement (default: each operator's own tolerance)")
     judge.add_argument("--atol", type=float, metavar="X", help="absolute error that is allowed everywhere")
@@ -54,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     bounds = None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
     config = dict(entry.partition("=")[::2] for entry in args.config)
     try:
-        runtime = runtime_of(args.other, config, loaded.reference.model)
+        runtime = runtime_of(args.other, config, loaded.reference.model, args.limit)
         found = compare(loaded.reference, runtime, bounds=bounds, window=args.window and max(1, args.window))
     except CannotRun as error:
         return _say(f"--with {args.other}: {error}")

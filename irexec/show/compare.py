@@ -11,11 +11,14 @@ from irexec.trust.compare import Comparison, Row
 from irexec.trust.errors import shown_error
 
 _NAME = 34
+_HOW_F32 = "with --config INFERENCE_PRECISION_HINT=f32 OpenVINO computes in f32"
 
 
 def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved: Sequence[str] = ()) -> None:
     """The verdict in the first line; then the results and the `worst` layers (0: all), those that go wrong first."""
     page.line(found.verdict, "good" if found.agrees else "error")
+    if found.precision not in ("", "f32", "dynamic"):
+        page.line(f"the other computes in {found.precision}: {_HOW_F32}", "warning")
     page.heading(f"results: {found.other} against irexec")
     page.table([(_short(name), shown_error(error)) for name, error in found.results], ("name",))
     rows = sorted(found.rows, key=_badness)

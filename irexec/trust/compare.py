@@ -12,7 +12,7 @@ from irexec.ops.declare.operator import Tolerance
 from irexec.trust.culprit import Culprit, alone, descend, look_behind
 from irexec.trust.errors import Bounds, Error, judge, measure, tolerance_of, tolerance_text
 from irexec.trust.record import Reference
-from irexec.trust.runtimes import CannotRun, Loaded, Runtime
+from irexec.trust.runtimes import CannotRun, Died, Loaded, Runtime
 from irexec.types import DYNAMIC, Array
 from irexec.watch.run import port_name
 
@@ -57,10 +57,11 @@ class Comparison:
     """Two runs of one model. `results` are the errors of the results while nothing was shown.
 
     `hidden`: they differ by more than rounding explains, but no longer when layers are shown. `results_agree` is False
-    where they do so and no layer's own error tells why.
+    where they do so and no layer's own error tells why. `precision`: the type that the other computes in, if it tells.
     """
 
     other: str
+    precision: str = ""
     rows: list[Row] = field(default_factory=list)
     results: list[tuple[str, Error]] = field(default_factory=list)
     culprit: Culprit | None = None
@@ -99,6 +100,7 @@ class Comparison:
             "kind": "compare",
             "reference": "irexec",
             "other": self.other,
+            "precision": self.precision,
             "verdict": self.verdict,
             "agrees": self.agrees,
             "hidden": self.hidden,
@@ -123,8 +125,8 @@ def compare(
     `window`: how many layers' values are held at a time.
     """
     model, steps = reference.model, reference.steps
-    found = Comparison(runtime.name)
     loaded = runtime.load(model)
+    found = Comparison(runtime.name, loaded.precision)
     plain = loaded.results(steps)
     runs = list(zip(reference.results(), plain, strict=True))
     for index, port in enumerate(model.outputs):
@@ -181,6 +183,8 @@ class _Comparing:
         try:
             # What a layer was given and what it made of that is from one run: another may round differently.
             theirs = self.loaded.observe(self.reference.steps, sorted(values | given, key=_position))
+        except Died:
+            raise
         except CannotRun:
             half = len(nodes) // 2
             return [*self._window(nodes[:half]), *self._window(nodes[half:])] if half else []

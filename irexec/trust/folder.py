@@ -61,6 +61,8 @@ class Folder:
 class _Loaded:
     """The arrays of one run: there is nothing that could be run again."""
 
+    precision = ""
+
     def __init__(self, folder: Folder, model: Model) -> None:
         self._folder, self._model = folder, model
 

@@ -1,19 +1,32 @@
-"""ONNX Runtime as a runtime to compare with: of ONNX files, which it reads itself."""
+"""ONNX Runtime as a runtime to compare with: of ONNX files, which it reads itself, in a process of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from irexec.graph.model import Model, Value
+from irexec.graph.model import Model
+from irexec.trust.apart import Apart, Shown
+from irexec.trust.process import LIMIT
 from irexec.trust.runtimes import CannotRun, Loaded, Steps
 from irexec.types import Array
 
 
-class OnnxRuntime:
-    """ONNX Runtime's CPU provider."""
+class OnnxRuntime(Apart):
+    """ONNX Runtime's CPU provider. Raises CannotRun."""
 
-    runs_parts = False
+    def __init__(self, *, limit: float = LIMIT) -> None:
+        super().__init__(f"{__name__}:Server", (), title="ONNX Runtime", runs_parts=False, limit=limit)
+
+    def load(self, model: Model) -> Loaded:
+        if model.file is None or not model.file.lower().endswith(".onnx"):
+            raise CannotRun("ONNX Runtime runs .onnx files only")
+        return self.reads(Path(model.file))
+
+
+class Server:
+    """ONNX Runtime itself, in the other process; values are shown by adding them to the outputs of the graph."""
 
     def __init__(self) -> None:
         try:
@@ -23,30 +36,26 @@ class OnnxRuntime:
             raise CannotRun("ONNX Runtime is not installed: pip install 'irexec[compare]'") from None
         self._onnx: Any = onnx
         self._runtime: Any = onnxruntime
-        self.name = f"ONNX Runtime {onnxruntime.__version__}"
+        self._proto: Any = None
 
-    def load(self, model: Model) -> Loaded:
-        if model.file is None or not model.file.lower().endswith(".onnx"):
-            raise CannotRun("ONNX Runtime runs .onnx files only")
-        return _Loaded(self._onnx.load(model.file), self._onnx, self._runtime, model)
+    def describe(self) -> str:
+        return f"ONNX Runtime {self._runtime.__version__}"
 
-
-class _Loaded:
-    """An ONNX model; values are shown by adding them to the outputs of its graph."""
-
-    def __init__(self, proto: Any, onnx: Any, runtime: Any, model: Model) -> None:
-        self._proto, self._onnx, self._runtime, self._model = proto, onnx, runtime, model
-        graph = proto.graph
+    def load(self, file: str) -> str:
+        self._proto = self._onnx.load(file)
+        graph = self._proto.graph
         constants = {c.name for c in graph.initializer}
         self._inputs = [entry.name for entry in graph.input if entry.name not in constants]
         self._outputs = [entry.name for entry in graph.output]
         self._tensors = {name for node in graph.node for name in node.output if name}
+        return ""
 
     def results(self, steps: Steps) -> list[list[Array]]:
         return self._run(self._proto, self._outputs, steps)
 
-    def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
-        names = {v: name for v in values if (name := next(iter(sorted(v.names & self._tensors)), None)) is not None}
+    def observe(self, steps: Steps, values: Sequence[Shown]) -> list[dict[int, Array]]:
+        known = [next((name for name in value.names if name in self._tensors), None) for value in values]
+        names = {index: name for index, name in enumerate(known) if name is not None}
         proto = self._onnx.ModelProto()
         proto.CopyFrom(self._proto)
         proto.graph.output.extend(
@@ -54,7 +63,7 @@ class _Loaded:
         )
         wanted = sorted({*names.values()})
         runs = self._run(proto, wanted, steps)
-        return [{v: step[wanted.index(name)] for v, name in names.items()} for step in runs]
+        return [{index: step[wanted.index(name)] for index, name in names.items()} for step in runs]
 
     def fused(self) -> list[list[str]]:
         return []

@@ -1,116 +1,84 @@
-"""OpenVINO as a runtime to compare with: any of its devices, with any of its settings."""
+"""OpenVINO as a runtime to compare with: any of its devices, with any of its settings, in a process of its own."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from irexec.diagnostics import IRError
-from irexec.graph.model import Model, Value
-from irexec.graph.write import write_model
-from irexec.trust.runtimes import CannotRun, Loaded, Steps
+from irexec.graph.model import Model
+from irexec.trust.apart import Apart, Shown
+from irexec.trust.process import LIMIT
+from irexec.trust.runtimes import CannotRun, Steps
 from irexec.types import STRING, Array, ElementType
 
+_PRECISION = "INFERENCE_PRECISION_HINT"
 
-class OpenVINO:
+
+class OpenVINO(Apart):
     """One device of OpenVINO. `config` is handed to it as it is. `original` is the model that it reads from its own
-    file; every other one is written for it."""
-
-    runs_parts = True
+    file; every other one is written for it. Raises CannotRun."""
 
     def __init__(
-        self, device: str = "CPU", config: dict[str, str] | None = None, original: Model | None = None
+        self,
+        device: str = "CPU",
+        config: dict[str, str] | None = None,
+        original: Model | None = None,
+        *,
+        limit: float = LIMIT,
     ) -> None:
+        self.device, self.config = device, config or {}
+        super().__init__(f"{__name__}:Server", (device, self.config), title="OpenVINO", original=original, limit=limit)
+
+
+class Server:
+    """OpenVINO itself, in the other process."""
+
+    def __init__(self, device: str, config: dict[str, str]) -> None:
         try:
             import openvino
         except ImportError:
             raise CannotRun("OpenVINO is not installed: pip install 'irexec[compare]'") from None
         self._ov: Any = openvino
         self._core: Any = openvino.Core()
-        self.device, self.config, self.original = device, config or {}, original
+        self._device, self._config = device, config
+        self._read: Any = None
+        self._compiled: Any = None
         there = self._core.available_devices
         if device.split(".")[0].split(":")[0] not in (*there, "AUTO", "HETERO", "MULTI", "BATCH"):
             raise CannotRun(f"OpenVINO has no device {device}; there are {', '.join(there)}")
-        settings = ", ".join(f"{key}={value}" for key, value in self.config.items())
-        version = openvino.__version__.split("-")[0]
-        self.name = f"OpenVINO {version} {device}" + (f" ({settings})" if settings else "")
 
-    def load(self, model: Model) -> Loaded:
-        return _Loaded(self, model)
+    def describe(self) -> str:
+        settings = ", ".join(f"{key}={value}" for key, value in self._config.items())
+        version = self._ov.__version__.split("-")[0]
+        return f"OpenVINO {version} {self._device}" + (f" ({settings})" if settings else "")
 
-    def read(self, model: Model) -> Any:
-        """The model in OpenVINO: from its own file, where it is as the file says, or written anew."""
+    def load(self, file: str) -> str:
+        self._read = self._compiled = None
         try:
-            if model is self.original and model.file is not None and Path(model.file).is_file():
-                return self._core.read_model(model.file)
-            with tempfile.TemporaryDirectory(prefix="irexec-") as folder:
-                file = Path(folder) / "model.xml"
-                write_model(model, file)
-                # With the weights in memory nothing needs the folder any more.
-                return self._core.read_model(file.read_bytes(), _bytes(self._ov, file.with_suffix(".bin")))
-        except IRError as error:
-            raise CannotRun(f"the model cannot be written for OpenVINO: {error.report.errors[0]}") from None
+            self._read = self._core.read_model(file)
         except RuntimeError as error:
             raise CannotRun(f"OpenVINO does not read the model: {_brief(error)}") from None
-
-    def compile(self, model: Any) -> Any:
         try:
-            return self._core.compile_model(model, self.device, self.config)
-        except RuntimeError as error:
-            raise CannotRun(f"OpenVINO does not compile the model: {_brief(error)}") from None
-
-    def run(self, compiled: Any, steps: Steps, kinds: Sequence[ElementType]) -> list[list[Array]]:
-        """The outputs of steps on one new request."""
-        request = compiled.create_infer_request()
-        found = []
-        for step in steps:
-            given = {i: self._tensor(a, k) for i, (a, k) in enumerate(zip(step, kinds, strict=True))}
-            try:
-                request.infer(given)
-            except RuntimeError as error:
-                raise CannotRun(f"OpenVINO does not run the model: {_brief(error)}") from None
-            found.append([_array(request.get_output_tensor(i)) for i in range(len(compiled.outputs))])
-        return found
-
-    def _tensor(self, array: Array, kind: ElementType) -> Any:
-        if array.dtype.kind in "TUO":
-            return self._ov.Tensor(np.asarray(array.tolist(), dtype=np.str_).reshape(array.shape))
-        array = np.array(array, order="C")
-        if array.dtype.isbuiltin == 1:
-            return self._ov.Tensor(array)
-        type = getattr(self._ov.Type, kind.name)
-        tensor = self._ov.Tensor(type, self._ov.Shape(list(array.shape)))
-        if kind.is_packed:
-            raise CannotRun(f"an input of type {kind} cannot be handed to OpenVINO")
-        tensor.data[...] = array.view(tensor.data.dtype)
-        return tensor
-
-
-class _Loaded:
-    """A model in OpenVINO, compiled for each question anew: what is shown is part of what is compiled."""
-
-    def __init__(self, runtime: OpenVINO, model: Model) -> None:
-        self._runtime, self._model = runtime, model
-        self._read = runtime.read(model)
-        self._kinds = [port.element_type for port in model.inputs]
-        self._compiled: Any = None
+            return str(self._plain().get_property(_PRECISION).get_type_name())
+        except (RuntimeError, AttributeError):  # A device that has no such property.
+            return ""
 
     def results(self, steps: Steps) -> list[list[Array]]:
-        return self._runtime.run(self._plain(), steps, self._kinds)
+        return self._run(self._plain(), steps)
 
-    def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
+    def observe(self, steps: Steps, values: Sequence[Shown]) -> list[dict[int, Array]]:
+        # What is shown is part of what is compiled: of the weights there is one copy at a time.
+        self._compiled = None
         shown = self._read.clone()
         ports = _Ports(shown)
-        found = {value: port for value in values if (port := ports.of(value)) is not None}
+        found = {index: port for index, value in enumerate(values) if (port := ports.of(value)) is not None}
         # A port that is an output already is not added a second time.
         outputs = shown.add_outputs(list(found.values())) if found else []
         places = [shown.get_result_index(output) for output in outputs]
-        runs = self._runtime.run(self._runtime.compile(shown), steps, self._kinds)
-        return [{value: step[place] for value, place in zip(found, places, strict=True)} for step in runs]
+        runs = self._run(self._compile(shown), steps, places)
+        return [dict(zip(found, step, strict=True)) for step in runs]
 
     def fused(self) -> list[list[str]]:
         groups = []
@@ -123,15 +91,48 @@ class _Loaded:
 
     def _plain(self) -> Any:
         if self._compiled is None:
-            self._compiled = self._runtime.compile(self._read)
+            self._compiled = self._compile(self._read)
         return self._compiled
+
+    def _compile(self, model: Any) -> Any:
+        try:
+            return self._core.compile_model(model, self._device, self._config)
+        except RuntimeError as error:
+            raise CannotRun(f"OpenVINO does not compile the model: {_brief(error)}") from None
+
+    def _run(self, compiled: Any, steps: Steps, places: Sequence[int] | None = None) -> list[list[Array]]:
+        """The outputs (at these places, or all) of steps on one new request."""
+        request = compiled.create_infer_request()
+        types = [port.get_element_type() for port in compiled.inputs]
+        found = []
+        for step in steps:
+            given = {i: self._tensor(a, t) for i, (a, t) in enumerate(zip(step, types, strict=True))}
+            try:
+                request.infer(given)
+            except RuntimeError as error:
+                raise CannotRun(f"OpenVINO does not run the model: {_brief(error)}") from None
+            wanted = range(len(compiled.outputs)) if places is None else places
+            found.append([_array(request.get_output_tensor(i)) for i in wanted])
+        return found
+
+    def _tensor(self, array: Array, type: Any) -> Any:
+        if array.dtype.kind in "TUO":
+            return self._ov.Tensor(np.asarray(array.tolist(), dtype=np.str_).reshape(array.shape))
+        array = np.array(array, order="C")
+        if array.dtype.isbuiltin == 1:
+            return self._ov.Tensor(array)
+        kind = ElementType.of(array.dtype)
+        if kind.is_packed:
+            raise CannotRun(f"an input of type {kind} cannot be handed to OpenVINO")
+        tensor = self._ov.Tensor(type, self._ov.Shape(list(array.shape)))
+        tensor.data[...] = array.view(tensor.data.dtype)
+        return tensor
 
 
 class _Ports:
     """Finds the outputs of OpenVINO's layers: by the layer's name, or by a tensor name where layers are named anew."""
 
     def __init__(self, model: Any) -> None:
-        self._model = model
         self._layers: dict[str, Any] = {}
         self._tensors: dict[str, Any] = {}
         for op in model.get_ops():
@@ -142,16 +143,11 @@ class _Ports:
             for port in op.outputs():
                 self._tensors |= dict.fromkeys(port.get_names(), port)
 
-    def of(self, value: Value) -> Any:
-        op = self._layers.get(value.node.friendly_name)
+    def of(self, value: Shown) -> Any:
+        op = self._layers.get(value.layer)
         if op is not None and value.index < len(op.outputs()):
             return op.output(value.index)
-        return next((self._tensors[name] for name in sorted(value.names) if name in self._tensors), None)
-
-
-def _bytes(ov: Any, path: Path) -> Any:
-    data = np.fromfile(path, np.uint8)
-    return ov.Tensor(data if data.size else np.zeros(1, np.uint8))
+        return next((self._tensors[name] for name in value.names if name in self._tensors), None)
 
 
 def _array(tensor: Any) -> Array:

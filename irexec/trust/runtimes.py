@@ -18,8 +18,21 @@ class CannotRun(Exception):
     """A runtime that is not there, or that cannot run this model; the message says why."""
 
 
+class Died(CannotRun):
+    """A runtime that ended its process (`how` is "crash") or gave no answer in time ("hang")."""
+
+    def __init__(self, how: str, message: str) -> None:
+        super().__init__(message)
+        self.how = how
+
+
 class Loaded(Protocol):
-    """A model in another runtime. Every call begins anew: `steps` follow one another, with the states between them."""
+    """A model in another runtime. Every call begins anew: `steps` follow one another, with the states between them.
+
+    `precision`: the type that it computes in whatever the model says, where it tells.
+    """
+
+    precision: str
 
     def results(self, steps: Steps) -> list[list[Array]]:
         """The model's results, per step, with nothing shown that would change how it runs. Raises CannotRun."""
@@ -64,6 +77,8 @@ class OtherModel:
 
 class Aligned:
     """A model that irexec runs in place of another; inputs and results are in the order of that one."""
+
+    precision = ""
 
     def __init__(self, alignment: Alignment) -> None:
         self._alignment = alignment

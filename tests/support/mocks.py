@@ -77,6 +77,8 @@ class WrongTogether(Wrong):
 
 
 class _Together:
+    precision = ""
+
     def __init__(self, mock: WrongTogether, model: Model) -> None:
         self._mock, self._model = mock, model
         names = [node.friendly_name for node in model.nodes if node.type != "Parameter"]

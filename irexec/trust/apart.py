@@ -1,0 +1,119 @@
+"""Runtimes in a process of their own: models go there as files, arrays through a pipe."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from irexec.diagnostics import IRError
+from irexec.graph.model import Model, Value
+from irexec.graph.write import write_model
+from irexec.trust.process import LIMIT, Process
+from irexec.trust.runtimes import CannotRun, Died, Loaded, Steps
+from irexec.types import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A value of a model as the other process finds it: output `index` of the layer, or a tensor of these names."""
+
+    layer: str
+    index: int
+    names: tuple[str, ...]
+
+
+class Server(Protocol):
+    """What stands in the other process. It holds one model at a time; methods raise CannotRun."""
+
+    def load(self, file: str) -> str:
+        """Read and compile a model; returns in which precision it will run, or nothing."""
+
+    def results(self, steps: Steps) -> list[list[Array]]: ...
+
+    def observe(self, steps: Steps, values: Sequence[Shown]) -> list[dict[int, Array]]:
+        """Per step, the values that it can show, by their position."""
+
+    def fused(self) -> list[list[str]]: ...
+
+    def describe(self) -> str:
+        """The runtime's name for people."""
+
+
+class Apart:
+    """A runtime whose Server stands in a process of its own.
+
+    `original` is the model that it reads from its own file; every other one is written for it. `title` is its name
+    until it tells more.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        arguments: tuple[Any, ...],
+        *,
+        title: str = "the runtime",
+        original: Model | None = None,
+        runs_parts: bool = True,
+        limit: float = LIMIT,
+    ) -> None:
+        self.original, self.runs_parts = original, runs_parts
+        self.process = Process(server, arguments, limit)
+        # The model that the other process holds, and in which of its lives it got it.
+        self.holds: tuple[int, Path] | None = None
+        self.name = title
+        self.name = self.ask("describe")
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """What the other process answers. Raises CannotRun and, with the runtime's name, Died."""
+        try:
+            return self.process.call(method, *arguments)
+        except Died as error:
+            raise Died(error.how, f"{self.name} {error}") from None
+
+    def load(self, model: Model) -> Loaded:
+        if model is self.original and model.file is not None and Path(model.file).is_file():
+            return self.reads(Path(model.file))
+        folder = tempfile.TemporaryDirectory(prefix="irexec-")
+        file = Path(folder.name) / "model.xml"
+        try:
+            write_model(model, file)
+        except IRError as error:
+            raise CannotRun(f"the model cannot be written for {self.name}: {error.report.errors[0]}") from None
+        return _Loaded(self, file, folder)
+
+    def reads(self, file: Path) -> Loaded:
+        """The model of a file that the other process reads as it is."""
+        return _Loaded(self, file)
+
+
+class _Loaded:
+    """A model of which the other process knows the file: it is read there again after another one was, or a crash."""
+
+    def __init__(self, runtime: Apart, file: Path, folder: Any = None) -> None:
+        self._runtime, self._file, self._folder = runtime, file, folder
+        self.precision = ""
+        self._call("describe")
+
+    def results(self, steps: Steps) -> list[list[Array]]:
+        found: list[list[Array]] = self._call("results", steps)
+        return found
+
+    def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
+        shown = [Shown(v.node.friendly_name, v.index, tuple(sorted(v.names))) for v in values]
+        runs: list[dict[int, Array]] = self._call("observe", steps, shown)
+        return [{values[index]: array for index, array in step.items()} for step in runs]
+
+    def fused(self) -> list[list[str]]:
+        groups: list[list[str]] = self._call("fused")
+        return groups
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        runtime = self._runtime
+        if runtime.holds != (runtime.process.life, self._file):
+            runtime.holds = None
+            self.precision = runtime.ask("load", str(self._file))
+            runtime.holds = (runtime.process.life, self._file)
+        return runtime.ask(method, *arguments)
