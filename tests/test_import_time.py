@@ -45,6 +45,7 @@ HEAVY = [
     "json",
     "difflib",
     "concurrent.futures",
+    "llvmlite",
     "importlib.metadata",
     "xml.parsers.expat",
     "openvino",

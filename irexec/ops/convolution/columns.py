@@ -91,6 +91,53 @@ class Block:
                 np.copyto(target, plane[:, row.start : row.stop : sy, column.start : column.stop : sx])
         return padded
 
+    # The same padded input, as places for compiled code.
+
+    @property
+    def channel_size(self) -> int:
+        """The elements of one channel of the padded input."""
+        return self.windows.kernel[0] * len(self.row_phases) * len(self.column_phases) * self._run
+
+    @property
+    def _run(self) -> int:
+        return self.lines * self.pitch + self.shared
+
+    def offsets(self) -> Array:
+        """`[taps]`: where in a channel of the padded input the pixels under each tap begin."""
+        (kz, ky, kx), (_, sy, sx), (_, dy, dx) = self.windows.kernel, self.windows.strides, self.windows.dilations
+        rows, columns = list(self.row_phases), list(self.column_phases)
+        places = []
+        for z, y, x in product(range(kz), range(ky), range(kx)):
+            phase = (z * len(rows) + rows.index(y * dy % sy)) * len(columns) + columns.index(x * dx % sx)
+            places.append(phase * self._run + y * dy // sy * self.pitch + x * dx // sx)
+        return np.array(places)
+
+    def lines_of(self, z: int) -> list[dict[str, int]]:
+        """The lines of a channel of the padded input: where each begins, the pixels it holds, the zeros around them."""
+        kz, sz, dz = self.windows.kernel[0], self.windows.strides[0], self.windows.dilations[0]
+        _, sy, _ = self.windows.strides
+        depths, height, width = self.windows.extents
+        found = []
+        phases = product(range(kz), self.row_phases.values(), self.column_phases.values())
+        for number, (tap, row, column) in enumerate(phases):
+            depth = z * sz - self.windows.begins[0] + tap * dz
+            for line in range(self.lines):
+                meets = 0 <= depth < depths and row.first <= line < row.last and column.first < column.last
+                before, count = (column.first, column.last - column.first) if meets else (0, 0)
+                source = (depth * height + row.start + (line - row.first) * sy) * width + column.start
+                length = self.pitch + (self.shared if line == self.lines - 1 else 0)
+                target = number * self._run + line * self.pitch
+                found.append(
+                    {
+                        "target": target,
+                        "before": before,
+                        "source": source if meets else 0,
+                        "count": count,
+                        "after": length - before - count,
+                    }
+                )
+        return found
+
     def multiply(self, matrix: Array, columns: Array, out: Array) -> None:
         """`matrix` `[G, O, taps]` times the columns `[G, taps, pixels]`, into `out` `[G, O, height, width]`."""
         if not self.gap and out.strides[2] == self.width * out.itemsize:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.native import pays
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
-from irexec.ops.convolution.blocks import convolver
+from irexec.ops.convolution.blocks import Runner, convolver
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
@@ -50,21 +52,20 @@ class Convolve:
         self.dtype, self.sums = dtype, sum_dtype(dtype, int(np.prod(kernel.shape[2:])))
         self.kernel = np.ascontiguousarray(kernel, self.sums)
         self.windows = windows
-        self.runners: dict[tuple[int, ...], tuple[tuple[int, ...], Callable[[Array, Array], Array]]] = {}
+        self.prepared: dict[tuple[int, ...], _Prepared] = {}
 
     def __call__(self, data: Array, out: Array | None = None) -> Array:
         """Convolve; into `out` when it is given."""
-        found = self.runners.get(data.shape)
+        found = self.prepared.get(data.shape)
         if found is None:
-            if len(self.runners) >= self.KEPT:
-                self.runners.clear()
-            found = self.runners[data.shape] = self._prepare(data.shape)
-        shape, run = found
-        target = summing_buffer(shape, self.sums, out)
-        run(data if data.dtype == self.sums else data.astype(self.sums), target)
+            if len(self.prepared) >= self.KEPT:
+                self.prepared.clear()
+            found = self.prepared[data.shape] = self._prepare(data.shape)
+        target = summing_buffer(found.result, self.sums, out)
+        found.runner()(data if data.dtype == self.sums else data.astype(self.sums), target)
         return settle(target, self.dtype, out)
 
-    def _prepare(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], Callable[[Array, Array], Array]]:
+    def _prepare(self, shape: tuple[int, ...]) -> _Prepared:
         groups, outputs, inputs, *kernel = self.kernel.shape
         message = f"data has {shape[1]} channels, expected {groups * inputs}: {groups} groups of {inputs} in the kernel"
         require("C4", shape[1] == groups * inputs, message, port="data")
@@ -73,9 +74,38 @@ class Convolve:
         result = (shape[0], groups * outputs, *windows.counts)
         trimmed = windows.trimmed()
         if 0 in result or 0 in self.kernel.shape or 0 in trimmed.kernel:
-            return result, _zero
+            return _Prepared(result, _zero)
         met = (slice(t.start, t.stop) for t in map(windows.taps, range(len(kernel))))
-        return result, convolver(shape[0], self.kernel[:, :, :, *met], trimmed)
+        weights = self.kernel[:, :, :, *met]
+        plain = convolver(shape[0], weights, trimmed)
+        if self.sums != np.float32:
+            return _Prepared(result, plain)
+        products = math.prod(result) * math.prod(weights.shape[2:])
+        return _Prepared(result, plain, products, partial(_compiled, shape[0], weights, trimmed))
+
+
+class _Prepared:
+    """How data of one shape is convolved, into which shape: plainly, and by compiled code from when that pays."""
+
+    def __init__(
+        self, result: tuple[int, ...], plain: Runner, products: int = 0, compile: Callable[[], Runner] | None = None
+    ) -> None:
+        self.result, self.products = result, products
+        self._run, self._compile, self._calls = plain, compile, 0
+
+    def runner(self) -> Runner:
+        """What to call this time."""
+        if self._compile is not None:
+            self._calls += 1
+            if pays(self._calls, self.products):
+                self._run, self._compile = self._compile(), None
+        return self._run
+
+
+def _compiled(batch: int, weights: Array, windows: Windows) -> Runner:
+    from irexec.ops.convolution.compiled import CompiledConvolver
+
+    return CompiledConvolver(batch, weights, windows)
 
 
 def _zero(data: Array, out: Array) -> Array:

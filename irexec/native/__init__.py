@@ -1,0 +1,56 @@
+"""Compiled code for the hottest loops, where llvmlite is installed (the extra irexec[fast]).
+
+The NumPy kernels are the specification, and what runs where there is no llvmlite. What is compiled computes the same to
+the operator's tolerance, and tests compare the two. Importing llvmlite and compiling takes a few tenths of a second, so
+both wait until a model has run a few times: see `pays`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from irexec.native.compiler import Compiler
+
+# From so many calls of one kernel on, which then have taken so many multiply-adds together, compiling pays.
+MANY_CALLS = 3
+MANY_PRODUCTS = 1 << 28
+
+_lock = threading.Lock()
+_products = 0
+_compiler: Compiler | None = None
+_available: bool | None = None
+
+
+def is_available() -> bool:
+    """True where there is llvmlite, and IREXEC_FAST is not 0."""
+    global _available
+    if _available is None:
+        _available = os.environ.get("IREXEC_FAST", "") != "0" and find_spec("llvmlite") is not None
+    return _available
+
+
+def pays(calls: int, products: int) -> bool:
+    """Whether a kernel that is called for the `calls`th time, with so many multiply-adds, should now be compiled.
+
+    A kernel that was called several times belongs to a model that will run many times more.
+    """
+    global _products
+    if calls < MANY_CALLS or not is_available():
+        return False
+    _products += products
+    return _compiler is not None or _products >= MANY_PRODUCTS
+
+
+def compiler() -> Compiler:
+    """The compiler of this process. Raises ImportError where there is no llvmlite."""
+    global _compiler
+    with _lock:
+        if _compiler is None:
+            from irexec.native.compiler import Compiler
+
+            _compiler = Compiler()
+        return _compiler

@@ -1,0 +1,181 @@
+"""A few words to write LLVM functions with: numbers, runs of f32 in memory, vectors of them, and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from llvmlite import ir
+
+F32, I64, I32 = ir.FloatType(), ir.IntType(64), ir.IntType(32)
+
+
+class Code:
+    """A function without a result under construction, whose parameters are numbers or addresses of 64 bits."""
+
+    def __init__(self, module: Any, name: str, parameters: int, lanes: int) -> None:
+        self.module, self.lanes = module, lanes
+        self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64] * parameters), name)
+        self.builder = ir.IRBuilder(self.function.append_basic_block())
+        self.parameters = [Number(self, argument) for argument in self.function.args]
+
+    def number(self, value: int | Number) -> Number:
+        return value if isinstance(value, Number) else Number(self, ir.Constant(I64, value))
+
+    def splat(self, scalar: Any, lanes: int | None = None) -> Any:
+        """A vector of one scalar."""
+        lanes = lanes or self.lanes
+        empty = ir.Constant(ir.VectorType(F32, lanes), ir.Undefined)
+        first = self.builder.insert_element(empty, scalar, ir.Constant(I32, 0))
+        return self.builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, lanes), None))
+
+    def zeros(self) -> Any:
+        return ir.Constant(ir.VectorType(F32, self.lanes), None)
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """The result of one of LLVM's own functions on vectors, such as `fmuladd`."""
+        kind = arguments[0].type
+        name = f"llvm.{name}.v{kind.count}f32"
+        function = self.module.globals.get(name)
+        if function is None:
+            function = ir.Function(self.module, ir.FunctionType(kind, [kind] * len(arguments)), name)
+        return self.builder.call(function, arguments)
+
+    def run(self, other: Code, *arguments: int | Number) -> None:
+        """Call another function of the module."""
+        self.builder.call(other.function, [self.number(argument).value for argument in arguments])
+
+    def end(self) -> Code:
+        self.builder.ret_void()
+        return self
+
+    @contextmanager
+    def loop(self, start: int | Number, stop: int | Number, step: int | Number = 1) -> Iterator[Number]:
+        """What is written inside is done for each number of the range."""
+        with self.folding(start, stop, [], step) as fold:
+            yield fold.index
+
+    @contextmanager
+    def folding(
+        self, start: int | Number, stop: int | Number, values: Sequence[Any], step: int | Number = 1
+    ) -> Iterator[Fold]:
+        """As `loop`, with values that each round makes anew: `fold.values`, at the end those of the last round."""
+        b, before = self.builder, self.builder.block
+        head, body, end = (self.function.append_basic_block() for _ in range(3))
+        b.branch(head)
+        b.position_at_end(head)
+        index = b.phi(I64)
+        index.add_incoming(self.number(start).value, before)
+        phis = [b.phi(value.type) for value in values]
+        for phi, value in zip(phis, values, strict=True):
+            phi.add_incoming(value, before)
+        b.cbranch(b.icmp_signed("<", index, self.number(stop).value), body, end)
+        b.position_at_end(body)
+        fold = Fold(Number(self, index), list(phis))
+        yield fold
+        following = fold.index + step
+        index.add_incoming(following.value, b.block)
+        for phi, value in zip(phis, fold.values, strict=True):
+            phi.add_incoming(value, b.block)
+        b.branch(head)
+        b.position_at_end(end)
+        fold.values = list(phis)
+
+    def in_vectors(self, count: Number, write: Callable[[Number, int], None]) -> None:
+        """Go over so many elements: `write(index, lanes)` for whole vectors, then for smaller and smaller ones."""
+        done = count & -self.lanes
+        with self.loop(0, done, self.lanes) as index:
+            write(index, self.lanes)
+        lanes = self.lanes // 2
+        while lanes:
+            rest = count & lanes
+            with self.when(self.number(0) < rest):
+                write(done, lanes)
+            done = done + rest
+            lanes //= 2
+
+    @contextmanager
+    def when(self, condition: Any) -> Iterator[None]:
+        """What is written inside is done if the condition holds."""
+        with self.builder.if_then(condition):
+            yield
+
+
+@dataclass(slots=True)
+class Fold:
+    """The number of a round, and the values that it finds and leaves."""
+
+    index: Number
+    values: list[Any]
+
+
+class Number:
+    """A whole number of 64 bits that is known when the code runs; also an address."""
+
+    def __init__(self, code: Code, value: Any) -> None:
+        self.code, self.value = code, value
+
+    def __add__(self, other: int | Number) -> Number:
+        return Number(self.code, self.code.builder.add(self.value, self.code.number(other).value))
+
+    def __sub__(self, other: int | Number) -> Number:
+        return Number(self.code, self.code.builder.sub(self.value, self.code.number(other).value))
+
+    def __mul__(self, other: int | Number) -> Number:
+        return Number(self.code, self.code.builder.mul(self.value, self.code.number(other).value))
+
+    def __and__(self, other: int | Number) -> Number:
+        return Number(self.code, self.code.builder.and_(self.value, self.code.number(other).value))
+
+    def __lt__(self, other: int | Number) -> Any:
+        return self.code.builder.icmp_signed("<", self.value, self.code.number(other).value)
+
+    def at_most(self, other: int | Number) -> Number:
+        """The smaller of the two."""
+        limit = self.code.number(other)
+        return Number(self.code, self.code.builder.select(self < limit, self.value, limit.value))
+
+    def numbers(self) -> Run:
+        """The run of numbers of 64 bits at this address."""
+        return Run(self.code, self.code.builder.inttoptr(self.value, I64.as_pointer()))
+
+    def floats(self) -> Run:
+        """The run of f32 at this address."""
+        return Run(self.code, self.code.builder.inttoptr(self.value, F32.as_pointer()))
+
+
+class Run:
+    """Elements that follow one another in memory."""
+
+    def __init__(self, code: Code, pointer: Any) -> None:
+        self.code, self.pointer = code, pointer
+
+    def __add__(self, count: int | Number) -> Run:
+        """The run from so many elements on."""
+        return Run(self.code, self.code.builder.gep(self.pointer, [self.code.number(count).value]))
+
+    def number(self, index: int | Number) -> Number:
+        """One of a run of numbers."""
+        return Number(self.code, self.code.builder.load((self + index).pointer))
+
+    def scalar(self, index: int | Number) -> Any:
+        return self.code.builder.load((self + index).pointer)
+
+    def put(self, index: int | Number, scalar: Any) -> None:
+        self.code.builder.store(scalar, (self + index).pointer)
+
+    def vector(self, index: int | Number = 0, lanes: int | None = None) -> Any:
+        """The vector that begins at an element, wherever in memory that is."""
+        return self.code.builder.load(self._vectors(index, lanes or self.code.lanes), align=4)
+
+    def put_vector(self, index: int | Number, vector: Any) -> None:
+        self.code.builder.store(vector, self._vectors(index, vector.type.count), align=4)
+
+    def _vectors(self, index: int | Number, lanes: int) -> Any:
+        return self.code.builder.bitcast((self + index).pointer, ir.VectorType(F32, lanes).as_pointer())
+
+    @property
+    def address(self) -> Number:
+        return Number(self.code, self.code.builder.ptrtoint(self.pointer, I64))

@@ -1,0 +1,68 @@
+"""LLVM for the machine that this runs on: modules in, callables out."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import binding as llvm
+from llvmlite import ir
+
+Native = Callable[..., None]
+
+# Tiles of (rows, vectors) that leave registers for the vectors that are read and a weight, by their number.
+TILES = {32: [(6, 4), (8, 3), (12, 2), (4, 4), (2, 8), (1, 8), (1, 4)], 16: [(4, 3), (6, 2), (2, 4), (1, 4)]}
+
+
+class Compiler:
+    """Compiles functions once each, and keeps them as long as the process lives."""
+
+    def __init__(self) -> None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        features = llvm.get_host_cpu_features()
+        self.target = llvm.Target.from_default_triple().create_target_machine(
+            cpu=llvm.get_host_cpu_name(), features=features.flatten(), opt=2
+        )
+        # Elements of f32 in a vector register, and how many of those there are.
+        self.lanes, self.registers = _vectors(features)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.target)
+        self._made: dict[Any, Native] = {}
+        self._lock = threading.Lock()
+
+    def tile(self, rows: int, vectors: int) -> tuple[int, int]:
+        """The (rows, vectors) of a tile of sums that stay in registers, which covers so many in the least time."""
+
+        def cycles(tile: tuple[int, int]) -> float:
+            height, width = tile
+            # Vectors are read wherever they begin, which takes longer than to multiply them.
+            once = max(height * width, 1.5 * width + height) + 2
+            return -(-rows // height) * -(-vectors // width) * once
+
+        return min(TILES[self.registers], key=cycles)
+
+    def made(self, name: str, parameters: int, build: Callable[[Any, str], object]) -> Native:
+        """The function of this name, which `build(module, name)` writes when it is first asked for.
+
+        It takes numbers and addresses, and releases the interpreter's lock.
+        """
+        with self._lock:
+            if name not in self._made:
+                module = ir.Module()
+                build(module, name)
+                parsed = llvm.parse_assembly(str(module))
+                self._engine.add_module(parsed)
+                self._engine.finalize_object()
+                address = self._engine.get_function_address(name)
+                self._made[name] = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * parameters)(address)
+            return self._made[name]
+
+
+def _vectors(features: dict[str, bool]) -> tuple[int, int]:
+    if features.get("avx512f"):
+        return 16, 32
+    if features.get("avx"):
+        return 8, 16
+    return 4, 32 if features.get("neon") else 16

@@ -1,0 +1,144 @@
+"""A convolution as a sum of products whose columns are never made: each kernel tap is a place in the padded input.
+
+`result[m, p] = Σ_k weights[k, m] · input[offsets[k] + p]` over runs of pixels p. The pixels of a block of rows are one
+run, because the rows of the padded input follow one another at the same distance as those of the sums; what lies
+between the rows of the sums is left out when they are copied to the result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from irexec.native.code import F32, Code, Number, Run
+
+# The fields of what `convolve` is given, each a number of 64 bits. Lengths and places count elements of f32.
+LAYER = (
+    "input", "result", "weights",  # addresses
+    "depth", "depth_step",  # products per sum, and how many of them are summed before they are added to the others
+    "group_input", "channel_input", "inputs",  # of one group, of one channel; channels per group
+    "group_result", "channel_result", "outputs", "blocks",  # likewise; channels per group and tiles of them
+    "stride",  # of the windows along a row
+    "row_length",  # of the sums of one channel
+)  # fmt: skip
+TASK = (
+    "first_group", "last_group", "first_block", "last_block",
+    "input", "result",  # where they begin
+    "offsets",  # an address: where in the padded input each product finds its pixels
+    "lines", "line_count", "channel_padded",  # an address: how the input is padded; 0 lines where it isn't
+    "pixels", "last_tile",  # of the sums, gaps between rows included; where the last tile may begin
+    "rows", "pitch", "width",  # of the result, and how far apart its rows are in the sums
+)  # fmt: skip
+LINE = ("target", "before", "source", "count", "after")
+
+
+class Fields:
+    """The fields of a record that is known when the code runs, by name."""
+
+    def __init__(self, address: Number, names: tuple[str, ...]) -> None:
+        run = address.numbers()
+        self._of = {name: run.number(index) for index, name in enumerate(names)}
+
+    def __getattr__(self, name: str) -> Number:
+        return self._of[name]
+
+
+def write_convolve(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
+    """`convolve(layer, task, scratch, sums)`: one task. Tiles are `height` channels by `width` vectors of pixels."""
+    tile = _tile(module, f"{name}_tile", lanes, height, width)
+    pad = _pad(module, f"{name}_pad", lanes)
+    code = Code(module, name, 4, lanes)
+    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    scratch, sums = (parameter.floats() for parameter in code.parameters[2:])
+    first_input, first_result = layer.input.floats() + task.input, layer.result.floats() + task.result
+    step = lanes * width
+    with code.loop(task.first_group, task.last_group) as group:
+        source = first_input + group * layer.group_input
+        is_padded = code.number(0) < task.line_count
+        with code.when(is_padded), code.loop(0, layer.inputs) as channel:
+            code.run(
+                pad,
+                (source + channel * layer.channel_input).address,
+                (scratch + channel * task.channel_padded).address,
+                task.lines,
+                task.line_count,
+                layer.stride,
+            )
+        base = Run(code, code.builder.select(is_padded, scratch.pointer, source.pointer))
+        with code.loop(task.first_block, task.last_block) as block:
+            weights = layer.weights.floats() + (group * layer.blocks + block) * layer.depth * height
+            with code.loop(0, layer.depth, layer.depth_step) as k, code.loop(0, task.pixels, step) as pixel:
+                # The last tile may overlap the one before: then both make the same sums of the same products.
+                start = pixel.at_most(task.last_tile)
+                code.run(
+                    tile,
+                    (weights + k * height).address,
+                    (base + start).address,
+                    (task.offsets.numbers() + k).address,
+                    (layer.depth - k).at_most(layer.depth_step),
+                    (sums + start).address,
+                    layer.row_length,
+                    k,
+                )
+            channel = block * height
+            target = first_result + group * layer.group_result + channel * layer.channel_result
+            with code.loop(0, (layer.outputs - channel).at_most(height)) as m, code.loop(0, task.rows) as y:
+                copy_run(
+                    sums + (m * layer.row_length + y * task.pitch),
+                    target + (m * layer.channel_result + y * task.width),
+                    task.width,
+                )
+    return code.end()
+
+
+def _tile(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
+    """`tile(weights, input, offsets, depth, sums, row_length, added)`: sums of products that stay in registers."""
+    code = Code(module, name, 7, lanes)
+    weights, data, offsets, depth, sums, row_length, added = code.parameters
+    places = offsets.numbers()
+    with code.folding(0, depth, [code.zeros()] * (height * width)) as fold:
+        pixels = data.floats() + places.number(fold.index)
+        vectors = [pixels.vector(x * lanes) for x in range(width)]
+        column = weights.floats() + fold.index * height
+        for m in range(height):
+            weight = code.splat(column.scalar(m))
+            for x in range(width):
+                fold.values[m * width + x] = code.call("fmuladd", weight, vectors[x], fold.values[m * width + x])
+    is_first = added < 1
+    for m in range(height):
+        row = sums.floats() + row_length * m
+        for x in range(width):
+            before = code.builder.select(is_first, code.zeros(), row.vector(x * lanes))
+            row.put_vector(x * lanes, code.builder.fadd(before, fold.values[m * width + x]))
+    return code.end()
+
+
+def _pad(module: Any, name: str, lanes: int) -> Code:
+    """`pad(source, target, lines, line_count, stride)`: one channel's lines, with zeros before and after."""
+    code = Code(module, name, 5, lanes)
+    source, target = code.parameters[0].floats(), code.parameters[1].floats()
+    lines, line_count, stride = code.parameters[2:]
+    with code.loop(0, line_count) as number:
+        line = Fields((lines.numbers() + number * len(LINE)).address, LINE)
+        begin = target + line.target
+        clear_run(begin, line.before)
+        pixels, row = begin + line.before, source + line.source
+        is_dense = stride < 2
+        with code.when(is_dense):
+            copy_run(row, pixels, line.count)
+        with code.when(code.builder.not_(is_dense)), code.loop(0, line.count) as x:
+            pixels.put(x, row.scalar(x * stride))
+        clear_run(pixels + line.count, line.after)
+    return code.end()
+
+
+def copy_run(source: Run, target: Run, count: Number) -> None:
+    """Copy so many elements."""
+    source.code.in_vectors(count, lambda x, lanes: target.put_vector(x, source.vector(x, lanes)))
+
+
+def clear_run(target: Run, count: Number) -> None:
+    """Make so many elements 0."""
+    code = target.code
+    code.in_vectors(count, lambda x, lanes: target.put_vector(x, ir.Constant(ir.VectorType(F32, lanes), None)))

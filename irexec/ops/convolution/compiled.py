@@ -1,0 +1,174 @@
+"""Convolution by compiled code: what `irexec.native.convolution` needs to know, worked out once per shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from irexec.native import compiler
+from irexec.native.convolution import LAYER, LINE, TASK, write_convolve
+from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
+from irexec.ops.convolution.columns import Block, Range
+from irexec.ops.rules.windows import Windows
+from irexec.types import Array
+
+# The padded input of one task stays in the second-level cache.
+TASK_BYTES = 1 << 19
+# Sums of more products than this are added up from sums of so many: their weights stay in the first-level cache, and
+# the sum is the more exact.
+DEPTH_STEP = 512
+# Fewer pixels per task than this, and the output channels are divided instead.
+FEW_PIXELS = 192
+F32 = np.dtype(np.float32)
+
+
+class CompiledConvolver:
+    """As `blocks.convolver`, for f32: a function (data, out)."""
+
+    def __init__(self, batch: int, weights: Array, windows: Windows) -> None:
+        self.windows = windows = windows.lifted(3)
+        self.batch, (self.groups, self.outputs, self.inputs) = batch, weights.shape[:3]
+        self.image, self.plane = prod(windows.extents), prod(windows.counts)
+        pointwise = windows.is_pointwise and set(windows.strides) == {1}
+        self.pixels = self.plane if pointwise else Block(windows, *self._all_rows, 0).pixels
+        made = compiler()
+        lanes = made.lanes
+        height, width = made.tile(self.outputs, -(-self.pixels // lanes))
+        self.step = width * lanes
+        # A tile reads whole vectors, and there is nothing to be read behind the last pixel of the input.
+        self.is_direct = pointwise and self.pixels >= self.step
+        self.blocks = -(-self.outputs // height)
+        self.call = made.made(
+            f"convolve_{height}_{width}", 4, lambda module, name: write_convolve(module, name, lanes, height, width)
+        )
+        self.weights = _packed(weights.reshape(self.groups, self.outputs, -1), height)
+        self.threads = threads_for(batch * self.pixels * weights.size)
+        self._kept: list[Array] = []
+        tasks = list(self._tasks())
+        self.tasks = np.array([_record(TASK, task) for task in tasks])
+        self.addresses = [self.tasks[number].ctypes.data for number in range(len(tasks))]
+        row_length = -(-max(task["pixels"] for task in tasks) // self.step) * self.step
+        self.sums_size = height * row_length
+        self.padded_size = max(task["channel_padded"] for task in tasks) * self.inputs + self.step
+        self.layer = self._layer(row_length)
+
+    @property
+    def _all_rows(self) -> tuple[Range, Range]:
+        return (0, self.windows.counts[1]), (0, self.windows.counts[2])
+
+    def __call__(self, data: Array, out: Array) -> Array:
+        data = np.ascontiguousarray(data)
+        layer = self.layer.copy()
+        layer[:2] = data.ctypes.data, out.ctypes.data
+        address, call = layer.ctypes.data, self.call
+
+        def task(index: int) -> None:
+            padded = scratch("padded", (self.padded_size,), F32)
+            sums = scratch("sums", (self.sums_size,), F32)
+            call(address, self.addresses[index], padded.ctypes.data, sums.ctypes.data)
+
+        if self.threads == 1:
+            for index in range(len(self.addresses)):
+                task(index)
+        else:
+            parallel_for(len(self.addresses), task)
+        return out
+
+    def _layer(self, row_length: int) -> Array:
+        return _record(
+            LAYER,
+            {
+                "input": 0,
+                "result": 0,
+                "weights": self.weights.ctypes.data,
+                "depth": self.weights.shape[2],
+                "depth_step": DEPTH_STEP,
+                "group_input": self.inputs * self.image,
+                "channel_input": self.image,
+                "inputs": self.inputs,
+                "group_result": self.outputs * self.plane,
+                "channel_result": self.plane,
+                "outputs": self.outputs,
+                "blocks": self.blocks,
+                "stride": self.windows.strides[2],
+                "row_length": row_length,
+            },
+        )
+
+    def _tasks(self) -> Iterator[dict[str, int]]:
+        """Enough for all threads; each with an input that stays in the cache."""
+        wanted = 1 if self.threads == 1 else 2 * self.threads
+        group_parts = split(self.groups, wanted)
+        wanted = -(-wanted // (self.batch * len(group_parts)))
+        nbytes = self.inputs * self.pixels * prod(self.windows.strides) * F32.itemsize
+        parts = max(-(-nbytes // TASK_BYTES), min(wanted, self.pixels // FEW_PIXELS), 1)
+        chunks = list(self._chunks(parts))
+        block_parts = split(self.blocks, -(-wanted // len(chunks)))
+        for chunk, n, (g0, g1), (b0, b1) in product(chunks, range(self.batch), group_parts, block_parts):
+            yield chunk | {
+                "first_group": g0,
+                "last_group": g1,
+                "first_block": b0,
+                "last_block": b1,
+                "input": chunk["input"] + n * self.groups * self.inputs * self.image,
+                "result": chunk["result"] + n * self.groups * self.outputs * self.plane,
+            }
+
+    def _chunks(self, parts: int) -> Iterator[dict[str, int]]:
+        """The output pixels of one channel in about so many parts."""
+        if self.is_direct:
+            offsets = self._keep(np.arange(self.inputs) * self.image)
+            for start, stop in split(self.pixels, parts, self.step):
+                yield self._run_of_pixels(min(start, stop - self.step), stop, offsets)
+            return
+        planes, y, _ = self.windows.counts
+        for z, rows in product(range(planes), split(y, -(-parts // planes))):
+            yield self._rows_of_pixels(z, rows)
+
+    def _run_of_pixels(self, start: int, stop: int, offsets: int) -> dict[str, int]:
+        """Pixels of an input that is read where it is."""
+        size = stop - start
+        padding = {"lines": 0, "line_count": 0, "channel_padded": 0}
+        sums = {"pixels": size, "last_tile": size - self.step, "rows": 1, "pitch": size, "width": size}
+        return {"input": start, "result": start, "offsets": offsets} | padding | sums
+
+    def _rows_of_pixels(self, z: int, rows: Range) -> dict[str, int]:
+        """Rows of one plane; the input under them is copied with its padding."""
+        block = Block(self.windows, rows, self._all_rows[1], 0)
+        lines, offsets = block.lines_of(z), block.offsets()
+        channel = block.channel_size
+        places = np.add.outer(np.arange(self.inputs) * channel, offsets).reshape(-1)
+        return {
+            "input": 0,
+            "result": (z * self.windows.counts[1] + rows[0]) * self.windows.counts[2],
+            "offsets": self._keep(places),
+            "lines": self._keep(np.array([_record(LINE, line) for line in lines])),
+            "line_count": len(lines),
+            "channel_padded": channel,
+            "pixels": block.pixels,
+            "last_tile": block.pixels,
+            "rows": block.height,
+            "pitch": block.pitch,
+            "width": block.width,
+        }
+
+    def _keep(self, numbers: Array) -> int:
+        """The address of an array, which lives as long as this object."""
+        self._kept.append(np.ascontiguousarray(numbers, np.int64))
+        return int(self._kept[-1].ctypes.data)
+
+
+def _packed(weights: Array, height: int) -> Array:
+    """`[G, O, depth]` as `[G, blocks, depth, height]`: side by side what a tile multiplies with the same pixels."""
+    groups, outputs, depth = weights.shape
+    blocks = -(-outputs // height)
+    padded = np.zeros((groups, blocks * height, depth), F32)
+    padded[:, :outputs] = weights
+    return np.ascontiguousarray(padded.reshape(groups, blocks, height, depth).swapaxes(2, 3))
+
+
+def _record(names: tuple[str, ...], fields: Mapping[str, int]) -> Array:
+    return np.array([fields[name] for name in names], np.int64)

@@ -1,0 +1,109 @@
+"""Compiled convolution: the sums of the plain kernel, for all geometries, any number of threads, and when it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec import native
+from irexec.graph.model import Model
+from irexec.ops.compute import parallel
+from irexec.ops.convolution import convolution
+from irexec.ops.convolution.blocks import convolver
+from irexec.ops.convolution.compiled import CompiledConvolver
+from irexec.ops.rules.windows import Windowing, Windows
+
+ops: Any = irexec.opset15
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    yield
+    parallel.set_num_threads(None)
+
+
+def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, Windows]:
+    """Data, weights `[G, O, I, *K]` and windows of 1 to 3 axes; some kernels reach beyond the padded data."""
+    rng = np.random.default_rng(seed)
+    axes = int(rng.integers(1, 4))
+
+    def numbers(low: int, high: int) -> tuple[int, ...]:
+        return tuple(int(n) for n in rng.integers(low, high, axes))
+
+    how = Windowing(strides=numbers(1, 4), pads_begin=numbers(0, 4), pads_end=numbers(0, 4), dilations=numbers(1, 3))
+    extents = numbers(1, 40 if axes < 3 else 10)
+    kernel = tuple(map(min, numbers(1, 6), extents))
+    windows = Windows.over(extents, kernel, how).trimmed()
+    batch, groups, outputs, inputs = (int(rng.integers(1, most)) for most in (3, 5, 40, 9))
+    data = rng.standard_normal((batch, groups * inputs, *extents), dtype=np.float32)
+    return data, rng.standard_normal((groups, outputs, inputs, *windows.kernel), dtype=np.float32), windows
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_the_sums_are_those_of_the_plain_kernel(seed: int) -> None:
+    data, weights, windows = drawn(seed)
+    if 0 in windows.counts or 0 in windows.kernel:
+        return
+    shape = (len(data), weights.shape[0] * weights.shape[1], *windows.counts)
+    expected, found = np.empty(shape, np.float32), np.full(shape, np.nan, np.float32)
+    convolver(len(data), weights, windows)(data, expected)
+    CompiledConvolver(len(data), weights, windows)(data, found)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.sqrt(weights[0, 0].size))
+
+
+@pytest.mark.parametrize(
+    ("groups", "outputs", "inputs", "extent", "kernel"),
+    [(1, 64, 32, 56, 3), (1, 200, 600, 7, 3), (1, 96, 64, 40, 1), (256, 1, 1, 50, 3), (1, 24, 3, 96, 7)],
+    ids=["rows", "channels", "pointwise", "depthwise", "few channels"],
+)
+@pytest.mark.usefixtures("threads")
+def test_results_are_the_same_for_any_number_of_threads(
+    groups: int, outputs: int, inputs: int, extent: int, kernel: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel, "WORTH_PRODUCTS", 1)
+    rng = np.random.default_rng(0)
+    how = Windowing(strides=(), pads_begin=(kernel // 2,) * 2, pads_end=(kernel // 2,) * 2, dilations=())
+    windows = Windows.over((extent, extent), (kernel, kernel), how)
+    data = rng.standard_normal((1, groups * inputs, extent, extent), dtype=np.float32)
+    weights = rng.standard_normal((groups, outputs, inputs, kernel, kernel), dtype=np.float32)
+    results = []
+    for count in (1, 2, 8):
+        parallel.set_num_threads(count)
+        results.append(np.empty((1, groups * outputs, *windows.counts), np.float32))
+        CompiledConvolver(1, weights, windows)(data, results[-1])
+    assert all(np.array_equal(results[0], other) for other in results[1:])
+
+
+def convolutional(element_type: Any) -> Model:
+    x = ops.parameter([1, 8, 30, 30], element_type, name="x")
+    kernel = np.random.default_rng(1).standard_normal((16, 8, 3, 3)).astype(element_type)
+    return Model([ops.convolution(x, ops.constant(kernel), [1, 1], [1, 1], [1, 1], [1, 1])], [x])
+
+
+@pytest.mark.parametrize("element_type", [np.float32, np.float16])
+def test_a_model_that_runs_often_is_compiled(element_type: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[CompiledConvolver] = []
+    compiled = convolution._compiled
+    monkeypatch.setattr(convolution, "_compiled", lambda *given: made.append(compiled(*given)) or made[-1])
+    monkeypatch.setattr(native, "MANY_PRODUCTS", 1)
+    model = irexec.compile_model(convolutional(element_type))
+    x = np.random.default_rng(0).standard_normal((1, 8, 30, 30)).astype(element_type)
+    results = [model([x])[0].astype(np.float64) for _ in range(native.MANY_CALLS + 2)]
+    assert len(made) == 1
+    tolerance = 1e-5 if element_type is np.float32 else 2e-3
+    for result in results:
+        np.testing.assert_allclose(result, results[0], rtol=tolerance, atol=tolerance)
+
+
+def test_without_llvmlite_the_plain_kernel_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "_available", False)
+    monkeypatch.setattr(native, "MANY_PRODUCTS", 1)
+    monkeypatch.setattr(convolution, "_compiled", lambda *given: pytest.fail("it is compiled"))
+    model = irexec.compile_model(convolutional(np.float32))
+    x = np.ones((1, 8, 30, 30), np.float32)
+    results = [model([x])[0] for _ in range(native.MANY_CALLS + 2)]
+    assert all(np.array_equal(result, results[0]) for result in results)
