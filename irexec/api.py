@@ -71,16 +71,20 @@ def validate(
     weights: PathLike | bytes | None = None,
     mode: Mode = "strict",
     strict: bool = False,
+    others: bool = False,
 ) -> Report:
     """Every finding about a model or snippet, in file order. Never raises for a bad file.
 
     `mode="openvino"` makes warnings of what does not keep `read_model` from running the file. `strict`: a snippet's
-    repairs count as errors.
+    repairs count as errors. `others`: with what ONNX's own checks find in an ONNX file, and what onnx.reference and
+    ONNX Runtime do with one that has findings; they are asked in processes of their own.
     """
     if isinstance(source, Model):
         return infer(source, findings=Findings(file=source.file, mode=mode)).report
     if not isinstance(source, bytes) and is_onnx(source):
-        return load(source, mode=mode)[1]
+        from irexec.frontends.onnx import read_onnx
+
+        return read_onnx(source, mode, others=others)[1]
     read_source = _source(source)
     if is_snippet(read_source):
         from irexec.snippets.evaluate import evaluate, evaluated_report, read_examples

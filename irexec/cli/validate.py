@@ -14,7 +14,7 @@ from irexec.mend.files import is_model_file, validate_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a model (.xml) or a snippet")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a model (.xml, .onnx) or a snippet")
     parser.add_argument("--format", choices=FORMATS, default="text", help="how to show findings (default: text)")
     parser.add_argument(
         "--mode",
@@ -24,6 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fix", action="store_true", help="first make the safe fixes, as `irexec fix` does")
     parser.add_argument("--strict", action="store_true", help="a repair that a snippet needs is an error")
+    parser.add_argument(
+        "--alone", action="store_true", help="of ONNX: do not ask its checker, its reference and ONNX Runtime, too"
+    )
     parser.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside FILE, with the same name)")
     parser.add_argument(
         "--extension", action="append", default=[], metavar="PY", help="a Python file that declares more operators"
@@ -50,7 +53,6 @@ def _validate(args: argparse.Namespace) -> Report:
         if args.fix and not len(missing) and is_model_file(path):
             remaining = mended(path, weights=args.weights, out=sys.stderr)
             missing = remaining if exit_code(remaining) == 2 else missing
-        report.extend(
-            missing if len(missing) else validate_file(path, weights=args.weights, mode=args.mode, strict=args.strict)
-        )
+        asked = {"mode": args.mode, "strict": args.strict, "others": not args.alone}
+        report.extend(missing if len(missing) else validate_file(path, weights=args.weights, **asked))
     return report

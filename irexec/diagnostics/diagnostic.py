@@ -63,7 +63,8 @@ class Related(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding. `found` and `allowed` are short texts; `openvino` says how OpenVINO treats the same input.
+    """One finding. `found` and `allowed` are short texts; `openvino` says how OpenVINO treats the same input; `notes`
+    are further texts, each with its label.
 
     For programs: `at` is the place in the document; `candidates` are texts that may be meant in place of what is found,
     the likeliest first; `repair` maps ports (by id, or by name in the operator's signature) to the shapes that would
@@ -82,6 +83,7 @@ class Diagnostic:
     allowed: str | None = None
     openvino: str | None = None
     hint: str | None = None
+    notes: tuple[tuple[str, str], ...] = ()
     related: tuple[Related, ...] = ()
     repair: Mapping[str, tuple[int, ...]] | None = None
     at: At | None = None
@@ -119,6 +121,8 @@ class Diagnostic:
         for name in ("port", "attribute", "constraint", "found", "allowed", "openvino", "hint"):
             if (value := getattr(self, name)) is not None:
                 result[name] = value
+        if self.notes:
+            result["notes"] = dict(self.notes)
         if self.related:
             result["related"] = [
                 {"message": r.message, "file": r.place.file, "line": r.place.line, "column": r.place.column}

@@ -51,12 +51,17 @@ def is_model_file(path: PathLike) -> bool:
 
 
 def validate_file(
-    path: PathLike, *, weights: PathLike | None = None, mode: Mode = "strict", strict: bool = False
+    path: PathLike,
+    *,
+    weights: PathLike | None = None,
+    mode: Mode = "strict",
+    strict: bool = False,
+    others: bool = False,
 ) -> Report:
     """As `irexec.validate` of a file; findings about a model have their fixes."""
     source = None if is_onnx(path) else Source.from_path(path)
     if source is None or is_snippet(source):
-        return validate(path, weights=weights, mode=mode, strict=strict)
+        return validate(path, weights=weights, mode=mode, strict=strict, others=others)
     model, report = load(path, weights, mode=mode, source=source)
     return with_fixes(report, _read(path), source, model) if source.root is not None and len(report) else report
 

@@ -71,15 +71,13 @@ def _change(message: Message, field: Any, places: list[tuple[Message, Any]], rng
     value = getattr(message, field.name)
     if field.type == field.TYPE_MESSAGE:
         others = [v for m, f in places if f.message_type is field.message_type for v in _listed(getattr(m, f.name), f)]
-        other = others[int(rng.integers(len(others)))] if others else None
+        other = _copy(others[int(rng.integers(len(others)))]) if others else None
         if not field.is_repeated:
             value.CopyFrom(other) if other is not None else message.ClearField(field.name)
         elif value and rng.random() < 0.5:
             del value[int(rng.integers(len(value)))]
         elif other is not None:
-            copy = type(other)()
-            copy.CopyFrom(other)
-            value.insert(int(rng.integers(len(value) + 1)), copy)
+            value.insert(int(rng.integers(len(value) + 1)), other)
         return
     scalar = _scalar(field, rng, places)
     try:
@@ -91,6 +89,13 @@ def _change(message: Message, field: Any, places: list[tuple[Message, Any]], rng
             value.append(scalar)
     except (ValueError, TypeError):
         message.ClearField(field.name)
+
+
+def _copy(message: Message) -> Message:
+    """A message of its own: one that lies within its target must not go while it is copied."""
+    copy = type(message)()
+    copy.CopyFrom(message)
+    return copy
 
 
 def _listed(value: Any, field: Any) -> list[Any]:
@@ -140,7 +145,7 @@ def judged(data: bytes, path: Path) -> Outcome:
 def _array(value: Any) -> Any:
     """Ones of a value's type; None where that is no small tensor."""
     dtype = value.element_type.dtype
-    if value.partial_shape.rank is None or dtype is None or dtype.hasobject:
+    if value.partial_shape.rank.is_dynamic or dtype is None or dtype.hasobject:
         return None
     shape = [d.min for d in value.partial_shape]
     if np.prod([float(d) for d in shape]) > _MOST_ELEMENTS:

@@ -8,12 +8,13 @@ from irexec.diagnostics.diagnostic import Diagnostic
 
 
 def notes(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
-    """Pairs of label and text: layer (or `in`), found, allowed, openvino, help; what is unknown is left out."""
+    """Pairs of label and text: layer (or `in`), found, allowed, openvino, notes, help; what is unknown is left out."""
     labelled = (
         ("in" if diagnostic.layer is None else "layer", _subject(diagnostic)),
         ("found", diagnostic.found),
         ("allowed", diagnostic.allowed),
         ("openvino", diagnostic.openvino),
+        *diagnostic.notes,
         ("help", diagnostic.hint),
     )
     return ((label, text) for label, text in labelled if text)

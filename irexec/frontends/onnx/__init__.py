@@ -9,19 +9,27 @@ from irexec.diagnostics.findings import Findings, Mode
 from irexec.graph.model import Model
 
 
-def read_onnx(path: str | os.PathLike[str], mode: Mode = "strict") -> tuple[Model | None, Report]:
+def read_onnx(
+    path: str | os.PathLike[str], mode: Mode = "strict", *, others: bool = False
+) -> tuple[Model | None, Report]:
     """The model of an ONNX file and every finding about it; no model when one of them is an error.
 
-    Never raises for a bad file, nor where the package `onnx` is missing (F001).
+    `others`: with what ONNX's checker and shape inference find, and what onnx.reference and ONNX Runtime do with a file
+    that has findings. Never raises for a bad file, nor where the package `onnx` is missing (F001).
     """
-    findings = Findings(file=os.fspath(path), mode=mode)
     try:
         import onnx  # noqa: F401
     except ImportError:
+        findings = Findings(file=os.fspath(path), mode=mode)
         message = "reading ONNX takes the package onnx, which is not installed"
         findings.add("F001", message, place=Place(file=findings.file), hint="pip install irexec[onnx]")
         return None, findings.report
     from irexec.frontends.onnx.convert import convert_file
+    from irexec.frontends.onnx.findings import OnnxFindings
+    from irexec.frontends.onnx.others import examined
 
-    model = convert_file(path, findings)
-    return (model if findings.report.ok else None), findings.report
+    if others:
+        return examined(path, mode)
+    found = OnnxFindings(file=os.fspath(path), mode=mode)
+    model = convert_file(path, found)
+    return (model if found.report.ok else None), found.report

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from irexec.diagnostics import LayerRef, Place
-from irexec.diagnostics.findings import Findings
+from irexec.diagnostics import Place
+from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.graph.model import Body, Node, Value
 from irexec.inference import infer_node
 from irexec.ops.declare import contents
@@ -30,17 +30,15 @@ class Broken(Exception):
 class Builder:
     """Makes the nodes of one model and its bodies. `folder`: where external data may lie."""
 
-    def __init__(self, findings: Findings, folder: Path | None) -> None:
+    def __init__(self, findings: OnnxFindings, folder: Path | None) -> None:
         self.findings, self.folder = findings, folder
         self.place = Place(file=findings.file)
-        self.current: LayerRef | None = None
         self._names: dict[str, int] = {}
 
     # Findings
 
     def find(self, code: str, message: str, **details: Any) -> None:
         """Add a finding about the node that is being translated, or about the file."""
-        details.setdefault("layer", self.current)
         self.findings.add(code, message, place=self.place, **details)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ import numpy as np
 import onnx
 
 from irexec.diagnostics import LayerRef
-from irexec.diagnostics.findings import Findings
 from irexec.frontends.onnx.builder import Broken, Builder, Refused
 from irexec.frontends.onnx.calls import Call, call_of
 from irexec.frontends.onnx.file import read_proto
+from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_names, has_type
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.scope import BodyScope, Scope, domain_of, opsets_of
@@ -29,7 +30,7 @@ _MAX_DEPTH = 64
 _MAX_CALLED = 50_000
 
 
-def convert_file(path: str | os.PathLike[str], findings: Findings) -> Model | None:
+def convert_file(path: str | os.PathLike[str], findings: OnnxFindings) -> Model | None:
     """The model of an ONNX file; None, or a model that cannot be run, where `findings` gets an error."""
     proto = read_proto(path, findings)
     if proto is None:
@@ -39,20 +40,28 @@ def convert_file(path: str | os.PathLike[str], findings: Findings) -> Model | No
     return model
 
 
-def convert(proto: onnx.ModelProto, findings: Findings, folder: Path | None = None) -> Model:
+def convert(
+    proto: onnx.ModelProto,
+    findings: OnnxFindings,
+    folder: Path | None = None,
+    stand_ins: Mapping[str, TensorType] | None = None,
+) -> Model:
     """The model of an ONNX model that was read. It can be run only when `findings` gets no error.
 
-    `folder`: where external data may lie.
+    `folder`: where external data may lie. `stand_ins`: the types of values that may be missing, so that what follows
+    on an error is examined, too.
     """
-    return Converter(proto, Builder(findings, folder)).model()
+    return Converter(proto, Builder(findings, folder), stand_ins or {}).model()
 
 
 class Converter:
     """Converts one model; findings say what cannot be."""
 
-    def __init__(self, proto: onnx.ModelProto, builder: Builder) -> None:
-        self.proto, self.builder = proto, builder
+    def __init__(self, proto: onnx.ModelProto, builder: Builder, stand_ins: Mapping[str, TensorType]) -> None:
+        self.proto, self.builder, self.stand_ins = proto, builder, stand_ins
+        self.findings = builder.findings
         self.functions = {(f.domain, f.name, f.overload): f for f in proto.functions}
+        self.makers: dict[str, LayerRef] = {}
         self.called = 0
 
     def model(self) -> Model:
@@ -154,13 +163,25 @@ class Converter:
 
     def translate(self, nodes: Any, scope: Scope) -> None:
         """Translate nodes in order; what they make goes to the scope."""
-        around = self.builder.current
+        findings, around, told = self.findings, self.findings.node, self.findings.inputs
         for index, node in enumerate(nodes):
             # The nodes of a function are the call's own: what the file says is the call.
             if scope.depth == 0:
-                self.builder.current = _ref(node, index, scope, around)
+                inside = around is not None and isinstance(scope, BodyScope)
+                findings.node = ref_of(node, f"{around.id}/{index}" if inside and around else str(index), scope.opsets)
+                findings.inputs = partial(self._told, node, scope)
+                self.makers.update(dict.fromkeys(node.output, findings.node))
             self._node(node, scope)
-        self.builder.current = around
+        findings.node, findings.inputs = around, told
+
+    def _told(self, node: onnx.NodeProto, scope: Scope) -> str:
+        """The inputs of a node: name, type, and the node that makes each."""
+        told = []
+        for name in filter(None, node.input):
+            value = scope.value(name) if scope.knows(name) else None
+            maker = f" from {self.makers[name]}" if name in self.makers else ""
+            told.append(f"{name} {value.type}{maker}" if value is not None else f"{name}{maker}")
+        return ", ".join(told)
 
     def _node(self, node: onnx.NodeProto, scope: Scope) -> None:
         unknown = [name for name in node.input if name and not scope.knows(name)]
@@ -184,6 +205,8 @@ class Converter:
             value = results[index] if results is not None and index < len(results) else None
             if name and results is not None and value is None:
                 self.find("F004", f"{node.op_type}: the operator makes no output {index} here")
+            if value is None and name in self.stand_ins and type(scope) is Scope and scope.depth == 0:
+                value = self.builder.parameter(self.stand_ins[name], name).outputs[0]
             self._define(name, value, scope)
 
     def _call(self, call: Call, inputs: list[Value | None], scope: Scope) -> Sequence[Value | None] | None:
@@ -294,13 +317,11 @@ def _as_it_is(value: Value, name: str) -> Value:
     return value
 
 
-def _ref(node: onnx.NodeProto, index: int, scope: Scope, around: LayerRef | None) -> LayerRef:
-    """How findings name a node; one of a body has the number of the node around it before its own."""
-    version = f"{node.domain} {scope.opsets.get(domain_of(node.domain), '')}" if domain_of(node.domain) else ""
-    version = version or f"onnx{scope.opsets.get('', '')}"
-    name = node.name or next((o for o in node.output if o), "")
-    inside = around is not None and isinstance(scope, BodyScope)
-    return LayerRef(f"{around.id}/{index}" if inside and around else str(index), name, node.op_type, version)
+def ref_of(node: onnx.NodeProto, number: str, opsets: Mapping[str, int]) -> LayerRef:
+    """How findings name a node. `number`: its place; one of a body has that of the node around it before its own."""
+    domain = domain_of(node.domain)
+    version = f"{node.domain} {opsets.get(domain, '')}" if domain else f"onnx{opsets.get('', '')}"
+    return LayerRef(number, node.name or next((o for o in node.output if o), ""), node.op_type, version)
 
 
 def _without(node: onnx.NodeProto, names: set[str]) -> onnx.NodeProto:

@@ -1,0 +1,30 @@
+"""Findings about an ONNX file: each names the node that is being translated, and what made its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from irexec.diagnostics import Diagnostic, LayerRef, Severity
+from irexec.diagnostics.findings import Findings
+
+
+class OnnxFindings(Findings):
+    """`node` is the node under translation; `inputs` tells of its inputs, and is called where something is found."""
+
+    node: LayerRef | None = None
+    inputs: Callable[[], str] = staticmethod(str)
+
+    def keep(self, finding: Diagnostic) -> None:
+        if self.node is None:
+            super().keep(finding)
+            return
+        notes = finding.notes
+        if told := self.inputs():
+            notes = (("inputs", told), *notes)
+        super().keep(replace(finding, layer=self.node, notes=notes))
+        # Checks ask about the IR layer that the node becomes.
+        if finding.layer is not None:
+            self._said.add((finding.code, finding.layer))
+            if finding.severity is Severity.ERROR:
+                self._blamed.add(finding.layer)

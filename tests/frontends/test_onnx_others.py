@@ -1,0 +1,133 @@
+"""What ONNX's own checks, its reference and ONNX Runtime say of a file, beside irexec's findings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import irexec
+
+onnx = pytest.importorskip("onnx")
+
+from irexec.frontends.onnx import others, questions  # noqa: E402
+
+HEADER = '<ir_version: 9, opset_import: ["" : 17, "d" : 1]>\n'
+
+
+def saved(folder: Path, text: str, **more: str) -> Path:
+    model = onnx.parser.parse_model(HEADER + text)
+    for number, node in enumerate(model.graph.node):
+        node.name = f"node{number}"
+    for name, value in more.items():
+        setattr(model, name, value)
+    path = folder / "model.onnx"
+    onnx.save(model, path)
+    return path
+
+
+FAULTY = """g (float[3,4] x, float[5] b) => (float[3,4] y) {
+    t = Relu<slope = 1.0>(x)
+    u = Add(t, b)
+    v = MatMul(t, b)
+    y = Sigmod(u)
+}"""
+
+
+def test_all_findings_at_once_with_what_onnx_says_of_each(tmp_path: Path) -> None:
+    report = irexec.validate(saved(tmp_path, FAULTY, producer_name="maker", producer_version="2.1"), others=True)
+    found = [(d.code, d.layer and d.layer.name) for d in report.errors]
+    assert found == [("F004", "node0"), ("O001", "node1"), ("O001", "node2"), ("F003", "node3")]
+    version = onnx.__version__
+    said = [dict(d.notes) for d in report.errors]
+    assert said[0][f"onnx.checker {version}"] == "Unrecognized attribute: slope for operator Relu"
+    # What could not be translated has the type that ONNX infers, so that what follows on it is examined.
+    assert said[1]["inputs"] == "t f32[3,4] from Relu 'node0', b f32[5]"
+    assert said[1][f"onnx.shape_inference {version}"] == "Incompatible dimensions"
+    assert f"onnx.shape_inference {version}" in said[2]
+    assert said[3][f"onnx.checker {version}"].startswith("No Op registered for Sigmod")
+
+
+def test_what_runtimes_do_with_a_file_that_has_findings(tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    report = irexec.validate(saved(tmp_path, FAULTY, producer_name="maker", producer_version="2.1"), others=True)
+    reference, other = (d for d in report if d.code == "F014")
+    assert reference.message.startswith(f"onnx.reference {onnx.__version__} refuses the model: ")
+    assert other.message.startswith(f"ONNX Runtime {runtime.__version__} refuses the model: ")
+    assert dict(other.notes)["model"] == "written by maker 2.1; IR version 9, opset 17"
+
+
+def test_a_file_that_is_refused_only_here(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    path = saved(tmp_path, "g (float[3] x, float[3] e) => (float[3] y) { y = Dropout<unheard = 1>(x) }")
+    model = onnx.load(path)
+    model.graph.node[0].op_type, model.graph.node[0].domain = "Unheard", "d"
+    onnx.save(model, path)
+    report = irexec.validate(path, others=True)
+    assert [d.code for d in report.errors] == ["F003"]
+    assert all("refuses the model" in d.message for d in report if d.code == "F014")
+
+
+def test_a_sound_file_has_no_findings_and_runtimes_are_not_asked(tmp_path: Path) -> None:
+    path = saved(tmp_path, "g (float[3,4] x, float[4] b) => (float[3,4] y) { y = Add(x, b) }")
+    assert list(irexec.validate(path, others=True)) == []
+
+
+def test_bodies_and_functions_see_what_is_around_them(tmp_path: Path) -> None:
+    path = saved(
+        tmp_path,
+        "g (float[3,4] x, bool c) => (float[3,4] y) { t = d.f(x) y = If (c) <then_branch = a () => (float[3,4] r) "
+        "{ r = Add(t, x) }, else_branch = b () => (float[3,4] s) { s = Relu(t) }> }\n"
+        '<domain: "d", opset_import: ["" : 17]> f (a) => (b) { b = Relu(a) }',
+    )
+    assert list(irexec.validate(path, others=True)) == []
+
+
+def test_a_fault_that_only_onnx_finds(tmp_path: Path) -> None:
+    path = saved(tmp_path, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
+    model = onnx.load(path)
+    for value in "ab":
+        model.metadata_props.add(key="twice", value=value)
+    onnx.save(model, path)
+    (finding,) = irexec.validate(path, others=True).errors
+    assert finding.code == "F013" and "duplicate keys" in finding.message
+    assert irexec.validate(path, others=True, mode="openvino").ok
+
+
+@pytest.mark.parametrize("depth", [40, 200])
+def test_functions_that_would_keep_inference_busy(depth: int) -> None:
+    text = "g (float[3] x) => (float[3] y) { y = d.f0(x) }\n"
+    for i in range(depth):
+        text += f'<domain: "d", opset_import: ["" : 17, "d" : 1]> f{i} (x) => (y) '
+        text += f"{{ t = d.f{i + 1}(x) y = d.f{i + 1}(t) }}\n"
+    text += f'<domain: "d", opset_import: ["" : 17]> f{depth} (x) => (y) {{ y = Relu(x) }}'
+    assert questions.inferred(onnx.parser.parse_model(HEADER + text)) == ([], b"")
+
+
+def test_a_tool_that_crashes_is_named_and_the_others_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "onnxruntime"
+    package.mkdir()
+    (package / "__init__.py").write_text("import os\nos.abort()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    path = saved(tmp_path, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
+    crashed, reference = others.Question(path, ["ONNX Runtime", "onnx.reference"]).answers()
+    assert (crashed.tool, crashed.said) == ("ONNX Runtime", [(None, "crashes (signal 6)")])
+    assert reference.said == [(None, "runs the model with ones as inputs")]
+
+
+def test_nothing_in_the_current_folder_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "onnx.py").write_text("import os\nos.abort()\n")
+    monkeypatch.chdir(tmp_path)
+    path = saved(tmp_path, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
+    assert [answer.said for answer in others.Question(path, ["onnx.checker"]).answers()] == [[]]
+
+
+def test_the_command_asks_unless_told_not_to(tmp_path: Path, capsys: Any) -> None:
+    from irexec.cli.main import main
+
+    path = saved(tmp_path, FAULTY)
+    assert main(["validate", str(path)]) == 1
+    assert "onnx.reference" in capsys.readouterr().out
+    assert main(["validate", "--alone", str(path)]) == 1
+    assert "onnx.reference" not in capsys.readouterr().out
