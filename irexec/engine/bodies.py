@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from irexec.graph.model import Body, BodyInput, BodyOutput, Node
+from irexec.graph.body_maps import BodyInput, BodyOutput
+from irexec.graph.model import Body, Node
 from irexec.inference import Inference
 from irexec.inference.bodies import slice_count
 from irexec.ops.declare.operator import ConstraintError

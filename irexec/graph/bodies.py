@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from irexec.diagnostics.findings import At, Findings
-from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node
+from irexec.graph.body_maps import BodyInput, BodyOutput
+from irexec.graph.model import Body, Model, Node
 from irexec.ir.document import BackEdge, Layer, Net, PortMap
 from irexec.ir.text import whole
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irexec.diagnostics import LayerRef
+from irexec.graph.body_maps import BodyInput, BodyOutput
 from irexec.graph.consumers import note_inputs
 from irexec.ir.document import Layer
 from irexec.ir.xml.source import Source
@@ -126,40 +127,6 @@ class Outputs(list[Value]):
 
     def __call__(self) -> list[Value]:
         return list(self)
-
-
-@dataclass(slots=True)
-class BodyInput:
-    """How one Parameter of a body gets its value.
-
-    `external`: the outer input's position, None when it has none. `axis` not None: a slice per iteration.
-    `back`: the body Result that feeds it from the second iteration on. `iteration`: it is the iteration counter.
-    """
-
-    parameter: int
-    external: int | None = None
-    axis: int | None = None
-    start: int = 0
-    end: int = -1
-    stride: int = 1
-    part_size: int = 1
-    back: int | None = None
-    iteration: bool = False
-    at: int = -1
-
-
-@dataclass(slots=True)
-class BodyOutput:
-    """How an outer output gets its value from a body Result: the last one, or (`axis`) all of them concatenated."""
-
-    result: int
-    external: int | None = None
-    axis: int | None = None
-    start: int = 0
-    end: int = -1
-    stride: int = 1
-    part_size: int = 1
-    at: int = -1
 
 
 @dataclass(slots=True, eq=False)
@@ -285,12 +252,19 @@ class Model:
     must also match what the file's ports declare. `source` is the text of a model that was not read from a file.
     """
 
-    def __init__(self, results: Any, *rest: Any, **named: Any) -> None:
-        """`Model(results, parameters, name="", sinks=())`, and OpenVINO's other forms: see `_parts`.
+    def __init__(
+        self,
+        results: Iterable[Node | Value],
+        parameters: Iterable[Node],
+        name: str = "",
+        sinks: Iterable[Node] = (),
+    ) -> None:
+        """`results`: Results, or the nodes and values that get one. `sinks`: nodes that are run for their effect."""
+        self._assemble(results, parameters, name, sinks)
 
-        `results`: nodes, values or Results, or one of them.
-        """
-        results, parameters, name, sinks = _parts(results, rest, named)
+    def _assemble(
+        self, results: Iterable[Node | Value], parameters: Iterable[Node], name: str, sinks: Iterable[Node]
+    ) -> None:
         self.name = name
         self.parameters = list(parameters)
         self.results = [_as_result(value) for given in results for value in _values(given)]
@@ -365,38 +339,6 @@ def port_of(ports: list[Value], key: int | str) -> Value:
             return port
     known = ", ".join(sorted(n for p in ports for n in p.names))
     raise NoSuchPort(f"no port is named {key!r}; there are {known or 'no names'}")
-
-
-def _parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, str, Any]:
-    """Results, parameters, name and sinks of a new model.
-
-    What may follow by position: parameters; sinks and parameters; and then the variables, which the sinks name anyhow.
-    A name may stand behind any of them.
-    """
-    if unknown := named.keys() - {"parameters", "sinks", "variables", "name"}:
-        raise TypeError(f"a Model has no {', '.join(sorted(unknown))}")
-    lists = [list(given) for given in rest if not isinstance(given, str)]
-    roles = ["parameters", "sinks"]
-    if len(lists) == 3 or (
-        len(lists) == 2 and (_are_parameters(lists[1]) or (lists[0] and not _are_parameters(lists[0])))
-    ):
-        roles = ["sinks", "parameters", "variables"]
-    elif len(lists) == 2 and lists[1] and not all(isinstance(item, (Node, Value)) for item in lists[1]):
-        roles = ["parameters", "variables"]
-    elif "parameters" in named:
-        roles = ["sinks", "variables"]
-    elif "sinks" in named:
-        roles = ["parameters", "variables"]
-    parts = dict(zip(roles, lists, strict=False)) | named
-    name = next((given for given in rest if isinstance(given, str)), parts.get("name", ""))
-    if isinstance(results, (Node, Value)):
-        results = [results]
-    sinks = [sink.node if isinstance(sink, Value) else sink for sink in parts.get("sinks", ())]
-    return results, parts.get("parameters", ()), name, sinks
-
-
-def _are_parameters(items: list[Any]) -> bool:
-    return bool(items) and all(isinstance(item, Node) and item.type == "Parameter" for item in items)
 
 
 def _values(given: Node | Value) -> list[Node | Value]:

@@ -12,7 +12,8 @@ from typing import Any
 
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
-from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node, Value
+from irexec.graph.body_maps import BodyInput, BodyOutput
+from irexec.graph.model import Body, Model, Node, Value
 from irexec.graph.write_info import write_item_info, write_model_info
 from irexec.ir.files import staged
 from irexec.ir.text import cut, name_list, quoted, write_name_list

@@ -9,7 +9,8 @@ from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 from irexec.diagnostics.findings import At, Findings
-from irexec.graph.model import Body, BodyInput, BodyOutput, Node
+from irexec.graph.body_maps import BodyInput, BodyOutput
+from irexec.graph.model import Body, Node
 from irexec.inference.inference import Inference
 from irexec.types import BOOLEAN, DYNAMIC, INDICES, Dimension, ElementType, PartialShape, TensorType, UnknownRank
 

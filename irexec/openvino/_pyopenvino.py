@@ -7,7 +7,7 @@ from irexec.openvino.async_queue import AsyncInferQueue
 from irexec.openvino.compiled import CompiledModel
 from irexec.openvino.core import Core, Extension, OpExtension, Version, get_batch, get_version, set_batch
 from irexec.openvino.element_types import Type
-from irexec.openvino.infer_request import InferRequest, VariableState
+from irexec.openvino.infer_request import InferRequest
 from irexec.openvino.layout import Layout
 from irexec.openvino.model import Model
 from irexec.openvino.node import Node
@@ -32,6 +32,7 @@ from irexec.openvino.shapes import (
 from irexec.openvino.tensor import Tensor, TensorVector
 from irexec.openvino.type_info import DiscreteTypeInfo
 from irexec.openvino.utils.node_factory import NodeFactory
+from irexec.openvino.variable_state import VariableState
 
 __all__ = [
     "AsyncInferQueue", "AxisSet", "AxisVector", "CompiledModel", "ConstOutput", "Coordinate", "CoordinateDiff", "Core",

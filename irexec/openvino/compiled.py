@@ -11,9 +11,10 @@ from irexec.graph.model import Model, Value
 from irexec.openvino import cloning
 from irexec.openvino.editing import current
 from irexec.openvino.exporting import exported
-from irexec.openvino.infer_request import InferRequest, VariableState
+from irexec.openvino.infer_request import InferRequest
 from irexec.openvino.model import _port
 from irexec.openvino.properties.known import COMPILED, Settings
+from irexec.openvino.variable_state import VariableState
 
 
 class CompiledModel(engine.CompiledModel):

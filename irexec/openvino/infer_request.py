@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from irexec import engine
-from irexec.engine.arguments import arrange, fitting
-from irexec.engine.state import VariableState as EngineState
+from irexec.engine.arguments import arrange
 from irexec.graph.model import Model, Value
+from irexec.openvino.given import as_arrays, as_tensor_for, assigned, blank, by_position, find, only, sharing
 from irexec.openvino.profiling import Profile, ProfilingInfo
-from irexec.openvino.tensor import Tensor, as_tensor
-from irexec.types import DYNAMIC
+from irexec.openvino.tensor import Tensor
+from irexec.openvino.variable_state import VariableState
 
 if TYPE_CHECKING:
     from irexec.engine.results import Results
@@ -46,32 +44,6 @@ class Compiled(Protocol):
 
     @property
     def profiles(self) -> bool: ...
-
-
-class VariableState:
-    """A variable of a request. Its `state` is a Tensor; it may be set to a tensor or an array."""
-
-    def __init__(self, state: EngineState, kind: Any) -> None:
-        self._state, self._kind = state, kind
-
-    @property
-    def name(self) -> str:
-        return self._state.name
-
-    @property
-    def state(self) -> Tensor:
-        return Tensor.of_values(self._state.state, self._kind)
-
-    @state.setter
-    def state(self, value: Any) -> None:
-        self._state.state = value.values() if isinstance(value, Tensor) else value
-
-    def reset(self) -> None:
-        """Back to the value before the first Assign."""
-        self._state.reset()
-
-    def __repr__(self) -> str:
-        return f"<VariableState: {self.name!r} {self.state!r}>"
 
 
 class InferRequest:
@@ -245,11 +217,11 @@ class InferRequest:
 
     def get_input_tensor(self, index: int | None = None) -> Tensor:
         self._check_idle()
-        return self._input(_only(self.model_inputs, index))
+        return self._input(only(self.model_inputs, index))
 
     def get_output_tensor(self, index: int | None = None) -> Tensor:
         self._check_idle()
-        return self._output(_only(self.model_outputs, index))
+        return self._output(only(self.model_outputs, index))
 
     def get_tensor(self, name: Any = None, *, port: Any = None) -> Tensor:
         """The tensor of an input or output, by name or port. Raises RuntimeError when there is none."""
@@ -270,20 +242,20 @@ class InferRequest:
     def set_input_tensor(self, index: Any = None, tensor: Any = None) -> None:
         self._check_idle()
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
-        self._set_input(_only(self.model_inputs, index), tensor)
+        self._set_input(only(self.model_inputs, index), tensor)
 
     def set_output_tensor(self, index: Any = None, tensor: Any = None) -> None:
         self._check_idle()
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
-        self._set_output(_only(self.model_outputs, index), tensor)
+        self._set_output(only(self.model_outputs, index), tensor)
 
     def set_input_tensors(self, inputs: Any) -> None:
-        for key, tensor in _items(inputs):
-            self._set_input(_position(self.model_inputs, key), tensor)
+        for index, tensor in by_position(inputs, self.model_inputs):
+            self._set_input(index, tensor)
 
     def set_output_tensors(self, outputs: Any) -> None:
-        for key, tensor in _items(outputs):
-            self._set_output(_position(self.model_outputs, key), tensor)
+        for index, tensor in by_position(outputs, self.model_outputs):
+            self._set_output(index, tensor)
 
     def query_state(self) -> list[VariableState]:
         """The model's variables."""
@@ -302,27 +274,18 @@ class InferRequest:
 
     def _give(self, inputs: Any) -> None:
         """Keep what a call gives as the inputs of this inference and of later ones."""
-        ports = self.model_inputs
-        if inputs is None:
-            return
-        if isinstance(inputs, (Tensor, np.ndarray, np.generic, int, float)) or _is_one_array(inputs, ports):
-            items: Any = [(0, inputs)] if len(ports) == 1 else _one_for_many(ports)
-        elif isinstance(inputs, (Mapping, list, tuple)):
-            items = _items(inputs)
-        else:
-            raise TypeError(f"Incompatible inputs of type: {type(inputs)}")
-        for key, given in items:
-            self._set_input(_position(ports, key), given)
+        for index, given in assigned(inputs, self.model_inputs):
+            self._set_input(index, given)
 
     def _give_all(self, inputs: Any) -> None:
         """Keep what a call gives, for every input. Raises IRError when one is missing."""
         ports = self.model_inputs
-        for index, array in enumerate(arrange(_as_arrays(inputs), ports)):
-            self._given[index] = _shared(array, ports[index])
+        for index, array in enumerate(arrange(as_arrays(inputs), ports)):
+            self._given[index] = sharing(array, ports[index])
 
     def _set_input(self, index: int, given: Any) -> None:
         port = self.model_inputs[index]
-        self._given[index] = _fitting(given, port)
+        self._given[index] = as_tensor_for(given, port)
 
     def _set_output(self, index: int, tensor: Any) -> None:
         port = self.model_outputs[index]
@@ -332,7 +295,7 @@ class InferRequest:
 
     def _input(self, index: int) -> Tensor:
         if index not in self._given:
-            self._given[index] = _blank(self.model_inputs[index])
+            self._given[index] = blank(self.model_inputs[index])
         return self._given[index]
 
     def _output(self, index: int) -> Tensor:
@@ -340,13 +303,13 @@ class InferRequest:
             return self._wanted[index]
         port = self.model_outputs[index]
         if self._results is None:
-            self._wanted[index] = _blank(port)
+            self._wanted[index] = blank(port)
             return self._wanted[index]
-        return _shared(self._results[index], port)
+        return sharing(self._results[index], port)
 
     def _place(self, key: Any) -> tuple[str, int]:
         for kind, ports in (("input", self.model_inputs), ("output", self.model_outputs)):
-            index = _found(ports, key)
+            index = find(ports, key)
             if index is not None:
                 return kind, index
         name = key if isinstance(key, str) else repr(key)
@@ -355,94 +318,3 @@ class InferRequest:
     def __repr__(self) -> str:
         inputs, outputs = (",\n".join(map(repr, ports)) for ports in (self.model_inputs, self.model_outputs))
         return f"<InferRequest:\ninputs[\n{inputs}\n]\noutputs[\n{outputs}\n]>"
-
-
-def _as_arrays(given: Any) -> Any:
-    """What was given, with the arrays of tensors in their place."""
-    if isinstance(given, Tensor):
-        return given.values()
-    if isinstance(given, Mapping):
-        return {key: _as_arrays(value) if isinstance(value, Tensor) else value for key, value in given.items()}
-    if isinstance(given, (list, tuple)):
-        return [_as_arrays(value) if isinstance(value, Tensor) else value for value in given]
-    return given
-
-
-def _items(given: Any) -> list[tuple[Any, Any]]:
-    return list(given.items()) if isinstance(given, Mapping) else list(enumerate(given))
-
-
-def _is_one_array(given: Any, ports: Sequence[Value]) -> bool:
-    """True for a plain list of numbers or texts, which is one array for the one input."""
-    return (
-        isinstance(given, list)
-        and len(ports) == 1
-        and bool(given)
-        and all(isinstance(v, (int, float, bool, str)) for v in given)
-    )
-
-
-def _one_for_many(ports: Sequence[Value]) -> Any:
-    raise RuntimeError(f"one array was given; the model has {len(ports)} inputs")
-
-
-def _only(ports: Sequence[Value], index: int | None) -> int:
-    if index is not None:
-        return range(len(ports))[index]
-    if len(ports) != 1:
-        raise RuntimeError(f"there are {len(ports)} ports: name one by its position")
-    return 0
-
-
-def _found(ports: Sequence[Value], key: Any) -> int | None:
-    for index, port in enumerate(ports):
-        if isinstance(key, str):
-            if key in port.names or key == port.node.friendly_name:
-                return index
-        elif port is key or (isinstance(key, Value) and port.node.type == "Result" and port.node.inputs[0] is key):
-            return index
-    return None
-
-
-def _position(ports: Sequence[Value], key: Any) -> int:
-    if isinstance(key, (int, np.integer)):
-        return range(len(ports))[int(key)]
-    found = _found(ports, key)
-    if found is None:
-        raise RuntimeError(f"Port for tensor name {key} was not found.")
-    return found
-
-
-def _fitting(given: Any, port: Value) -> Tensor:
-    """What was given for an input, as a tensor of the port's element type where the engine need not refuse it."""
-    kind = port.element_type
-    if isinstance(given, Tensor):
-        if kind is not DYNAMIC and given.element_type is not kind:
-            raise RuntimeError(
-                f"ParameterMismatch: Failed to set tensor for input with precision: {given.element_type}, "
-                f"since the model input tensor precision is: {kind}"
-            )
-        tensor = given
-    else:
-        array = fitting(given, port)
-        tensor = _shared(array, port)
-    if not port.type.shape.accepts(tuple(tensor.shape)):
-        raise RuntimeError(
-            f"The input tensor size is not equal to the model input type: got {tensor.shape} "
-            f"expecting {port.type.shape}."
-        )
-    return tensor
-
-
-def _shared(array: np.ndarray[Any, Any], port: Value) -> Tensor:
-    if array.dtype.kind == "U":
-        return Tensor(array)
-    return Tensor.of_values(
-        array, port.element_type if port.element_type is not DYNAMIC else as_tensor(array).element_type
-    )
-
-
-def _blank(port: Value) -> Tensor:
-    """A tensor of zeros for a port; extents that are not known are 0."""
-    shape = port.type.shape
-    return Tensor(port.element_type, [] if shape.rank is None else [d.min for d in shape.dims])

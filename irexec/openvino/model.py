@@ -19,10 +19,17 @@ from irexec.types import ElementType
 
 
 @extends(
-    replacing=("input", "output", "get_ops", "get_ordered_ops", "get_rt_info", "friendly_name", "__repr__"),
+    replacing=("__init__", "input", "output", "get_ops", "get_ordered_ops", "get_rt_info", "friendly_name", "__repr__"),
 )
 class Model(graph.Model):
     """A graph with inputs, outputs and variables."""
+
+    def __init__(self, results: Any, *rest: Any, **named: Any) -> None:
+        """`Model(results, parameters, name="", sinks=())`, and OpenVINO's other forms: see `_parts`.
+
+        `results`: nodes, values or Results, or one of them.
+        """
+        self._assemble(*_parts(results, rest, named))
 
     # Ports
 
@@ -331,3 +338,35 @@ def _find(model: graph.Model, item: Any) -> Value:
 def _edited(model: graph.Model) -> None:
     changed()
     order(model)
+
+
+def _parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, str, Any]:
+    """Results, parameters, name and sinks of a new model.
+
+    What may follow by position: parameters; sinks and parameters; and then the variables, which the sinks name anyhow.
+    A name may stand behind any of them.
+    """
+    if unknown := named.keys() - {"parameters", "sinks", "variables", "name"}:
+        raise TypeError(f"a Model has no {', '.join(sorted(unknown))}")
+    lists = [list(given) for given in rest if not isinstance(given, str)]
+    roles = ["parameters", "sinks"]
+    if len(lists) == 3 or (
+        len(lists) == 2 and (_are_parameters(lists[1]) or (lists[0] and not _are_parameters(lists[0])))
+    ):
+        roles = ["sinks", "parameters", "variables"]
+    elif len(lists) == 2 and lists[1] and not all(isinstance(item, (Node, Value)) for item in lists[1]):
+        roles = ["parameters", "variables"]
+    elif "parameters" in named:
+        roles = ["sinks", "variables"]
+    elif "sinks" in named:
+        roles = ["parameters", "variables"]
+    parts = dict(zip(roles, lists, strict=False)) | named
+    name = next((given for given in rest if isinstance(given, str)), parts.get("name", ""))
+    if isinstance(results, (Node, Value)):
+        results = [results]
+    sinks = [sink.node if isinstance(sink, Value) else sink for sink in parts.get("sinks", ())]
+    return results, parts.get("parameters", ()), name, sinks
+
+
+def _are_parameters(items: list[Any]) -> bool:
+    return bool(items) and all(isinstance(item, Node) and item.type == "Parameter" for item in items)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import irexec
 from irexec.diagnostics.findings import Findings
-from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node
+from irexec.graph.body_maps import BodyInput, BodyOutput
+from irexec.graph.model import Body, Model, Node
 from irexec.inference import infer, set_types
 from irexec.ops.declare.contents import load
 

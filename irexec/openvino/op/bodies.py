@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from irexec.graph import model as graph
+from irexec.graph.body_maps import BodyInput, BodyOutput
 from irexec.graph.consumers import note_inputs
-from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Node, Value
+from irexec.graph.model import Body, Model, Node, Value
 from irexec.openvino.editing import changed, order
 from irexec.openvino.kinds import KindOfNode
 from irexec.openvino.op.util import (

@@ -14,7 +14,8 @@ import numpy as np
 from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.model import Body, BodyInput, BodyOutput, Model, Value
+from irexec.graph.body_maps import BodyInput, BodyOutput
+from irexec.graph.model import Body, Model, Value
 from irexec.types import BOOLEAN, CONTAINERS, DYNAMIC, I64, OPTIONALS, PartialShape, TensorType, member_of
 
 _VERSIONS = (11, 13, 16, 19, 21, 23, 24, 25)

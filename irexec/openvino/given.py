@@ -1,0 +1,122 @@
+"""What a caller gives for a model's ports: which port a key means, and the value as the port's tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.engine.arguments import fitting
+from irexec.graph.model import Value
+from irexec.openvino.tensor import Tensor, as_tensor
+from irexec.types import DYNAMIC
+
+
+def as_arrays(given: Any) -> Any:
+    """What was given, with the arrays of tensors in their place."""
+    if isinstance(given, Tensor):
+        return given.values()
+    if isinstance(given, Mapping):
+        return {key: as_arrays(value) if isinstance(value, Tensor) else value for key, value in given.items()}
+    if isinstance(given, (list, tuple)):
+        return [as_arrays(value) if isinstance(value, Tensor) else value for value in given]
+    return given
+
+
+def assigned(inputs: Any, ports: Sequence[Value]) -> list[tuple[int, Any]]:
+    """What a call gives, by the port's position: one array, arrays by position, or `{name | position | port: array}`.
+
+    Raises RuntimeError for a key that means no port, TypeError for what is no inputs at all.
+    """
+    if inputs is None:
+        return []
+    if isinstance(inputs, (Tensor, np.ndarray, np.generic, int, float)) or _is_one_array(inputs, ports):
+        if len(ports) != 1:
+            raise RuntimeError(f"one array was given; the model has {len(ports)} inputs")
+        return [(0, inputs)]
+    if not isinstance(inputs, (Mapping, list, tuple)):
+        raise TypeError(f"Incompatible inputs of type: {type(inputs)}")
+    return by_position(inputs, ports)
+
+
+def by_position(given: Any, ports: Sequence[Value]) -> list[tuple[int, Any]]:
+    """Tensors of a list or of a mapping, by the port's position. Raises RuntimeError for a key that means no port."""
+    pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
+    return [(position(ports, key), value) for key, value in pairs]
+
+
+def _is_one_array(given: Any, ports: Sequence[Value]) -> bool:
+    """True for a plain list of numbers or texts, which is one array for the one input."""
+    return (
+        isinstance(given, list)
+        and len(ports) == 1
+        and bool(given)
+        and all(isinstance(v, (int, float, bool, str)) for v in given)
+    )
+
+
+def only(ports: Sequence[Value], index: int | None) -> int:
+    """The position, or without one that of the only port. Raises RuntimeError where there are several."""
+    if index is not None:
+        return range(len(ports))[index]
+    if len(ports) != 1:
+        raise RuntimeError(f"there are {len(ports)} ports: name one by its position")
+    return 0
+
+
+def find(ports: Sequence[Value], key: Any) -> int | None:
+    """The position of the port that a tensor name, a node's name or a port means; None where none is meant."""
+    for index, port in enumerate(ports):
+        if isinstance(key, str):
+            if key in port.names or key == port.node.friendly_name:
+                return index
+        elif port is key or (isinstance(key, Value) and port.node.type == "Result" and port.node.inputs[0] is key):
+            return index
+    return None
+
+
+def position(ports: Sequence[Value], key: Any) -> int:
+    """As `find`, and a position means itself. Raises RuntimeError where no port is meant."""
+    if isinstance(key, (int, np.integer)):
+        return range(len(ports))[int(key)]
+    found = find(ports, key)
+    if found is None:
+        raise RuntimeError(f"Port for tensor name {key} was not found.")
+    return found
+
+
+def as_tensor_for(given: Any, port: Value) -> Tensor:
+    """What was given for an input, as a tensor of the port's element type where the engine need not refuse it."""
+    kind = port.element_type
+    if isinstance(given, Tensor):
+        if kind is not DYNAMIC and given.element_type is not kind:
+            raise RuntimeError(
+                f"ParameterMismatch: Failed to set tensor for input with precision: {given.element_type}, "
+                f"since the model input tensor precision is: {kind}"
+            )
+        tensor = given
+    else:
+        array = fitting(given, port)
+        tensor = sharing(array, port)
+    if not port.type.shape.accepts(tuple(tensor.shape)):
+        raise RuntimeError(
+            f"The input tensor size is not equal to the model input type: got {tensor.shape} "
+            f"expecting {port.type.shape}."
+        )
+    return tensor
+
+
+def sharing(array: np.ndarray[Any, Any], port: Value) -> Tensor:
+    """A tensor of the port's element type in the memory of an array."""
+    if array.dtype.kind == "U":
+        return Tensor(array)
+    return Tensor.of_values(
+        array, port.element_type if port.element_type is not DYNAMIC else as_tensor(array).element_type
+    )
+
+
+def blank(port: Value) -> Tensor:
+    """A tensor of zeros for a port; extents that are not known are 0."""
+    shape = port.type.shape
+    return Tensor(port.element_type, [] if shape.rank is None else [d.min for d in shape.dims])
