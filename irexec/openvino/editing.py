@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from weakref import WeakKeyDictionary
 
 from irexec.diagnostics import IRError
@@ -12,15 +12,18 @@ from irexec.graph.consumers import consumers, note_inputs
 from irexec.graph.model import Node, Value, ordered
 from irexec.inference import infer, set_types
 
-# Counts all changes of graphs: a model whose count is older looks at its nodes again.
+# Changes are counted. A model looks at its nodes again when one of them was changed after the count it saw last; models
+# of which nothing was changed stay as they were read, whatever is done to others.
 _changes = 0
+_changed: WeakKeyDictionary[Node | graph.Model, int] = WeakKeyDictionary()
 _seen: WeakKeyDictionary[graph.Model, int] = WeakKeyDictionary()
 
 
-def changed() -> None:
-    """Say that some graph is another now."""
+def changed(what: Node | graph.Model) -> None:
+    """Say that a node's inputs, attributes or bodies, or a model's inputs or outputs, are others now."""
     global _changes
     _changes += 1
+    _changed[what] = _changes
 
 
 def connect(node: Node, index: int, value: Value) -> None:
@@ -28,7 +31,7 @@ def connect(node: Node, index: int, value: Value) -> None:
     node.inputs += [None] * (index + 1 - len(node.inputs))
     node.inputs[index] = value
     note_inputs(node)
-    changed()
+    changed(node)
 
 
 def replace(old: Value, new: Value) -> None:
@@ -37,7 +40,6 @@ def replace(old: Value, new: Value) -> None:
         if node is not new.node:
             connect(node, index, new)
     new.names |= old.names
-    changed()
 
 
 def link(nodes: Iterable[Node]) -> None:
@@ -48,11 +50,21 @@ def link(nodes: Iterable[Node]) -> None:
 
 def current(model: graph.Model) -> graph.Model:
     """The model with its nodes in order and their types inferred, after whatever was changed. Raises IRError."""
-    if _seen.setdefault(model, 0) != _changes:
-        order(model)
-        revalidate(model)
-        _seen[model] = _changes
+    now, since = _changes, _seen.get(model, 0)
+    if since != now:
+        if any(_changed.get(part, 0) > since for part in _parts(model)):
+            order(model)
+            revalidate(model)
+        _seen[model] = now
     return model
+
+
+def _parts(model: graph.Model) -> Iterator[Node | graph.Model]:
+    """The model, its nodes, and those of bodies."""
+    yield model
+    for node in model.walk():
+        yield node
+        yield from (body.model for body in node.bodies)
 
 
 def order(model: graph.Model) -> None:

@@ -336,7 +336,7 @@ def _find(model: graph.Model, item: Any) -> Value:
 
 
 def _edited(model: graph.Model) -> None:
-    changed()
+    changed(model)
     order(model)
 
 

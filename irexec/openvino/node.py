@@ -126,7 +126,7 @@ class Node(graph.Node):
         """Make outputs all the inputs, and infer the node's own outputs."""
         self.inputs[:] = [value_of(value) for value in values]
         note_inputs(self)
-        changed()
+        changed(self)
         if not _missing(self):
             nodes.infer_outputs(self)
 
@@ -169,7 +169,7 @@ class Node(graph.Node):
         self.attributes = {a.name: parsed[a.name] for a in operator.attributes if a.file_name in given}
         if self.type == "Parameter":
             self.set_outputs([TensorType(self.attributes["element_type"], self.attributes["shape"])])
-        changed()
+        changed(self)
 
     def validate(self) -> None:
         self.constructor_validate_and_infer_types()

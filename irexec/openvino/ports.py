@@ -72,7 +72,7 @@ class Output(graph.Value):
     def remove_target_input(self, target_input: Input) -> None:
         """Take this output away from an input."""
         target_input.node.inputs[target_input.index] = None
-        changed()
+        changed(target_input.node)
 
     def __copy__(self) -> graph.Value:
         return self

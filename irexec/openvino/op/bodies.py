@@ -32,7 +32,7 @@ class _Repeating(KindOfNode):
     def set_function(self, body: Model) -> None:
         """Give the node its body."""
         self.bodies[:] = [Body(body)]
-        changed()
+        changed(self)
 
     set_body = set_function
 
@@ -84,12 +84,12 @@ class _Repeating(KindOfNode):
         """How inputs that the node takes reach the body; those it takes later are added."""
         kept = [entry for entry in _body(self).inputs if entry.iteration]
         _body(self).inputs[:] = kept + [_input_entry(described) for described in inputs]
-        changed()
+        changed(self)
 
     def set_output_descriptions(self, outputs: Sequence[Any]) -> None:
         """Which outputs the node has, and how the body makes them."""
         _body(self).outputs[:] = [_output_entry(described) for described in outputs]
-        changed()
+        changed(self)
 
 
 class loop(KindOfNode):
@@ -111,7 +111,7 @@ class loop(KindOfNode):
         if counter >= 0:
             body.inputs.append(BodyInput(counter, iteration=True))
         body.condition = condition if condition >= 0 else None
-        changed()
+        changed(self)
 
     def get_special_body_ports(self) -> list[int]:
         body = _body(self)
@@ -188,18 +188,18 @@ class if_op(KindOfNode):
 
     def set_input_descriptions(self, index: int, inputs: Sequence[Any]) -> None:
         self.bodies[index].inputs[:] = [_input_entry(described) for described in inputs]
-        changed()
+        changed(self)
 
     def set_output_descriptions(self, index: int, outputs: Sequence[Any]) -> None:
         self.bodies[index].outputs[:] = [_output_entry(described) for described in outputs]
-        changed()
+        changed(self)
 
 
 def _set_branch(node: graph.Node, index: int, body: Model) -> None:
     while len(node.bodies) < 2:
         node.bodies.append(Body(body))
     node.bodies[index] = Body(body)
-    changed()
+    changed(node)
 
 
 def _body(node: graph.Node) -> Body:
@@ -215,7 +215,7 @@ def _take(node: graph.Node, value: Any) -> int:
         taken = nodes.constant_node(nodes.as_list(value)).outputs[0]
     node.inputs.append(taken)
     note_inputs(node)
-    changed()
+    changed(node)
     return len(node.inputs) - 1
 
 
@@ -244,7 +244,7 @@ def _add_output(node: graph.Node, entry: BodyOutput) -> Value:
 
 def _infer(node: graph.Node) -> Value:
     nodes.infer_outputs(node)
-    changed()
+    changed(node)
     return node.outputs[-1]
 
 

@@ -43,7 +43,7 @@ class PrePostProcessor:
         for output in self._outputs:
             if output.is_used:
                 self._behind(output)
-        changed()
+        changed(self._model)
         order(self._model)
         self._model.validate_nodes_and_infer_types()
         return self._model

@@ -1,0 +1,42 @@
+"""Edits of a graph: the models that hold what was changed follow, all others stay as they were read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import irexec
+from irexec import opset15 as ops
+
+
+def small(name: str) -> irexec.Model:
+    x = ops.parameter([-1, 2], np.float32, name="x")
+    return irexec.Model([ops.relu(ops.negative(x))], [x], name)
+
+
+def test_a_model_follows_the_edits_of_its_nodes() -> None:
+    model = small("edited")
+    relu = model.results[0].inputs[0].node
+    irexec.compile_model(model)
+    relu.set_argument(0, ops.convert(relu.inputs[0], np.float64))
+    assert irexec.compile_model(model)(np.float32([[-1, 2]]))[0].dtype == np.float64
+
+
+def test_two_models_that_share_an_edited_node_follow_both() -> None:
+    x = ops.parameter([2], np.float32, name="x")
+    relu = ops.relu(x)
+    models = [irexec.Model([relu], [x], "first"), irexec.Model([ops.abs(relu)], [x], "second")]
+    relu.set_argument(0, ops.convert(x, np.float64))
+    for model in models:
+        assert irexec.compile_model(model)(np.float32([-1, 2]))[0].dtype == np.float64
+
+
+def test_other_models_keep_what_their_file_declares(tmp_path) -> None:
+    irexec.save_model(small("read"), tmp_path / "m.xml")
+    read, edited = irexec.read_model(tmp_path / "m.xml"), small("edited")
+    declared = [value.declared for node in read.get_ops() for value in node.outputs]
+    assert any(type is not None for type in declared)
+    relu = edited.results[0].inputs[0].node
+    relu.set_argument(0, edited.parameters[0].outputs[0])
+    irexec.compile_model(edited)
+    irexec.compile_model(read)
+    assert [value.declared for node in read.get_ops() for value in node.outputs] == declared
