@@ -29,7 +29,7 @@ FLOORS: list[set[str]] = [
     {"catalog"},
     {"pages", "survey"},
     {"trust", "mend"},
-    {"show"},
+    {"show", "lsp"},
     {"cli"},
     {"aliases"},
     {"__init__", "__main__"},

@@ -23,6 +23,7 @@ COMMANDS = {
     "cut": "make a part of a model a model of its own, with the inputs that reach it",
     "convert": "write an ONNX model as IR that OpenVINO reads",
     "doctest": "run the examples inside documentation pages and compare the values they state",
+    "lsp": "serve an editor: findings while typing, quick fixes, hover, completion, navigation",
     "ops": "show the operator set",
     "explain": "explain a diagnostic code",
     "schema": "print the schema of the file format or of one operator",

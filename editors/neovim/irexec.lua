@@ -1,0 +1,13 @@
+-- irexec for Neovim: findings, fixes, hover and navigation in OpenVINO IR files.
+vim.lsp.config('irexec', {
+  cmd = { 'irexec', 'lsp' },
+  filetypes = { 'xml' },
+  -- Other XML files are left alone: an IR begins with <net> or <layer>.
+  root_dir = function(buffer, start)
+    local head = table.concat(vim.api.nvim_buf_get_lines(buffer, 0, 20, false), '\n')
+    if head:find('<net', 1, true) or head:find('<layer', 1, true) then
+      start(vim.fs.dirname(vim.api.nvim_buf_get_name(buffer)))
+    end
+  end,
+})
+vim.lsp.enable('irexec')

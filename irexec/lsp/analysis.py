@@ -1,0 +1,121 @@
+"""One version of a text, read and checked once: its findings with their fixes, its elements, ports, edges and types."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+from irexec.api import is_snippet, load, validate
+from irexec.diagnostics import Report
+from irexec.diagnostics.findings import Findings, Mode
+from irexec.graph.model import Model, Node
+from irexec.ir.document import Edge, Layer, Net
+from irexec.ir.reader import read
+from irexec.ir.xml.positions import Extents, Span
+from irexec.ir.xml.source import Source
+from irexec.mend.table import with_fixes
+from irexec.mend.written import Owner, Written
+from irexec.types import TensorType
+
+
+class Spot(NamedTuple):
+    """An attribute of an element, by the element's number."""
+
+    element: int
+    attribute: str
+
+
+class Analysis:
+    """What is known of one version of a text. `written` is None for loose layers and for what cannot be read."""
+
+    def __init__(self, text: str, path: str | None = None, mode: Mode = "strict") -> None:
+        data = text.encode("utf-8", "backslashreplace")
+        self.text = text
+        self.path = path
+        self._data = data
+        self._source = Source(text, file=path)
+        self._model: Model | None = None
+        self._ports: dict[int, dict[tuple[bool, int | None, int | None], Owner]] = {}
+        if is_snippet(self._source):
+            self.report: Report = validate(data, mode=mode)
+            return
+        self._model, report = load(path or data, mode=mode, source=self._source)
+        self.report = with_fixes(report, data, self._source, self._model)
+
+    # Elements
+
+    @cached_property
+    def extents(self) -> Extents:
+        """Every element, by its number."""
+        return self._source.positions.extents()
+
+    # The model
+
+    @cached_property
+    def written(self) -> Written | None:
+        """The document as text that can be edited."""
+        if self._source.root is None or is_snippet(self._source):
+            return None
+        document = read(self._source, Findings())
+        return None if document is None else Written(self._data, document, self._model)
+
+    def layer_at(self, offset: int) -> tuple[Layer, Net] | None:
+        """The innermost layer around an offset, with its net."""
+        layers = self.written.layers if self.written is not None else {}
+        return next((layers[element] for element in self.extents.around(offset) if element in layers), None)
+
+    def port_at(self, offset: int) -> Owner | None:
+        """The port around an offset."""
+        ports = self.written.ports if self.written is not None else {}
+        return next((ports[element] for element in self.extents.around(offset) if element in ports), None)
+
+    def edge_at(self, offset: int) -> tuple[Edge, Net] | None:
+        """The edge whose tag is around an offset."""
+        edges = self.written.edges if self.written is not None else {}
+        return next((edges[element] for element in self.extents.around(offset) if element in edges), None)
+
+    @cached_property
+    def nodes(self) -> dict[int, Node]:
+        """The node of each layer, by the number of the layer's element."""
+        if self._model is None:
+            return {}
+        nodes = (*self._model.walk(), *self._model.unreachable)
+        return {node.layer.at: node for node in nodes if node.layer is not None}
+
+    # What is written where
+
+    def tag(self, element: int) -> Span | None:
+        """The start tag of an element."""
+        return self.extents.tag(element) if 0 <= element < len(self.extents) else None
+
+    def value(self, element: int, attribute: str) -> Span | None:
+        """The value of an attribute, between its quotes."""
+        return self._source.positions.attribute(element, attribute)
+
+    def value_text(self, element: int, attribute: str) -> str | None:
+        """The value of an attribute as it is written."""
+        span = self.value(element, attribute)
+        return None if span is None else self.text[span.start : span.stop]
+
+    def attribute_at(self, offset: int) -> Spot | None:
+        """The attribute whose name or value is at an offset."""
+        for element in self.extents.around(offset)[:1]:
+            for attribute in self._source.positions.attributes(element):
+                if attribute.whole.start <= offset <= attribute.whole.stop:
+                    return Spot(element, attribute.name)
+        return None
+
+    def ports_of(self, net: Net) -> dict[tuple[bool, int | None, int | None], Owner]:
+        """The ports of a net by side (is it an output), number of the layer and number of the port."""
+        if self.written is None:
+            return {}
+        if net.at not in self._ports:
+            self._ports[net.at] = self.written.by_numbers(net)
+        return self._ports[net.at]
+
+    def type_of(self, owner: Owner) -> TensorType | None:
+        """The type that inference found for the value of a port; of an input port, the one that its edge brings."""
+        if self.written is None:
+            return None
+        giver = owner.port.at if owner.is_output else self.written.given_by.get(owner.port.at, -1)
+        return self.written.made.get(giver)

@@ -1,0 +1,142 @@
+"""What may stand at a place: types, opsets, attributes and their values, precisions, ids of layers and ports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from irexec.catalog.facts import AttributeFacts, OperatorFacts, facts_of
+from irexec.catalog.text import opsets_text
+from irexec.ir.xml.positions import Span
+from irexec.lsp.cursor import Cursor
+from irexec.ops.declare import contents
+from irexec.types import DYNAMIC, ElementType
+
+_LAYERS = re.compile(r"<layer(?=[\s/>])([^<>]*)")
+_PAIRS = re.compile(r"""([^\s=/>"'<]+)\s*=\s*"([^"<]*)\"""")
+_PORTS = re.compile(r"""<(input|output|port)(?=[\s/>])([^<>]*)>|</(layer|input|output)>""")
+_GRAMMAR = {
+    "layer": ("id", "name", "type", "version"),
+    "port": ("id", "precision", "names"),
+    "edge": ("from-layer", "from-port", "to-layer", "to-port"),
+}
+"""The attributes of the elements that have the same ones for every operator."""
+
+
+class Choice(NamedTuple):
+    """One thing that may be written: the text in place of `span`, with a few words that tell more."""
+
+    text: str
+    detail: str
+    span: Span
+    documentation: str = ""
+    label: str = ""
+
+
+def choices(text: str, cursor: Cursor) -> Iterator[Choice]:
+    """What may be written at a place, what is there already left out."""
+    if cursor.in_name:
+        yield from _attributes(cursor)
+    else:
+        for value, detail in _values(text, cursor):
+            yield Choice(value, detail, cursor.span)
+
+
+def operator_of(layer: dict[str, str]) -> OperatorFacts | None:
+    """The operator of a layer with these attributes; the newest where its version names none."""
+    type, version = layer.get("type", ""), layer.get("version", "")
+    return facts_of(f"{type}-{version}") or facts_of(type) if type else None
+
+
+def attribute_of(layer: dict[str, str], name: str) -> AttributeFacts | None:
+    """An attribute of a layer's operator."""
+    facts = operator_of(layer)
+    return next((a for a in facts.attributes if a.name == name), None) if facts is not None else None
+
+
+def _attributes(cursor: Cursor) -> Iterator[Choice]:
+    for name in _GRAMMAR.get(cursor.element, ()):
+        if name not in cursor.others:
+            yield Choice(_written(cursor, name, ""), "", cursor.span, label=name)
+    facts = operator_of(cursor.layer) if cursor.element == "data" else None
+    for attribute in facts.attributes if facts is not None else ():
+        if attribute.name not in cursor.others:
+            initial = "" if attribute.default is None else written_value(attribute.default)
+            detail = f"{attribute.type}, required" if attribute.required else attribute.type
+            new = _written(cursor, attribute.name, initial)
+            yield Choice(new, detail, cursor.span, attribute_text(attribute), attribute.name)
+
+
+def _written(cursor: Cursor, name: str, value: str) -> str:
+    return name if cursor.has_value else f'{name}="{value}"'
+
+
+def _values(text: str, cursor: Cursor) -> Iterator[tuple[str, str]]:
+    element, name = cursor.element, cursor.attribute or ""
+    if (element, name) == ("layer", "type"):
+        for type in contents.CONTENTS:
+            facts = facts_of(type)
+            yield type, f"opset {opsets_text(facts)}" if facts is not None else ""
+    elif (element, name) == ("layer", "version"):
+        numbers = contents.opsets_with(contents.canonical_type(cursor.layer.get("type", "")) or "")
+        for number in reversed(numbers or list(contents.OPSETS.values())):
+            yield f"opset{number}", ""
+    elif (element, name) == ("port", "precision"):
+        for kind in ElementType.by_name.values():
+            if kind is not DYNAMIC and ElementType.from_port(kind.port_name) is kind:
+                yield kind.port_name, kind.name
+    elif element == "data":
+        attribute = attribute_of(cursor.layer, name)
+        if attribute is not None:
+            yield from ((value, "default" if value == attribute.default else "") for value in _members(attribute))
+    elif element == "edge" and name.endswith("-layer"):
+        for layer in _layers(text):
+            yield layer.get("id", ""), f"{layer.get('type', '')} {layer.get('name', '')}".strip()
+    elif element == "edge" and name.endswith("-port"):
+        side = "output" if name == "from-port" else "input"
+        yield from _port_ids(text, cursor.others.get(name.replace("port", "layer"), ""), side)
+
+
+def _members(attribute: AttributeFacts) -> list[str]:
+    if attribute.type == "element type":
+        return [kind.name for kind in ElementType.by_name.values() if ElementType.from_attribute(kind.name) is kind]
+    return ["true", "false"] if attribute.type == "boolean" else attribute.values
+
+
+def _layers(text: str) -> Iterator[dict[str, str]]:
+    for match in _LAYERS.finditer(text):
+        yield dict(_PAIRS.findall(match[1]))
+
+
+def _port_ids(text: str, layer_id: str, side: str) -> Iterator[tuple[str, str]]:
+    """The ids of the ports on one side of the first layer with an id, with their precisions."""
+    for match in _LAYERS.finditer(text):
+        if dict(_PAIRS.findall(match[1])).get("id") == layer_id and not match[1].endswith("/"):
+            within = ""
+            for part in _PORTS.finditer(text, match.end()):
+                if part[3] == "layer":
+                    return
+                if part[1] == "port":
+                    pairs = dict(_PAIRS.findall(part[2]))
+                    if within == side:
+                        yield pairs.get("id", ""), pairs.get("precision", "")
+                else:
+                    within = part[1] or ""
+            return
+
+
+def written_value(value: object) -> str:
+    """A default as a file writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(written_value, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def attribute_text(attribute: AttributeFacts) -> str:
+    """What an attribute takes, in a line of Markdown."""
+    values = f": {', '.join(f'`{value}`' for value in attribute.values)}" if attribute.values else ""
+    default = "required" if attribute.required else "optional"
+    if not attribute.required and attribute.default is not None:
+        default = f"default `{written_value(attribute.default)}`"
+    return f"`{attribute.name}`: {attribute.type}{values}; {default}"

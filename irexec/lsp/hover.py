@@ -1,0 +1,107 @@
+"""What is told about a place: the operator and its page, an attribute, a port's types, an edge's ends, a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from irexec.arrays.brief import shown, shown_number
+from irexec.catalog.documentation import page_address
+from irexec.catalog.facts import OperatorFacts, PortFacts
+from irexec.catalog.text import opsets_text
+from irexec.graph.build import declared_type
+from irexec.graph.model import Node
+from irexec.ir.document import Edge, Net
+from irexec.lsp.analysis import Analysis
+from irexec.lsp.complete import attribute_of, attribute_text, operator_of
+from irexec.lsp.cursor import Cursor
+from irexec.lsp.links import ends_of
+from irexec.mend.written import Owner
+from irexec.types import Array
+
+_MOST_VALUES = 1 << 22
+"""Statistics of a larger constant are taken of its first values: an editor waits for them."""
+
+
+def hover(analysis: Analysis, cursor: Cursor | None, offset: int) -> str | None:
+    """The Markdown text for a place, or None."""
+    if cursor is not None and cursor.element == "data" and cursor.attribute is not None:
+        attribute = attribute_of(cursor.layer, cursor.attribute)
+        if attribute is not None:
+            return attribute_text(attribute)
+    if (edge := analysis.edge_at(offset)) is not None:
+        return _edge_text(analysis, *edge)
+    if (owner := analysis.port_at(offset)) is not None:
+        return _port_text(analysis, owner)
+    if cursor is None or cursor.element not in ("layer", "data"):
+        return None
+    facts = operator_of(cursor.layer)
+    place = analysis.layer_at(offset)
+    node = analysis.nodes.get(place[0].at) if place is not None else None
+    parts = [*([_operator_text(facts)] if facts is not None else []), *_node_texts(node)]
+    return "\n\n---\n\n".join(parts) or None
+
+
+def _operator_text(facts: OperatorFacts) -> str:
+    head = f"**{facts.name}** (version {opsets_text(facts)})"
+    address = page_address(facts)
+    lines = [head, "", facts.description.split("\n\n")[0]]
+    if facts.inputs:
+        lines += ["", f"inputs: {', '.join(map(_input_text, facts.inputs))}"]
+    if facts.attributes:
+        lines += ["", *(f"- {attribute_text(attribute)}" for attribute in facts.attributes)]
+    if address is not None:
+        lines += ["", f"[operation page]({address})"]
+    return "\n".join(lines)
+
+
+def _input_text(port: PortFacts) -> str:
+    return f"`{port.name}`{' (optional)' if port.optional else ''}"
+
+
+def _node_texts(node: Node | None) -> Iterator[str]:
+    if node is None:
+        return
+    if node.constant is not None:
+        yield _constant_text(node.constant)
+    elif node.outputs:
+        yield "makes " + ", ".join(f"`{value.type}`" for value in node.outputs)
+
+
+def _constant_text(array: Array) -> str:
+    """Shape, range, mean and the first values of a constant."""
+    text = f"`{list(array.shape)}` `{shown(array[:8] if array.ndim else array, 72)}`"
+    flat = array.reshape(-1)[:_MOST_VALUES]
+    if not flat.size or flat.dtype.kind in "TSUO":
+        return text
+    with np.errstate(all="ignore"):
+        values = flat.astype(np.float64)
+        finite = values[np.isfinite(values)]
+    rows = {"min": finite.min(), "max": finite.max(), "mean": finite.mean()} if finite.size else {}
+    numbers = [f"{name} {shown_number(float(value))}" for name, value in rows.items()]
+    numbers += [f"{values.size - finite.size} not finite"] if finite.size < values.size else []
+    numbers += [f"{int((values == 0).sum())} zeros"]
+    of = "" if flat.size == array.size else f" (of the first {flat.size} values)"
+    return f"{text}\n\n{', '.join(numbers)}{of}"
+
+
+def _port_text(analysis: Analysis, owner: Owner) -> str:
+    declared = declared_type(owner.port)
+    inferred = analysis.type_of(owner)
+    lines = [f"declared `{declared}`"]
+    if inferred is not None:
+        lines.append(f"inferred `{inferred}`")
+    if owner.port.names:
+        lines.append(f"names {owner.port.names}")
+    return "  \n".join(lines)
+
+
+def _edge_text(analysis: Analysis, edge: Edge, net: Net) -> str | None:
+    source, target = ends_of(analysis, edge, net)
+    lines = []
+    for word, owner in (("from", source), ("to", target)):
+        if owner is not None:
+            inferred = analysis.type_of(owner)
+            lines.append(f"{word} {owner.layer.ref} port {owner.port.id}{f' `{inferred}`' if inferred else ''}")
+    return "  \n".join(lines) or None

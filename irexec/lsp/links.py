@@ -1,0 +1,184 @@
+"""Along the edges: where a value comes from and goes to, what names a layer, and renaming its id everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from irexec.ir.checks.bodies import bodies_of
+from irexec.ir.document import Edge, Layer, Net, PortMap
+from irexec.ir.text import whole
+from irexec.ir.xml.positions import Span
+from irexec.lsp.analysis import Analysis, Spot
+from irexec.mend.written import Owner
+
+
+class Refusal(ValueError):
+    """A rename that would make the file wrong; the message says why."""
+
+
+def ends_of(analysis: Analysis, edge: Edge, net: Net) -> tuple[Owner | None, Owner | None]:
+    """The output port that an edge comes from and the input port it goes to; None for an end that does not exist."""
+    ports = analysis.ports_of(net)
+    return (
+        ports.get((True, whole(edge.from_layer).value, whole(edge.from_port).value)),
+        ports.get((False, whole(edge.to_layer).value, whole(edge.to_port).value)),
+    )
+
+
+def definition(analysis: Analysis, offset: int) -> Span | None:
+    """Of an edge's end: the port or layer that it names. Of an input port: the output port that its edge comes from.
+
+    Of a port map's layer id: the layer of the body.
+    """
+    spot = analysis.attribute_at(offset)
+    if (found := analysis.edge_at(offset)) is not None:
+        ends = ends_of(analysis, *found)
+        owner = ends[1] if spot is not None and spot.attribute.startswith("to-") else ends[0]
+        if owner is None:
+            return None
+        whole_layer = spot is not None and spot.attribute.endswith("-layer")
+        return analysis.tag(owner.layer.at if whole_layer else owner.port.at)
+    owner = analysis.port_at(offset)
+    if owner is not None and not owner.is_output and analysis.written is not None:
+        giver = analysis.written.given_by.get(owner.port.at)
+        return None if giver is None else analysis.tag(giver)
+    if spot is not None and (target := _layer_named(analysis, spot)) is not None:
+        return analysis.tag(target[0].at)
+    return None
+
+
+def references(analysis: Analysis, offset: int) -> list[Span]:
+    """Of an output port: the input ports that take its value. Of an input port: the port that gives it.
+
+    Of a layer, or where its id is written: all places that name it.
+    """
+    owner = analysis.port_at(offset)
+    if owner is not None and analysis.written is not None:
+        written = analysis.written
+        giver = written.given_by.get(owner.port.at)
+        others = [port.at for port in written.taken_by.get(owner.port.at, ())] if owner.is_output else [giver]
+        return [span for at in others if at is not None and (span := analysis.tag(at)) is not None]
+    named = _named_layer(analysis, offset) or analysis.layer_at(offset)
+    if named is None:
+        return []
+    spans = (analysis.value(place.element, place.attribute) for place in places_of(analysis, *named))
+    return [span for span in spans if span is not None]
+
+
+def rename(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
+    """The replacements that give a layer another id, and its edges and port maps with it. Raises Refusal."""
+    named = _named_layer(analysis, offset)
+    if named is None:
+        raise Refusal("only the id of a layer can be renamed")
+    layer, net = named
+    if (number := whole(new).strict) is None:
+        raise Refusal(f"{new!r} is no layer id: it is a whole number from 0")
+    if any(whole(other.id).value == number for other in net.layers if other is not layer):
+        raise Refusal(f"there is a layer with id {new} already")
+    spans = (analysis.value(place.element, place.attribute) for place in places_of(analysis, layer, net))
+    return [(span, new) for span in spans if span is not None]
+
+
+def renamed_at(analysis: Analysis, offset: int) -> Span | None:
+    """The layer id that a rename at this place would change."""
+    spot = analysis.attribute_at(offset)
+    if spot is None or _named_layer(analysis, offset) is None:
+        return None
+    return analysis.value(spot.element, spot.attribute)
+
+
+def places_of(analysis: Analysis, layer: Layer, net: Net) -> Iterator[Spot]:
+    """Every place where the id of a layer of a net is written: its own, edges, and the maps of a body."""
+    number = whole(layer.id).value
+    yield Spot(layer.at, "id")
+    for edge in net.edges:
+        for text, attribute in ((edge.from_layer, "from-layer"), (edge.to_layer, "to-layer")):
+            if text is not None and whole(text).value == number:
+                yield Spot(edge.at, attribute)
+    owner = _owner(analysis, net)
+    if owner is None:
+        return
+    for back_edge in owner.back_edges or ():
+        for text, attribute in ((back_edge.from_layer, "from-layer"), (back_edge.to_layer, "to-layer")):
+            if text is not None and whole(text).value == number:
+                yield Spot(back_edge.at, attribute)
+    for entry, body in maps_of(owner):
+        if body is net and entry.internal_layer_id is not None and whole(entry.internal_layer_id).value == number:
+            yield Spot(entry.at, "internal_layer_id")
+
+
+def maps_of(layer: Layer) -> Iterator[tuple[PortMap, Net]]:
+    """Every entry of a layer's port maps with the body that it leads into."""
+    for entries, body in (
+        (layer.port_map, layer.body),
+        (layer.then_port_map, layer.then_body),
+        (layer.else_port_map, layer.else_body),
+    ):
+        if entries is not None and body is not None:
+            yield from ((entry, body) for entry in entries)
+
+
+def edge_labels(analysis: Analysis, start: int, stop: int) -> Iterator[tuple[int, str]]:
+    """For each edge between two offsets: the end of its tag, and the layers and the type that it joins."""
+    written = analysis.written
+    if written is None:
+        return
+    for element, (edge, net) in written.edges.items():
+        tag = analysis.tag(element)
+        if tag is None or tag.stop < start or tag.start > stop:
+            continue
+        source, target = ends_of(analysis, edge, net)
+        if source is not None and target is not None:
+            made = analysis.type_of(source)
+            yield tag.stop, f"{_label(source.layer)} {made or ''} → {_label(target.layer)}".replace("  ", " ")
+
+
+def _label(layer: Layer) -> str:
+    return layer.name or f"{layer.type} #{layer.id}"
+
+
+def _named_layer(analysis: Analysis, offset: int) -> tuple[Layer, Net] | None:
+    """The layer whose id is written at an offset."""
+    spot = analysis.attribute_at(offset)
+    if spot is None or analysis.written is None:
+        return None
+    layers = analysis.written.layers
+    if spot.attribute == "id" and spot.element in layers and layers[spot.element][0].at == spot.element:
+        return layers[spot.element]
+    return _layer_named(analysis, spot)
+
+
+def _layer_named(analysis: Analysis, spot: Spot) -> tuple[Layer, Net] | None:
+    """The layer that an edge, a back edge or a port map names in an attribute."""
+    text = analysis.value_text(spot.element, spot.attribute)
+    if spot.attribute not in ("from-layer", "to-layer", "internal_layer_id") or text is None:
+        return None
+    net, number = _net_of(analysis, spot.element), whole(text).value
+    layers = net.layers if net is not None else ()
+    return next(((layer, net) for layer in layers if net is not None and whole(layer.id).value == number), None)
+
+
+def _net_of(analysis: Analysis, element: int) -> Net | None:
+    """The net whose layers an edge, a back edge or an entry of a port map names."""
+    if analysis.written is None:
+        return None
+    if element in analysis.written.edges:
+        return analysis.written.edges[element][1]
+    for layer in _layers(analysis):
+        if layer.body is not None and any(edge.at == element for edge in layer.back_edges or ()):
+            return layer.body
+        for entry, body in maps_of(layer):
+            if entry.at == element:
+                return body
+    return None
+
+
+def _owner(analysis: Analysis, net: Net) -> Layer | None:
+    """The layer whose body a net is."""
+    return next((layer for layer in _layers(analysis) if any(body is net for body in bodies_of(layer))), None)
+
+
+def _layers(analysis: Analysis) -> Iterator[Layer]:
+    if analysis.written is not None:
+        for net in analysis.written.nets:
+            yield from net.layers

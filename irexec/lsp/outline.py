@@ -1,0 +1,49 @@
+"""The outline of a file: its layers as symbols, bodies inside their layers, and what can be folded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from irexec.ir.checks.bodies import bodies_of
+from irexec.ir.document import Net
+from irexec.ir.xml.positions import Span
+from irexec.lsp.analysis import Analysis
+
+
+@dataclass(slots=True)
+class Symbol:
+    """A layer or a net: all of it, the tag that names it, and what is inside."""
+
+    name: str
+    detail: str
+    is_net: bool
+    extent: Span
+    tag: Span
+    children: list[Symbol] = field(default_factory=list)
+
+
+def symbols(analysis: Analysis) -> list[Symbol]:
+    """The net with its layers."""
+    return [] if analysis.written is None else [_net(analysis, analysis.written.document.net)]
+
+
+def _net(analysis: Analysis, net: Net) -> Symbol:
+    extents = analysis.extents
+    symbol = Symbol(net.name or "net", f"{len(net.layers)} layers", True, extents.whole(net.at), extents.tag(net.at))
+    for layer in net.layers:
+        bodies = [_net(analysis, body) for body in bodies_of(layer)]
+        name = layer.name or f"#{layer.id}"
+        extent, tag = extents.whole(layer.at), extents.tag(layer.at)
+        symbol.children.append(Symbol(name, layer.type or "", False, extent, tag, bodies))
+    return symbol
+
+
+def folds(analysis: Analysis) -> list[Span]:
+    """Every element that goes over several lines, to the end of its end tag."""
+    extents, text = analysis.extents, analysis.text
+    ends = zip(extents.starts, extents.tag_stops, extents.stops, strict=True)
+    return [
+        Span(start, stop - start)
+        for start, tag_stop, stop in ends
+        if stop > tag_stop and text.find("\n", start, stop) >= 0
+    ]

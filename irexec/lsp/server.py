@@ -1,0 +1,357 @@
+"""The server: what an editor asks for, answered from the latest version of each open text. Source: the LSP 3.17."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar, cast
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from irexec import __version__
+from irexec.diagnostics import Diagnostic, Edit, Fix, Place, Safety, Severity
+from irexec.ir.xml.positions import Span
+from irexec.lsp.analysis import Analysis
+from irexec.lsp.complete import choices
+from irexec.lsp.cursor import cursor_at
+from irexec.lsp.hover import hover
+from irexec.lsp.links import Refusal, definition, edge_labels, references, rename, renamed_at
+from irexec.lsp.outline import Symbol, folds, symbols
+from irexec.lsp.units import Unit, Units
+from irexec.mend.mend import mend
+
+T = TypeVar("T")
+
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+"""Seconds without a key before a text is checked: at least as long as the last check took, within these limits."""
+
+_SEVERITIES = {
+    Severity.ERROR: lsp.DiagnosticSeverity.Error,
+    Severity.WARNING: lsp.DiagnosticSeverity.Warning,
+    Severity.NOTE: lsp.DiagnosticSeverity.Information,
+}
+
+
+@dataclass
+class Opened:
+    """One open text. `analysis` is of the version that is shown, or of none until it is done."""
+
+    text: str
+    version: int
+    unit: Unit
+    pause: float = 0.0
+    analysis: asyncio.Task[Analysis] | None = None
+    findings: list[tuple[lsp.Range, Diagnostic]] = field(default_factory=list)
+
+    @cached_property
+    def units(self) -> Units:
+        return Units(self.text, self.unit)
+
+
+class Server(LanguageServer):
+    """Texts are checked and questions about them answered in one thread, so that typing and completion never wait."""
+
+    def __init__(self) -> None:
+        super().__init__("irexec", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental)
+        self.opened: dict[str, Opened] = {}
+        self._checker = ThreadPoolExecutor(1, "check")
+
+    # Texts
+
+    @property
+    def unit(self) -> Unit:
+        return cast(Unit, str(getattr(self.workspace.position_encoding, "value", "utf-16")))
+
+    def show(self, uri: str, text: str, version: int) -> None:
+        """Take a new version of a text, and check it when nothing more is typed for a while."""
+        known = self.opened.get(uri)
+        pause = known.pause if known is not None else 0.0
+        if known is not None and known.analysis is not None:
+            known.analysis.cancel()
+        opened = self.opened[uri] = Opened(text, version, self.unit, pause)
+        opened.analysis = asyncio.ensure_future(self._check(uri, opened))
+
+    def close(self, uri: str) -> None:
+        """Forget a text, and its findings with it."""
+        known = self.opened.pop(uri, None)
+        if known is not None and known.analysis is not None:
+            known.analysis.cancel()
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+
+    async def _check(self, uri: str, opened: Opened) -> Analysis:
+        await asyncio.sleep(opened.pause)
+        began = time.monotonic()
+        loop = asyncio.get_running_loop()
+        analysis = await loop.run_in_executor(self._checker, Analysis, opened.text, to_fs_path(uri))
+        opened.pause = min(max(SHORTEST_PAUSE, time.monotonic() - began), LONGEST_PAUSE)
+        opened.findings = [(_range(opened, finding.place), finding) for finding in analysis.report]
+        shown = [_diagnostic(uri, opened, range, finding) for range, finding in opened.findings]
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, shown, opened.version))
+        return analysis
+
+    async def ask(self, uri: str, answer: Callable[[Opened, Analysis], T]) -> T | None:
+        """An answer about the latest version of a text, when its check is done; None for a text that is not open."""
+        while (opened := self.opened.get(uri)) is not None and opened.analysis is not None:
+            try:
+                analysis = await asyncio.shield(opened.analysis)
+            except asyncio.CancelledError:
+                if self.opened.get(uri) is opened:
+                    raise
+                continue  # Something was typed meanwhile: the question is asked again of what is there now.
+            return await asyncio.get_running_loop().run_in_executor(self._checker, answer, opened, analysis)
+        return None
+
+
+def make_server() -> Server:
+    """A server with everything that it can be asked."""
+    server = Server()
+    for register in (_texts, _findings, _places, _navigation):
+        register(server)
+    return server
+
+
+# Texts that come and change
+
+
+def _texts(server: Server) -> None:
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+        document = params.text_document
+        server.show(document.uri, document.text, document.version)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: lsp.DidChangeTextDocumentParams) -> None:
+        # pygls has made the changes in its own copy of the text.
+        uri = params.text_document.uri
+        server.show(uri, server.workspace.get_text_document(uri).source, params.text_document.version)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: lsp.DidSaveTextDocumentParams) -> None:
+        # The weights beside the file may have been written with it.
+        if (known := server.opened.get(params.text_document.uri)) is not None:
+            server.show(params.text_document.uri, known.text, known.version)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: lsp.DidCloseTextDocumentParams) -> None:
+        server.close(params.text_document.uri)
+
+
+# Findings and their fixes
+
+
+def _findings(server: Server) -> None:
+    options = lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.SourceFixAll])
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, options)
+    async def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        uri = params.text_document.uri
+
+        def answer(opened: Opened, analysis: Analysis) -> list[lsp.CodeAction]:
+            if lsp.CodeActionKind.SourceFixAll in (params.context.only or ()):
+                return _fix_all(uri, opened, analysis)
+            return [
+                _action(uri, opened, range, finding, fix)
+                for range, finding in opened.findings
+                for fix in finding.fixes
+                if _overlap(range, params.range)
+            ]
+
+        return await server.ask(uri, answer) or []
+
+
+def _range(opened: Opened, place: Place) -> lsp.Range:
+    """The range of a finding's place; the beginning of the text where it has none."""
+    if place.line is None or place.column is None:
+        return lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
+    start = opened.units.start(place.line) + place.column - 1
+    return opened.units.range(start, start + place.length)
+
+
+def _diagnostic(uri: str, opened: Opened, range: lsp.Range, finding: Diagnostic) -> lsp.Diagnostic:
+    lines = [finding.message]
+    lines += [f"{word}: {text}" for word, text in (("found", finding.found), ("allowed", finding.allowed)) if text]
+    lines += [f"openvino: {finding.openvino}"] if finding.openvino else []
+    lines += [f"help: {finding.hint}"] if finding.hint else []
+    related = [
+        lsp.DiagnosticRelatedInformation(lsp.Location(uri, _range(opened, other.place)), other.message)
+        for other in finding.related
+    ]
+    return lsp.Diagnostic(
+        range,
+        "\n".join(lines),
+        _SEVERITIES[finding.severity],
+        finding.code,
+        source="irexec",
+        related_information=related or None,
+    )
+
+
+def _action(uri: str, opened: Opened, range: lsp.Range, finding: Diagnostic, fix: Fix) -> lsp.CodeAction:
+    title = fix.title if fix.safety is Safety.SAFE else f"{fix.title} ({fix.safety})"
+    edits = [_edit(opened, edit) for edit in fix.edits]
+    return lsp.CodeAction(
+        title,
+        lsp.CodeActionKind.QuickFix,
+        [_diagnostic(uri, opened, range, finding)],
+        is_preferred=fix.safety is Safety.SAFE or None,
+        edit=lsp.WorkspaceEdit({uri: edits}),
+    )
+
+
+def _fix_all(uri: str, opened: Opened, analysis: Analysis) -> list[lsp.CodeAction]:
+    """All safe fixes at once, as `irexec fix` makes them; nothing where there are none."""
+    if not any(fix.safety is Safety.SAFE for finding in analysis.report for fix in finding.fixes):
+        return []
+    old = opened.text.splitlines(keepends=True)
+    new = mend(opened.text.encode(), analysis.path).data.decode().splitlines(keepends=True)
+    before = _alike(old, new)
+    after = _alike(old[before:][::-1], new[before:][::-1])
+    start, stop = sum(map(len, old[:before])), sum(map(len, old[: len(old) - after]))
+    edit = lsp.TextEdit(opened.units.range(start, stop), "".join(new[before : len(new) - after]))
+    whole = lsp.WorkspaceEdit({uri: [edit]})
+    return [lsp.CodeAction("make all safe fixes", lsp.CodeActionKind.SourceFixAll, edit=whole)]
+
+
+def _alike(one: list[str], other: list[str]) -> int:
+    """How many lines two texts have in common at their beginnings."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _edit(opened: Opened, edit: Edit) -> lsp.TextEdit:
+    start, stop = (opened.units.start(line) + column - 1 for line, column in (edit.begin, edit.end))
+    return lsp.TextEdit(opened.units.range(start, stop), edit.text)
+
+
+def _overlap(one: lsp.Range, other: lsp.Range) -> bool:
+    return one.start <= other.end and other.start <= one.end
+
+
+# What stands at a place, and what may
+
+
+def _places(server: Server) -> None:
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    async def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
+        def answer(opened: Opened, analysis: Analysis) -> lsp.Hover | None:
+            offset = opened.units.offset(params.position)
+            text = hover(analysis, cursor_at(opened.text, offset), offset)
+            return None if text is None else lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text))
+
+        return await server.ask(params.text_document.uri, answer)
+
+    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=['"', " ", "<"]))
+    def complete(params: lsp.CompletionParams) -> lsp.CompletionList:
+        # What is being typed is not checked yet, and need not be.
+        opened = server.opened.get(params.text_document.uri)
+        items = []
+        if opened is not None and (cursor := cursor_at(opened.text, opened.units.offset(params.position))) is not None:
+            for number, choice in enumerate(choices(opened.text, cursor)):
+                range = opened.units.range(choice.span.start, choice.span.stop)
+                told = lsp.MarkupContent(lsp.MarkupKind.Markdown, choice.documentation)
+                items.append(
+                    lsp.CompletionItem(
+                        choice.label or choice.text,
+                        kind=lsp.CompletionItemKind.Property if cursor.in_name else lsp.CompletionItemKind.Value,
+                        detail=choice.detail or None,
+                        documentation=told if choice.documentation else None,
+                        sort_text=f"{number:05}",
+                        text_edit=lsp.TextEdit(range, choice.text),
+                    )
+                )
+        return lsp.CompletionList(is_incomplete=False, items=items)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    async def outline(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+        def answer(opened: Opened, analysis: Analysis) -> list[lsp.DocumentSymbol]:
+            return [_symbol(opened, symbol) for symbol in symbols(analysis)]
+
+        return await server.ask(params.text_document.uri, answer) or []
+
+    @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
+    async def folding(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
+        def answer(opened: Opened, analysis: Analysis) -> list[lsp.FoldingRange]:
+            ranges = [opened.units.range(span.start, span.stop) for span in folds(analysis)]
+            return [lsp.FoldingRange(range.start.line, range.end.line) for range in ranges]
+
+        return await server.ask(params.text_document.uri, answer) or []
+
+    @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
+    async def hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+        def answer(opened: Opened, analysis: Analysis) -> list[lsp.InlayHint]:
+            start, stop = opened.units.offset(params.range.start), opened.units.offset(params.range.end)
+            return [
+                lsp.InlayHint(opened.units.position(place), label, padding_left=True)
+                for place, label in edge_labels(analysis, start, stop)
+            ]
+
+        return await server.ask(params.text_document.uri, answer) or []
+
+
+def _symbol(opened: Opened, symbol: Symbol) -> lsp.DocumentSymbol:
+    return lsp.DocumentSymbol(
+        symbol.name,
+        lsp.SymbolKind.Namespace if symbol.is_net else lsp.SymbolKind.Object,
+        _range_of(opened, symbol.extent),
+        _range_of(opened, symbol.tag),
+        symbol.detail,
+        children=[_symbol(opened, child) for child in symbol.children],
+    )
+
+
+def _range_of(opened: Opened, span: Span) -> lsp.Range:
+    return opened.units.range(span.start, span.stop)
+
+
+# From place to place
+
+
+def _navigation(server: Server) -> None:
+    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
+    async def defined(params: lsp.DefinitionParams) -> lsp.Location | None:
+        uri = params.text_document.uri
+
+        def answer(opened: Opened, analysis: Analysis) -> lsp.Location | None:
+            span = definition(analysis, opened.units.offset(params.position))
+            return None if span is None else lsp.Location(uri, _range_of(opened, span))
+
+        return await server.ask(uri, answer)
+
+    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
+    async def referred(params: lsp.ReferenceParams) -> list[lsp.Location]:
+        uri = params.text_document.uri
+
+        def answer(opened: Opened, analysis: Analysis) -> list[lsp.Location]:
+            spans = references(analysis, opened.units.offset(params.position))
+            return [lsp.Location(uri, _range_of(opened, span)) for span in spans]
+
+        return await server.ask(uri, answer) or []
+
+    @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
+    async def may_rename(params: lsp.PrepareRenameParams) -> lsp.Range | None:
+        def answer(opened: Opened, analysis: Analysis) -> lsp.Range | None:
+            span = renamed_at(analysis, opened.units.offset(params.position))
+            return None if span is None else _range_of(opened, span)
+
+        return await server.ask(params.text_document.uri, answer)
+
+    @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
+    async def renamed(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
+        uri = params.text_document.uri
+
+        def answer(opened: Opened, analysis: Analysis) -> lsp.WorkspaceEdit:
+            try:
+                replacements = rename(analysis, opened.units.offset(params.position), params.new_name)
+            except Refusal as refusal:
+                raise JsonRpcInvalidParams(str(refusal)) from None
+            edits = [lsp.TextEdit(_range_of(opened, span), new) for span, new in replacements]
+            return lsp.WorkspaceEdit({uri: edits})
+
+        return await server.ask(uri, answer)

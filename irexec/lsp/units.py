@@ -1,0 +1,61 @@
+"""From an editor's positions to offsets in a text and back: lines from 0, characters in the units it counts."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import Literal
+
+from lsprotocol.types import Position, Range
+
+Unit = Literal["utf-8", "utf-16", "utf-32"]
+"""What an editor counts as a character; UTF-16 code units unless it said otherwise."""
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+class Units:
+    """The lines of one text. Positions outside are moved to the nearest place inside."""
+
+    def __init__(self, text: str, unit: Unit = "utf-16") -> None:
+        self._text = text
+        self._unit = unit
+        self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+
+    def start(self, line: int) -> int:
+        """The offset of the beginning of a line, counted from 1."""
+        return self._starts[min(line, len(self._starts)) - 1]
+
+    def position(self, offset: int) -> Position:
+        """The position of a character."""
+        line = bisect_right(self._starts, offset) - 1
+        return Position(line, self._width(self._text[self._starts[line] : offset]))
+
+    def range(self, start: int, stop: int) -> Range:
+        """The stretch of text between two offsets."""
+        return Range(self.position(start), self.position(stop))
+
+    def offset(self, position: Position) -> int:
+        """The offset of a position."""
+        if position.line >= len(self._starts):
+            return len(self._text)
+        start = self._starts[position.line]
+        stop = self._starts[position.line + 1] if position.line + 1 < len(self._starts) else len(self._text)
+        line = self._text[start:stop].rstrip("\r\n")
+        if self._unit == "utf-32" or line.isascii():
+            return start + min(position.character, len(line))
+        width = 0
+        for index, character in enumerate(line):
+            if width >= position.character:
+                return start + index
+            width += self._width(character)
+        return start + len(line)
+
+    def _width(self, text: str) -> int:
+        if self._unit == "utf-32" or text.isascii():
+            return len(text)
+        return (
+            len(text.encode("utf-8", "replace"))
+            if self._unit == "utf-8"
+            else len(text) + sum(c > "\uffff" for c in text)
+        )

@@ -1,0 +1,359 @@
+"""The language server as an editor meets it: the real process, spoken to in JSON-RPC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.editor import Editor, Refused, address
+
+pytest.importorskip("pygls", reason="the language server is the extra irexec[lsp]")
+
+MODEL = """<net name="wrong" version="11">
+<layers>
+<layer id="0" name="x" type="Parameter" version="opset1">
+<data shape="1,3,8" element_type="f32"/>
+<output><port id="0" precision="FP32"><dim>1</dim><dim>3</dim><dim>8</dim></port></output>
+</layer>
+<layer id="1" name="söft𝄞" type="SoftMax" version="opset8">
+<data axes="1"/>
+<input><port id="0" precision="FP32"><dim>1</dim><dim>3</dim><dim>8</dim></port></input>
+<output><port id="1" precision="FP16"><dim>1</dim><dim>3</dim><dim>8</dim></port></output>
+</layer>
+<layer id="2" name="y" type="Result" version="opset1">
+<input><port id="0" precision="FP32"><dim>1</dim><dim>3</dim><dim>8</dim></port></input>
+</layer>
+</layers>
+<edges>
+<edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>
+<edge from-layer="1" from-port="1" to-layer="2" to-port="0"/>
+</edges>
+</net>
+"""
+LINES = MODEL.splitlines()
+
+
+@pytest.fixture(scope="module")
+def editor() -> Iterator[Editor]:
+    with Editor() as server:
+        yield server
+
+
+@pytest.fixture
+def uri(editor: Editor, tmp_path: Path) -> str:
+    uri = address(tmp_path / "wrong.xml")
+    editor.open(uri, MODEL)
+    return uri
+
+
+def place(line: int, text: str) -> dict[str, int]:
+    """Where a text begins on a line, in UTF-16 code units."""
+    before = LINES[line][: LINES[line].index(text)]
+    return {"line": line, "character": len(before.encode("utf-16-le")) // 2}
+
+
+def written(range: dict[str, Any], text: str = MODEL) -> str:
+    """What stands in a range that lies on one line."""
+    line = text.splitlines()[range["start"]["line"]].encode("utf-16-le")
+    return line[range["start"]["character"] * 2 : range["end"]["character"] * 2].decode("utf-16-le")
+
+
+def applied(edits: list[dict[str, Any]], text: str = MODEL) -> str:
+    """A text with edits of single lines made."""
+    lines = [line.encode("utf-16-le") for line in text.splitlines(keepends=True)]
+    spans = [(edit["range"]["start"], edit["range"]["end"], edit["newText"].encode("utf-16-le")) for edit in edits]
+    for start, end, new in sorted(spans, key=lambda span: (span[0]["line"], span[0]["character"]), reverse=True):
+        line = lines[start["line"]]
+        lines[start["line"]] = line[: start["character"] * 2] + new + line[end["character"] * 2 :]
+    return b"".join(lines).decode("utf-16-le")
+
+
+def test_what_is_wrong_is_told_when_a_text_is_opened(editor: Editor, uri: str) -> None:
+    found = editor.findings(uri, 1)
+    assert [(d["code"], d["severity"], d["range"]["start"]["line"]) for d in found] == [("D001", 1, 7), ("P004", 1, 9)]
+    assert "did you mean 'axis'?" in found[0]["message"]
+    assert written(found[1]["range"]) == "FP16"
+
+
+def test_a_change_is_checked_again(editor: Editor, uri: str) -> None:
+    start = place(7, "axes")
+    end = start | {"character": start["character"] + 4}
+    editor.change(uri, 2, [{"range": {"start": start, "end": end}, "text": "axis"}])
+    assert [d["code"] for d in editor.findings(uri, 2)] == ["P004"]
+    editor.change(uri, 3, [{"text": MODEL.replace("FP16", "FP32")}])
+    assert [d["code"] for d in editor.findings(uri, 3)] == ["D001"]
+
+
+def test_of_quick_changes_only_the_last_is_told(editor: Editor, uri: str) -> None:
+    for version in range(2, 30):
+        editor.change(uri, version, [{"text": MODEL[: len(MODEL) - 40 + version]}])
+    assert editor.findings(uri, 29)[0]["code"].startswith("X")
+    editor.change(uri, 30, [{"text": MODEL}])
+    assert [d["code"] for d in editor.findings(uri, 30)] == ["D001", "P004"]
+
+
+def test_weights_that_appear_are_seen_when_the_text_is_saved(editor: Editor, tmp_path: Path) -> None:
+    sample = Path(__file__).parents[2] / "samples" / "classifier"
+    model, uri = tmp_path / "model.xml", address(tmp_path / "model.xml")
+    assert editor.open(uri, (sample / "model.xml").read_text())
+    (tmp_path / "model.bin").write_bytes((sample / "model.bin").read_bytes())
+    del editor.diagnostics[uri]
+    editor.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
+    assert editor.findings(uri, 1) == []
+    assert not model.exists()
+
+
+def test_a_closed_text_has_no_findings(editor: Editor, uri: str) -> None:
+    editor.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+    while editor.diagnostics[uri]["diagnostics"]:
+        editor._take()
+    assert editor.at("hover", uri, 6, 3) is None
+
+
+def test_loose_layers_have_findings_too(editor: Editor, tmp_path: Path) -> None:
+    sample = Path(__file__).parents[2] / "samples" / "scatter_nd_update" / "example_2.xml"
+    found = editor.open(address(tmp_path / "snippet.xml"), sample.read_text())
+    assert "O001" in [d["code"] for d in found]
+
+
+@pytest.mark.parametrize("text", ["", "<", "<net", "not xml", "\0", "<net><layers><layer", "ä"])
+def test_any_text_may_be_open(editor: Editor, tmp_path: Path, text: str) -> None:
+    uri = address(tmp_path / "odd.xml")
+    assert editor.open(uri, text)
+    for method in ("hover", "definition", "completion", "documentSymbol", "foldingRange", "prepareRename"):
+        editor.at(method, uri, 0, len(text))
+
+
+# Fixes
+
+
+def actions(editor: Editor, uri: str, only: list[str] | None = None) -> list[dict[str, Any]]:
+    whole = {"start": {"line": 0, "character": 0}, "end": {"line": len(LINES), "character": 0}}
+    context = {"diagnostics": []} | ({"only": only} if only else {})
+    found: list[dict[str, Any]] = editor.request(
+        "textDocument/codeAction", {"textDocument": {"uri": uri}, "range": whole, "context": context}
+    )
+    return found
+
+
+def test_quick_fixes_are_those_of_irexec_fix(editor: Editor, uri: str) -> None:
+    unsafe, safe = actions(editor, uri)
+    assert unsafe["title"] == "rename axes to axis (unsafe)"
+    assert (safe["title"], safe["isPreferred"]) == ("declare FP32", True)
+    assert [d["code"] for d in safe["diagnostics"]] == ["P004"]
+    fixed = applied(unsafe["edit"]["changes"][uri] + safe["edit"]["changes"][uri])
+    assert fixed == MODEL.replace("axes", "axis").replace("FP16", "FP32")
+
+
+def test_a_fix_is_offered_only_where_its_finding_is(editor: Editor, uri: str) -> None:
+    here = {"start": place(9, "FP16"), "end": place(9, "FP16")}
+    found = editor.request(
+        "textDocument/codeAction", {"textDocument": {"uri": uri}, "range": here, "context": {"diagnostics": []}}
+    )
+    assert [action["title"] for action in found] == ["declare FP32"]
+
+
+def test_all_safe_fixes_at_once(editor: Editor, uri: str) -> None:
+    (action,) = actions(editor, uri, ["source.fixAll"])
+    (edit,) = action["edit"]["changes"][uri]
+    start, end = edit["range"]["start"], edit["range"]["end"]
+    lines = MODEL.splitlines(keepends=True)
+    assert start["character"] == end["character"] == 0
+    fixed = "".join([*lines[: start["line"]], edit["newText"], *lines[end["line"] :]])
+    assert fixed == MODEL.replace("FP16", "FP32")
+
+
+# What is at a place
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "told"),
+    [
+        (6, "SoftMax", ["**SoftMax-8**", "`axis`", "activation/softmax-8.html", "makes `f32[1,3,8]`"]),
+        (3, "shape", ["`shape`: partial shape", "required"]),
+        (9, "precision", ["declared `f16[1,3,8]`", "inferred `f32[1,3,8]`"]),
+        (12, "<dim>", ["declared `f32[1,3,8]`", "inferred `f32[1,3,8]`"]),
+        (16, "from-layer", ["from Parameter 'x' port 0 `f32[1,3,8]`", "to SoftMax 'söft𝄞' port 0"]),
+    ],
+)
+def test_hover(editor: Editor, uri: str, line: int, text: str, told: list[str]) -> None:
+    where = place(line, text)
+    shown = editor.at("hover", uri, where["line"], where["character"] + 1)["contents"]["value"]
+    for words in told:
+        assert words in shown
+
+
+def test_hover_of_a_constant_tells_its_values(editor: Editor) -> None:
+    sample = Path(__file__).parents[2] / "samples" / "classifier" / "model.xml"
+    text = sample.read_text()
+    editor.open(address(sample), text)
+    line = next(number for number, line in enumerate(text.splitlines()) if 'type="Const"' in line)
+    shown = editor.at("hover", address(sample), line, text.splitlines()[line].index("Const") + 1)["contents"]["value"]
+    assert "min " in shown and "max " in shown and "mean " in shown and "zeros" in shown
+
+
+@pytest.mark.parametrize(
+    ("line", "before", "offered"),
+    [
+        (6, 'type="', {"SoftMax", "ScatterNDUpdate", "Const"}),
+        (6, 'version="', {"opset8", "opset1"}),
+        (8, 'precision="', {"FP32", "BF16", "I64"}),
+        (16, 'from-layer="', {"0", "1", "2"}),
+        (17, 'from-port="', {"1"}),
+        (17, 'to-port="', {"0"}),
+        (3, 'element_type="', {"f32", "bf16"}),
+        (7, "<data ", {"axis"}),
+    ],
+)
+def test_completion(editor: Editor, uri: str, line: int, before: str, offered: set[str]) -> None:
+    where = place(line, before)
+    items = editor.at("completion", uri, line, where["character"] + len(before))["items"]
+    assert offered <= {item["label"] for item in items}
+
+
+def test_an_opset_is_offered_only_where_it_has_the_type(editor: Editor, tmp_path: Path) -> None:
+    uri = address(tmp_path / "typing.xml")
+    editor.open(uri, text := '<layer id="0" type="SliceScatter" version="')
+    labels = [item["label"] for item in editor.at("completion", uri, 0, len(text))["items"]]
+    assert labels[-1] == "opset15"
+
+
+def test_completion_needs_no_text_that_is_finished(editor: Editor, tmp_path: Path) -> None:
+    uri = address(tmp_path / "typing.xml")
+    editor.open(uri, text := '<net><layers><layer id="3" type="Interpolate" version="opset11"><data mode="')
+    items = editor.at("completion", uri, 0, len(text))["items"]
+    assert "bilinear_pillow" in {item["label"] for item in items}
+    assert items[0]["textEdit"]["range"]["start"] == {"line": 0, "character": len(text)}
+
+
+def test_a_name_with_a_value_is_replaced_alone(editor: Editor, uri: str) -> None:
+    where = place(7, "axes")
+    (item,) = editor.at("completion", uri, 7, where["character"] + 2)["items"]
+    assert item["textEdit"]["newText"] == "axis"
+    assert written(item["textEdit"]["range"]) == "axes"
+
+
+# From place to place
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "target"),
+    [
+        (16, 'to-layer="', '<layer id="1"'),
+        (16, 'from-port="', '<port id="0" precision="FP32">'),
+        (17, 'from-port="', '<port id="1" precision="FP16">'),
+        (12, '<port id="', '<port id="1" precision="FP16">'),
+    ],
+)
+def test_definition(editor: Editor, uri: str, line: int, text: str, target: str) -> None:
+    where = place(line, text)
+    found = editor.at("definition", uri, line, where["character"] + len(text))
+    assert written(found["range"]).startswith(target)
+
+
+def test_references(editor: Editor, uri: str) -> None:
+    where, context = place(6, '"1"'), {"includeDeclaration": True}
+    found = editor.at("references", uri, 6, where["character"] + 1, context=context)
+    assert [location["range"]["start"]["line"] for location in found] == [6, 16, 17]
+    where = place(9, "<port")
+    found = editor.at("references", uri, 9, where["character"] + 1, context=context)
+    assert [location["range"]["start"]["line"] for location in found] == [12]
+
+
+def test_rename_takes_the_edges_along(editor: Editor, uri: str) -> None:
+    where = place(17, '"1"')
+    assert written(editor.at("prepareRename", uri, 17, where["character"] + 1)) == "1"
+    edits = editor.at("rename", uri, 17, where["character"] + 1, newName="7")["changes"][uri]
+    expected = MODEL.replace('<layer id="1"', '<layer id="7"').replace('-layer="1"', '-layer="7"')
+    assert applied(edits) == expected
+
+
+@pytest.mark.parametrize(("new", "why"), [("2", "already"), ("one", "whole number"), ("-1", "whole number")])
+def test_a_rename_that_would_be_wrong_is_refused(editor: Editor, uri: str, new: str, why: str) -> None:
+    where = place(6, '"1"')
+    with pytest.raises(Refused, match=why):
+        editor.at("rename", uri, 6, where["character"] + 1, newName=new)
+
+
+def test_outline_folding_and_hints(editor: Editor, uri: str) -> None:
+    (net,) = editor.at("documentSymbol", uri, 0, 0)
+    assert [(layer["name"], layer["detail"]) for layer in net["children"]] == [
+        ("x", "Parameter"),
+        ("söft𝄞", "SoftMax"),
+        ("y", "Result"),
+    ]
+    folds = {(fold["startLine"], fold["endLine"]) for fold in editor.at("foldingRange", uri, 0, 0)}
+    assert {(0, 19), (1, 14), (6, 10), (15, 18)} <= folds
+    shown = {"start": {"line": 17, "character": 0}, "end": {"line": 18, "character": 0}}
+    (hint,) = editor.request("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": shown})
+    assert hint["label"] == "söft𝄞 f32[1,3,8] → y"
+    assert hint["position"] == {"line": 17, "character": len(LINES[17])}
+
+
+BODY = """<net name="loop" version="11"><layers>
+<layer id="0" name="x" type="Parameter" version="opset1"><data shape="2,3" element_type="f32"/>
+<output><port id="0" precision="FP32"><dim>2</dim><dim>3</dim></port></output></layer>
+<layer id="1" name="each" type="TensorIterator" version="opset1">
+<input><port id="0" precision="FP32"><dim>2</dim><dim>3</dim></port></input>
+<output><port id="1" precision="FP32"><dim>2</dim><dim>3</dim></port></output>
+<port_map><input external_port_id="0" internal_layer_id="0" axis="0"/>
+<output external_port_id="1" internal_layer_id="2" axis="0"/></port_map>
+<body><layers>
+<layer id="0" name="row" type="Parameter" version="opset1"><data shape="1,3" element_type="f32"/>
+<output><port id="0" precision="FP32"><dim>1</dim><dim>3</dim></port></output></layer>
+<layer id="2" name="out" type="Result" version="opset1">
+<input><port id="0" precision="FP32"><dim>1</dim><dim>3</dim></port></input></layer>
+</layers><edges><edge from-layer="0" from-port="0" to-layer="2" to-port="0"/></edges></body></layer>
+<layer id="2" name="y" type="Result" version="opset1">
+<input><port id="0" precision="FP32"><dim>2</dim><dim>3</dim></port></input></layer>
+</layers><edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>
+<edge from-layer="1" from-port="1" to-layer="2" to-port="0"/></edges></net>
+"""
+
+
+def test_ids_in_a_body_are_its_own(editor: Editor, tmp_path: Path) -> None:
+    uri = address(tmp_path / "loop.xml")
+    assert editor.open(uri, BODY) == []
+    lines = BODY.splitlines()
+    where = lines[11].index('"2"') + 1
+    edits = editor.at("rename", uri, 11, where, newName="5")["changes"][uri]
+    assert sorted(edit["range"]["start"]["line"] for edit in edits) == [7, 11, 13]
+    assert editor.open(uri, applied(edits, BODY)) == []
+    inner = lines[6].index("internal_layer_id") + 3
+    assert editor.at("definition", uri, 6, inner)["range"]["start"]["line"] == 9
+
+
+# What the editor counts, and large texts
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_positions_are_counted_as_the_editor_does(encoding: str, tmp_path: Path) -> None:
+    with Editor({"general": {"positionEncodings": [encoding]}}) as editor:
+        assert editor.capabilities["positionEncoding"] == encoding
+        uri = address(tmp_path / "units.xml")
+        editor.open(uri, MODEL)
+        unit = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[encoding]
+        before = LINES[6][: LINES[6].index("SoftMax") + 1]
+        character = len(before.encode(f"{encoding}-le" if unit > 1 else encoding)) // unit
+        assert "SoftMax-8" in editor.at("hover", uri, 6, character)["contents"]["value"]
+
+
+def test_a_large_text_does_not_keep_typing_waiting(editor: Editor, tmp_path: Path) -> None:
+    """While a text of megabytes is checked, what is asked about another text's tag is answered at once: before it."""
+    large = MODEL.replace(
+        "</layers>",
+        "".join(
+            f'<layer id="{i}" name="r{i}" type="ReLU" version="opset1"><input><port id="0" precision="FP32"/></input>'
+            f'<output><port id="1" precision="FP32"/></output></layer>\n'
+            for i in range(3, 8000)
+        )
+        + "</layers>",
+    )
+    uri = address(tmp_path / "large.xml")
+    document = {"uri": uri, "languageId": "xml", "version": 1, "text": large}
+    editor.notify("textDocument/didOpen", {"textDocument": document})
+    items = editor.at("completion", uri, 6, place(6, 'type="')["character"] + 6)["items"]
+    assert items and uri not in editor.diagnostics
+    assert editor.findings(uri, 1)
