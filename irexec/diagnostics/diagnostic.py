@@ -34,11 +34,12 @@ class At(NamedTuple):
     """A place in a document, before its line and column are known.
 
     `element` is the element's number in document order; `attribute` the attribute's name, "#text" for the text inside,
-    or None for the start tag.
+    or None for the start tag. The place of an attribute is its value, or with `named` its name.
     """
 
     element: int
     attribute: str | None = None
+    named: bool = False
 
 
 class LayerRef(NamedTuple):

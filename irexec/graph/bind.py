@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from irexec.diagnostics import Severity
 from irexec.diagnostics.findings import At, Findings
+from irexec.diagnostics.nearest import nearest
 from irexec.ir.document import Layer
 from irexec.ir.text import INT64_MAX, cut
 from irexec.ops.declare import contents
 from irexec.ops.declare.attributes import AttributeFault
 from irexec.ops.declare.operator import REGISTRY, Operator
+from irexec.ops.declare.other_names import meant_by
 from irexec.types import Dimension, ElementType, PartialShape
 from irexec.types.shape import product_within
 
@@ -83,7 +86,8 @@ def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
     if number is None:
         allowed = f"opset1 to opset{contents.NEWEST}"
         message = f"{layer.version!r} names no opset that has {canonical}"
-        meant = tuple(name for name in contents.OPSETS if layer.version.strip().lower() in (name, name[5:]))
+        written = re.sub(r"[\W_]", "", layer.version.lower())
+        meant = tuple(name for name in contents.OPSETS if written in (name, name[5:]))
         findings.add("L005", message, allowed=allowed, candidates=meant, **of_version)
         return None
     since = contents.introduced(canonical, number)
@@ -111,11 +115,16 @@ def _unknown_type(layer: Layer, findings: Findings) -> Operator | None:
     if version == "extension" and type_text in _TOKENIZERS:
         _name_tokenizers(layer, findings)
         return None
-    near = contents.nearest_types(type_text)
-    hint = f"did you mean {' or '.join(near)}?" if near else "a user's own operator comes by --extension"
+    meant = meant_by(type_text)
+    near = tuple(contents.nearest_types(type_text)) if meant is None else meant.types
+    hint = f"did you mean {' or '.join(near)}?" if near else None
+    if meant is not None and meant.note is not None:
+        hint = f"{hint} {meant.note}" if hint else meant.note
+        near = () if len(near) == 1 else near  # Another type alone would not mend it.
     message = f"no opset has an operator {type_text!r}"
-    details: dict[str, Any] = {"layer": layer.ref, "attribute": "type", "hint": hint, "candidates": tuple(near)}
-    findings.add("L004", message, at=At(layer.at, "type"), **details)
+    details: dict[str, Any] = {"layer": layer.ref, "attribute": "type", "candidates": near}
+    hint = hint or "a user's own operator comes by --extension"
+    findings.add("L004", message, at=At(layer.at, "type"), hint=hint, **details)
     return None
 
 
@@ -160,7 +169,10 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
             continue  # Faults of a constant are reported when its weights are read.
         if problem.attribute == "variable_id" and findings.said("V001", layer.ref):
             continue
-        at = At(where, problem.attribute if problem.attribute in layer.data else None)
+        unknown = problem.code == "D001"
+        at = At(where, problem.attribute if problem.attribute in layer.data else None, named=unknown)
+        if unknown and (port := _port_of(problem.attribute, operator)) is not None:
+            problem = _is_an_input(problem, *port, operator)
         missing: dict[str, Any] = {}
         if problem.code == "D002" and problem.attribute in differing:
             missing["openvino"] = differing[problem.attribute]
@@ -194,6 +206,26 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
             kinds = [value for value in values.values() if isinstance(value, ElementType)]
             _check_shape(attribute.file_name, shape, kinds, layer, findings)
     return values
+
+
+def _port_of(name: str, operator: Operator) -> tuple[int, str] | None:
+    """The input port that an attribute of another framework is: its number and name."""
+    names = {port.name: number for number, port in enumerate(operator.signature.inputs) if len(port.name) > 2}
+    own = nearest(name, [a.file_name for a in operator.attributes], 1)
+    close = nearest(name, names, 1, 0.75 if own else 0.6)
+    if not close or (own and close[0] != name):
+        return None
+    return names[close[0]], close[0]
+
+
+def _is_an_input(problem: AttributeFault, number: int, name: str, operator: Operator) -> AttributeFault:
+    """The fault of an attribute that the operator takes as an input."""
+    if name == problem.attribute:
+        message = f"{name!r} is an input of {operator.type}, not an attribute"
+    else:
+        message = f"{operator.type} has no attribute {problem.attribute!r}; {name!r} is an input of it"
+    hint = f"connect a Const that holds the value to input {number}, {name!r}"
+    return problem._replace(message=message, hint=hint, candidates=())
 
 
 def _check_shape(name: str, shape: PartialShape, kinds: list[ElementType], layer: Layer, findings: Findings) -> None:

@@ -48,12 +48,13 @@ class Port(Item):
 
 @dataclass(slots=True)
 class Edge(Item):
-    """An `<edge>` of `<edges>`."""
+    """An `<edge>` of `<edges>`. `other` holds the attributes that the grammar does not know."""
 
     from_layer: str | None = None
     from_port: str | None = None
     to_layer: str | None = None
     to_port: str | None = None
+    other: dict[str, str] | None = None
 
 
 @dataclass(slots=True)

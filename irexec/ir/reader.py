@@ -13,7 +13,7 @@ from lxml import etree
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At, Findings
 from irexec.diagnostics.nearest import nearest, suggestion
-from irexec.ir.checks import check_document
+from irexec.ir.checks import check_document, is_too_old
 from irexec.ir.document import BackEdge, Document, Edge, Element, Layer, Net, Port, PortMap
 from irexec.ir.text import quoted
 from irexec.ir.xml.source import Source
@@ -37,6 +37,8 @@ def read(source: Source, findings: Findings) -> Document | None:
     """
     source.report(findings)
     if source.root is None or not _is_net(source.root, findings):
+        return None
+    if is_too_old(source.root.get("version"), findings):
         return None
     with no_collection():
         document = Document(_Reader(findings).net(source.root), source)
@@ -227,7 +229,10 @@ class _Reader:
             at, take("from-layer", None), take("from-port", None), take("to-layer", None), take("to-port", None)
         )
         if other:
-            self._unknown_attributes("edge", other, at, _EDGE_ATTRIBUTES)
+            edge.other = other
+            # Where an end is missing, one of these is it: the check of edges says so.
+            if None not in (edge.from_layer, edge.from_port, edge.to_layer, edge.to_port):
+                self._unknown_attributes("edge", other, at, _EDGE_ATTRIBUTES)
         self._no_children(element)
         return edge
 
@@ -303,7 +308,7 @@ class _Reader:
                 message = f"unknown attribute {quoted(name)} of <{tag}>"
                 near = nearest(name, known, 1, 0.75)
                 details: dict[str, Any] = {"hint": suggestion(map(repr, near)), "candidates": tuple(near)}
-                self._findings.add("N005", message, at=At(at, name), attribute=name, **details)
+                self._findings.add("N005", message, at=At(at, name, named=True), attribute=name, **details)
 
 
 def _attributes(element: etree._Element) -> dict[str, str]:

@@ -22,7 +22,14 @@ MAX_ROUNDS = 50
 """How often a file is read again; each round but the last removes a finding."""
 
 # What is wrong earlier hides what is wrong later: a layer whose type is unknown has no attributes to be judged.
-_STAGES = ("XNF", "LPEB", "DVRCS", "OQTUW")
+# Stages are given by the beginnings of their codes; the first stage that has one counts.
+_STAGES = (
+    ("X", "N", "F"),
+    ("L", "P", "E", "B"),
+    ("D", "V", "R", "S", "C001", "C012"),
+    ("C",),
+    ("O", "Q", "T", "U", "W"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +134,7 @@ def _rank(choice: Choice) -> tuple[int, bool]:
 def _stage(code: str) -> int:
     if code in DECLARED:
         return len(_STAGES)
-    return next(stage for stage, areas in enumerate(_STAGES) if code[0] in areas)
+    return next(stage for stage, beginnings in enumerate(_STAGES) if code.startswith(beginnings))
 
 
 def _attempt(now: Examined, batch: list[Choice], look: Callable[[bytes], Examined]) -> tuple[list[Choice], Examined]:

@@ -11,7 +11,7 @@ from irexec.types import PartialShape
 
 
 def value(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """N010, D008: the same value as it should be written."""
+    """N010, C012, D008, D010: the same value as it should be written."""
     yield from _write(finding, written, Safety.SAFE)
 
 

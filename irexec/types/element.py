@@ -81,6 +81,15 @@ class ElementType:
         return _ATTRIBUTE_NAMES.get(text.lower())
 
     @staticmethod
+    def meant_by(text: str) -> ElementType | None:
+        """The type that a text means, which may be another framework's name: `float32`, `INT64`, `torch.half`."""
+        name = text.strip()
+        if "." in name:
+            name = name[name.rindex(".") + 1 :]
+        exact = ElementType.from_port(name) or ElementType.from_attribute(name)
+        return exact or _PORT_NAMES.get(name.upper()) or _OTHER_NAMES.get(name.lower().replace("_", ""))
+
+    @staticmethod
     def of(dtype: Any) -> ElementType:
         """The element type of a NumPy dtype. Raises TypeError for a dtype that no element type has."""
         dtype = np.dtype(dtype)
@@ -148,6 +157,13 @@ for _wrong in ("F16", "F32", "F64", "BOOLEAN", "DYNAMIC"):
 _PORT_NAMES |= {t.port_name: t for t in _IR_TYPES} | {"bin": U1, "undefined": DYNAMIC}
 
 _ATTRIBUTE_NAMES: dict[str, ElementType] = {t.name: t for t in _IR_TYPES} | {"undefined": DYNAMIC}
+
+# What other frameworks, and NumPy, call them.
+_OTHER_NAMES: dict[str, ElementType] = {f"int{n}": t for n, t in ((4, I4), (8, I8), (16, I16), (32, I32), (64, I64))}
+_OTHER_NAMES |= {f"u{name}": ElementType.by_name[f"u{name[3:]}"] for name in list(_OTHER_NAMES)}
+_OTHER_NAMES |= {f"float{n}": t for n, t in ((16, F16), (32, F32), (64, F64))}
+_OTHER_NAMES |= {"half": F16, "float": F32, "single": F32, "double": F64, "bfloat": BF16, "bfloat16": BF16}
+_OTHER_NAMES |= {"short": I16, "long": I64, "str": STRING}
 
 _BY_DTYPE: dict[np.dtype[Any], ElementType] = {
     t.dtype: t for t in ElementType.by_name.values() if t.dtype is not None and not t.is_carried

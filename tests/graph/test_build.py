@@ -159,7 +159,8 @@ def test_attributes_that_do_not_fit(data: str, code: str, attribute: str | None)
     assert finding.line == (5 if attribute else 4)
     if attribute:
         line = text.splitlines()[4]
-        assert finding.column == line.index(attribute) + len(attribute) + 3  # the value, after `="`
+        value = line.index(attribute) + len(attribute) + 3  # after `="`
+        assert finding.column == (line.index(attribute) + 1 if code == "D001" else value)
     with pytest.raises(IRError):
         irexec.read_model(text.encode(), mode="strict")
 
@@ -262,3 +263,46 @@ def test_a_body_is_checked_like_a_model() -> None:
     finding = next(d for d in irexec.validate(text.encode()) if d.code == "D001")
     assert finding.layer is not None
     assert finding.layer.name == "sum"
+
+
+@pytest.mark.parametrize(
+    ("type", "hint", "candidates"),
+    [
+        ("Conv", "did you mean Convolution?", ("Convolution",)),
+        ("Permute", "did you mean Transpose?", ("Transpose",)),
+        ("Cast", "did you mean Convert?", ("Convert",)),
+        ("Where", "did you mean Select?", ("Select",)),
+        ("Input", "did you mean Parameter?", ("Parameter",)),
+        ("Output", "did you mean Result?", ("Result",)),
+        ("Eltwise", "the operation is the type", ("Add", "Multiply", "Maximum", "Subtract")),
+        ("Linear", "did you mean MatMul? a bias is an Add behind it", ()),
+        ("Dense", "did you mean MatMul?", ()),
+        ("Gemm", "did you mean MatMul?", ()),
+        ("LayerNorm", "did you mean MVN?", ()),
+        ("Flatten", "did you mean Reshape?", ()),
+    ],
+)
+def test_names_of_other_frameworks_are_known(type: str, hint: str, candidates: tuple[str, ...]) -> None:
+    report = irexec.validate(one(layer(1, type, inputs="2,3", outputs="2,3")).encode())
+    finding = next(d for d in report if d.code == "L004")
+    assert hint in (finding.hint or "")
+    assert finding.candidates == candidates
+
+
+@pytest.mark.parametrize(("written", "meant"), [("1", "opset1"), ("Opset-8", "opset8"), ("opset_4", "opset4")])
+def test_versions_in_other_spellings_are_known(written: str, meant: str) -> None:
+    report = irexec.validate(one(layer(1, "ReLU", inputs="2,3", outputs="2,3", version=written)).encode())
+    assert next(d for d in report if d.code == "L005").candidates == (meant,)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "message"),
+    [
+        ("axes", "'axes' is an input of ReduceMean, not an attribute"),
+        ("axis", "ReduceMean has no attribute 'axis'; 'axes' is an input of it"),
+        ("keepdims", "the operator has no attribute 'keepdims'"),
+    ],
+)
+def test_an_attribute_that_is_an_input_is_called_one(attribute: str, message: str) -> None:
+    text = one(layer(1, "ReduceMean", f'{attribute}="1"', inputs="2,3", outputs="2"))
+    assert next(d for d in irexec.validate(text.encode()) if d.code == "D001").message == message

@@ -34,7 +34,7 @@ def attribute(text: str) -> tuple[str, str]:
 EDGES = [
     ("E001", LAST, '<edge from-layer="¦7" from-port="2" to-layer="2" to-port="0"/>'),
     ("E002", LAST, '<edge from-layer="1" from-port="¦1" to-layer="2" to-port="0"/>'),
-    ("E002 E004", LAST, '<edge from-layer="1" from-port="2" to-layer="2" to-port="¦3"/>'),
+    ("E002", LAST, '<edge from-layer="1" from-port="2" to-layer="2" to-port="¦3"/>'),
     ("E002", LAST, '<edge from-layer="2" from-port="¦2" to-layer="2" to-port="0"/>'),
     ("E003", LAST, LAST + "¦" + LAST),
     ("E003 E004", SECOND, '¦<edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>'),
@@ -42,8 +42,8 @@ EDGES = [
     ("E005", SECOND, '¦<edge from-layer="1" from-port="2" to-layer="1" to-port="1"/>'),
     ("E006", LAST, LAST + '<edge from-layer="1" from-port="2" to-layer="¦0" to-port="0"/>'),
     ("E009", LAST, LAST + '<edge from-layer="1" from-port="2" to-layer="¦9" to-port="0"/>'),
-    ("E010 E004", LAST, '¦<edge from-layer="1" from-port="2" to-layer="2"/>'),
-    ("E010 E004", LAST, '<edge from-layer="1" from-port="2" to-layer="¦-2" to-port="0"/>'),
+    ("E010", LAST, '¦<edge from-layer="1" from-port="2" to-layer="2"/>'),
+    ("E010", LAST, '<edge from-layer="1" from-port="2" to-layer="¦-2" to-port="0"/>'),
     ("E010", LAST, '<edge from-layer="1" from-port="¦" to-layer="2" to-port="0"/>'),
     ("N010", LAST, '<edge from-layer="¦+1" from-port="2" to-layer="2" to-port="0"/>'),
 ]
@@ -71,7 +71,7 @@ BODIES = [
     ("B013 B006", OUTPUT, '¦<output external_port_id="3"/>', "loop"),
     ("B005", BACK, '<back_edges>¦<edge from-layer="3"/></back_edges>', "loop"),
     ("B014", OUTPUT, '<output external_port_id="¦1" internal_layer_id="3"/>', "loop"),
-    ("N005", OUTPUT, '<output colour="¦red" external_port_id="3" internal_layer_id="3"/>', "loop"),
+    ("N005", OUTPUT, '<output ¦colour="red" external_port_id="3" internal_layer_id="3"/>', "loop"),
     ("E009", "<edges>", '<edges><edge from-layer="0" from-port="0" to-layer="¦4" to-port="0"/>', "loop"),
     ("P006", ">1<", ">¦1x<", "loop", 1),
 ]
@@ -209,3 +209,18 @@ def test_follow_up_findings_are_left_out(model, read_ir) -> None:
     # The edges of a layer whose id is unreadable are not wrong, and neither are the ports that they reach.
     assert read_ir(model.replace('<layer id="1"', '<layer id="one"')).codes == ["L010"]
     assert read_ir(model.replace('<port id="2"', '<port id="two"')).codes == ["P001"]
+
+
+def test_edges_whose_attributes_have_other_names_are_one_finding(read_ir, model) -> None:
+    outcome = read_ir(model.replace("from-layer=", "from=").replace("to-layer=", "to="))
+    (finding,) = outcome.found
+    assert finding.code == "E010"
+    assert finding.message.endswith("are not known, here and in 2 more edges")
+    assert finding.hint == "write from-layer for 'from', write to-layer for 'to'"
+
+
+def test_an_older_grammar_is_one_finding(read_ir, model) -> None:
+    (finding,) = read_ir(model.replace('version="11"', 'version="7"').replace("<edges>", "<edges><wrong/>")).found
+    assert finding.code == "N002"
+    assert "older than OpenVINO 2020.1" in finding.message
+    assert "convert the original model again" in finding.hint

@@ -47,7 +47,7 @@ def same(a: list[Array], b: list[Array]) -> bool:
 
 
 # What the pages of these show only a person can mend: what is meant is written as well, or no known name is like it.
-OPEN = {"N004", "N005", "L004", "L005", "D001", "D006"}
+OPEN = {"N004", "N005", "L004", "L005", "D001", "D006", "D010"}
 NET = two_inputs().text
 # (code, what is meant, what is written)
 MISSPELT = [

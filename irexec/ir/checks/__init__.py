@@ -1,5 +1,5 @@
 """Checks of a document that need no knowledge of operators."""
 
-from irexec.ir.checks.check import check_document
+from irexec.ir.checks.check import check_document, is_too_old
 
-__all__ = ["check_document"]
+__all__ = ["check_document", "is_too_old"]

@@ -10,6 +10,7 @@ from irexec.ir.checks.metadata import check_metadata, check_pre_process
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.checks.state import check_variables
 from irexec.ir.document import Document, Net
+from irexec.ir.text import whole
 
 VERSIONS = (10, 11)
 ROOT_TYPES = ("Result", "Assign")
@@ -24,6 +25,23 @@ def check_document(document: Document, findings: Findings) -> None:
     nets = check_net(document.net, version, findings)
     check_variables(nets, findings)
     check_pre_process(document.net, findings)
+
+
+def is_too_old(text: str | None, findings: Findings) -> bool:
+    """True for an IR of another grammar than today's, with the one finding that says how old it is."""
+    version = whole(text).value
+    if version is None or version >= VERSIONS[0]:
+        return False
+    findings.add(
+        "N002",
+        f"IR version {version} is older than OpenVINO 2020.1, which introduced version {VERSIONS[0]}",
+        at=At(0, "version"),
+        attribute="version",
+        found=str(version),
+        allowed=" or ".join(map(str, VERSIONS)),
+        hint="convert the original model again, with `ovc` or openvino.convert_model of a current OpenVINO",
+    )
+    return True
 
 
 def _version(net: Net, findings: Findings) -> int:

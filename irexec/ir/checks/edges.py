@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At
+from irexec.diagnostics.nearest import nearest
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import Edge, Layer, Port
-from irexec.ir.text import listed, whole
+from irexec.ir.text import listed, quoted, whole
 
+END_NAMES = ("from-layer", "from-port", "to-layer", "to-port")
+_OTHER_NAMES = {
+    "from": "from-layer",
+    "source": "from-layer",
+    "src": "from-layer",
+    "to": "to-layer",
+    "target": "to-layer",
+    "dst": "to-layer",
+}
 _SOURCES = ("Parameter", "Const", "Constant")
 _ROOTS = ("Result", "Assign")
 
@@ -25,8 +36,11 @@ def check_edges(scope: NetScope) -> None:
     producers: dict[int, Edge] = {}
     complete = True
     arcs: dict[int, list[tuple[int, Edge]]] = {}
+    # Edges that end at no port, for a reason that has been reported: by the layer where that is known.
+    astray: Counter[int | None] = Counter()
+    _report_missing_ends(scope)
     for edge in scope.net.edges:
-        source, target = _ends(edge, scope)
+        source, target = _ends(edge, scope, astray)
         complete = complete and source is not None and target is not None
         if target is not None:
             first = producers.setdefault(target.port.at, edge)
@@ -35,11 +49,18 @@ def check_edges(scope: NetScope) -> None:
         if source is not None and target is not None:
             arcs.setdefault(source.layer.at, []).append((target.layer.at, edge))
     layers = {layer.at: layer for layer in scope.net.layers}
-    for layer in scope.net.layers:
-        for port in layer.inputs:
-            if port.at not in producers and not _is_lost(port, layer, scope):
-                message = f"input port {port.id} is not connected"
-                scope.findings.add("E004", message, at=At(port.at), layer=layer.ref, port=port.id)
+    open_ports = [
+        (layer, port)
+        for layer in scope.net.layers
+        for port in layer.inputs
+        if port.at not in producers and not _is_lost(port, layer, scope)
+    ]
+    for layer, port in open_ports:
+        if astray[layer.at] > 0:
+            astray[layer.at] -= 1
+        elif astray[None] < len(open_ports):
+            message = f"input port {port.id} is not connected"
+            scope.findings.add("E004", message, at=At(port.at), layer=layer.ref, port=port.id)
     needed = _needed(layers, arcs)
     for cycle in _cycles(layers, arcs):
         _report_cycle(cycle, layers, arcs, needed, scope)
@@ -63,15 +84,48 @@ def _is_lost(port: Port, layer: Layer, scope: NetScope) -> bool:
     return number is None or scope.inputs(layer).get(number) is not port
 
 
-def _ends(edge: Edge, scope: NetScope) -> tuple[_End | None, _End | None]:
-    texts = (
-        ("from-layer", edge.from_layer),
-        ("from-port", edge.from_port),
-        ("to-layer", edge.to_layer),
-        ("to-port", edge.to_port),
-    )
-    numbers = [scope.whole(text, edge.at, name, "E010", name) for name, text in texts]
+def ends_of(edge: Edge) -> dict[str, str | None]:
+    """The texts of an edge by the names of its attributes."""
+    texts = (edge.from_layer, edge.from_port, edge.to_layer, edge.to_port)
+    return dict(zip(END_NAMES, texts, strict=True))
+
+
+def meant_end(name: str, missing: Iterable[str]) -> str | None:
+    """Which of the missing attributes of an edge another name stands for: `from`, `to_layer`."""
+    missing = list(missing)
+    known = _OTHER_NAMES.get(name.lower())
+    near = [known] if known in missing else nearest(name.replace("_", "-"), missing, 1, 0.75)
+    return near[0] if near else None
+
+
+def _report_missing_ends(scope: NetScope) -> None:
+    """One finding for all edges that lack the same attributes, and have the same others in their place."""
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Edge]] = {}
+    for edge in scope.net.edges:
+        missing = tuple(name for name, text in ends_of(edge).items() if text is None)
+        if missing:
+            groups.setdefault((missing, tuple(edge.other or ())), []).append(edge)
+    for (missing, others), edges in groups.items():
+        message = f"{listed(missing)} of the edge {'is' if len(missing) == 1 else 'are'} missing"
+        if others:
+            message += f": {listed(map(quoted, others))} {'is' if len(others) == 1 else 'are'} not known"
+        if len(edges) > 1:
+            message += f", here and in {len(edges) - 1:,} more edges"
+        meant = {other: name for other in others if (name := meant_end(other, missing))}
+        hint = ", ".join(f"write {name} for {quoted(other)}" for other, name in meant.items())
+        first = edges[0]
+        at = At(first.at, others[0], named=True) if others else At(first.at)
+        scope.findings.add("E010", message, at=at, hint=hint or None, allowed=listed(END_NAMES))
+        scope.broken |= {edge.at for edge in edges}
+
+
+def _ends(edge: Edge, scope: NetScope, astray: Counter[int | None]) -> tuple[_End | None, _End | None]:
+    numbers = [
+        None if text is None else scope.whole(text, edge.at, name, "E010", name) for name, text in ends_of(edge).items()
+    ]
     from_layer, from_port, to_layer, to_port = numbers
+    if to_layer is None or to_port is None:
+        astray[None] += 1
     source = target = None
     if from_layer is not None and (layer := scope.by_id.get(from_layer)) is None:
         _unknown_layer("E001", "starts", from_layer, At(edge.at, "from-layer"), scope)
@@ -89,6 +143,7 @@ def _ends(edge: Edge, scope: NetScope) -> tuple[_End | None, _End | None]:
             message = f"{layer.ref} takes no input"
             scope.findings.add("E006", message, at=At(edge.at, "to-layer"), layer=layer.ref, attribute="to-layer")
         elif port is None:
+            astray[layer.at] += 1
             _unknown_port("input", to_port, scope.inputs(layer), layer, At(edge.at, "to-port"), scope)
         else:
             target = _End(layer, port)

@@ -110,7 +110,7 @@ def _no_precision(port: Port, layer: Layer, scope: NetScope, *, is_output: bool)
         if is_output:
             scope.findings.add("P003", "the output port has no precision", at=at, layer=layer.ref, port=port.id)
         return
-    meant = ElementType.from_attribute(port.precision.strip())
+    meant = ElementType.meant_by(port.precision)
     scope.findings.add(
         "P003" if is_output else "P010",
         f"{quoted(port.precision)} is not a precision",

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from irexec.diagnostics.diagnostic import LayerRef, Place
 from irexec.diagnostics.findings import At, Findings
+from irexec.diagnostics.nearest import suggestion
 from irexec.ir.document import Layer
 from irexec.ir.files import open_regular
 from irexec.ir.text import INT64_MAX, Reading, cut, int64_list, listed, quoted, whole
@@ -48,6 +49,9 @@ class Weights:
         self._data = None if data is None else np.frombuffer(data, np.uint8)
         self._mapping: mmap.mmap | None = None
         self._uses: list[_Use] = []
+        # Ranges that the weights do not hold, and how many constants there are in all.
+        self._lacking: list[_Use] = []
+        self._constants = 0
         # False once a constant could not be read: it may use the bytes that seem unused.
         self._all_read = True
 
@@ -119,7 +123,19 @@ class Weights:
                 findings.add("C001", message, at=at, layer=layer.ref, attribute=name, allowed=wanted)
             elif wrong:
                 message = f"{name} of the constant is {quoted(text)}, expected {wanted}"
-                findings.add("C012", message, at=at, layer=layer.ref, attribute=name, found=cut(text), allowed=wanted)
+                meant = ElementType.meant_by(text) if name == "element_type" else None
+                known = (meant.name,) if meant not in (None, DYNAMIC) else ()
+                findings.add(
+                    "C012",
+                    message,
+                    at=at,
+                    layer=layer.ref,
+                    attribute=name,
+                    found=cut(text),
+                    allowed=wanted,
+                    hint=suggestion(map(repr, known)),
+                    candidates=known,
+                )
             elif name == "shape" and trailing:
                 message = f"the list {quoted(text)} has a trailing comma"
                 findings.add("D006", message, at=at, layer=layer.ref, attribute=name, found=cut(text))
@@ -136,7 +152,14 @@ class Weights:
             message = f"{name} of the constant is written {quoted(text)} instead of {reading.value}"
             at = At(layer.data_at, name)
             findings.add(
-                "N010", message, at=at, layer=layer.ref, attribute=name, found=cut(text), allowed=str(reading.value)
+                "N010",
+                message,
+                at=at,
+                layer=layer.ref,
+                attribute=name,
+                found=cut(text),
+                allowed=str(reading.value),
+                candidates=(str(reading.value),),
             )
         return reading.value is None
 
@@ -162,6 +185,7 @@ class Weights:
             findings.add(code, message, at=place, layer=layer, **details)
 
         assert element_type.dtype is not None
+        self._constants += 1
         # For an empty array NumPy still limits the byte count, computed without the axes of extent 0.
         itemsize = max(element_type.dtype.itemsize, 1)
         extents = product_within((extent for extent in shape if extent), INT64_MAX // itemsize)
@@ -185,17 +209,13 @@ class Weights:
                 attribute="size",
                 allowed=str(needed),
             )
-        if self._data is None and needed:
-            where = f": {self.file} does not exist" if self.file else ""
-            add("C010", f"there are no weights for the constant{where}", attribute="offset")
-            return None
-        if offset + size > self.size and (size or self._data is not None):
-            message = f"bytes {offset} to {offset + size} lie outside the weights, which have {self.size}"
-            add("C002", message, attribute="offset", found=str(offset), allowed=f"at most {self.size - size}")
+        use = _Use(offset, offset + size, None if at is None else At(at.element, "offset"), layer)
+        if (self._data is None and needed) or (use.end > self.size and (size or self._data is not None)):
+            self._lacking.append(use)
             return None
         if size < needed:
             return None
-        self._uses.append(_Use(offset, offset + size, None if at is None else At(at.element, "offset"), layer))
+        self._uses.append(use)
         raw = np.empty(0, np.uint8) if self._data is None else self._data[offset : offset + size]
         if element_type is STRING:
             return self._strings(raw, shape, count, add)
@@ -244,10 +264,36 @@ class Weights:
             self._mapping.madvise(mmap.MADV_DONTNEED, start, offset + size - start)
 
     def check_usage(self, findings: Findings) -> None:
-        """Report constants that share part of their bytes, and bytes that none of those read so far has used.
+        """Report what the constants read so far lack of the weights, what two of them share, and what none has used."""
+        if self._lacking:
+            self._report_lacking(findings)
+        self._report_shares(findings)
 
-        Constants with the very same range are one blob stored once.
-        """
+    def _report_lacking(self, findings: Findings) -> None:
+        """One finding for all constants that lie outside the weights: the file is missing, or is too short."""
+        first, count = self._lacking[0], len(self._lacking)
+        needed = max(use.end for use in self._lacking)
+        affected = f"{count} of {self._constants} constants affected"
+        details: dict[str, Any] = {"at": first.at, "layer": first.layer if count == 1 else None, "attribute": "offset"}
+        if self._data is None:
+            where = f": {self.file} does not exist" if self.file else ""
+            message = f"there are no weights{where}; {needed:,} bytes are needed, {affected}"
+            hint = "--weights names another file" if self.file else None
+            findings.add("C010", message, hint=hint, **details)
+        elif count == 1:
+            message = f"bytes {first.offset} to {first.end} lie outside the weights, which have {self.size}"
+            allowed = f"at most {self.size - (first.end - first.offset)}"
+            findings.add("C002", message, found=str(first.offset), allowed=allowed, **details)
+        else:
+            name = self.file or "the weights"
+            message = f"{name} is too short: {needed:,} bytes are needed, it has {self.size:,}; {affected}"
+            hint = "--weights names another file" if self.file else None
+            findings.add(
+                "C002", message, found=f"{self.size:,} bytes", allowed=f"{needed:,} bytes", hint=hint, **details
+            )
+
+    def _report_shares(self, findings: Findings) -> None:
+        """Report ranges that overlap, and gaps. Constants with the very same range are one blob stored once."""
         covered, gaps = 0, []
         last: _Use | None = None
         for use in sorted(set(self._uses), key=lambda use: (use.offset, use.end)):

@@ -143,7 +143,7 @@ class Source:
     # Places
 
     def locate(self, at: At) -> Place:
-        """The place of an element's start tag, of an attribute's value, or of the text inside ("#text").
+        """The place of an element's start tag, of an attribute's value or name, or of the text inside ("#text").
 
         A missing attribute or text is placed at the element's start tag.
         """
@@ -151,7 +151,9 @@ class Source:
         if at.attribute == "#text":
             span = self.positions.inner_text(at.element)
         elif at.attribute is not None:
-            span = self.positions.attribute(at.element, at.attribute)
+            written = self.positions.written(at.element, at.attribute)
+            if written is not None:
+                span = Span(written.whole.start, len(at.attribute)) if at.named else written.value
         return self.place(span or self.positions.tag(at.element) or Span(0, 1))
 
     def place(self, span: Span) -> Place:

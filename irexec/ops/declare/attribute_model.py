@@ -57,9 +57,7 @@ def _validator(annotation: Any) -> Callable[[Any], Any]:
             try:
                 return read(value)
             except Unreadable as error:
-                raise PydanticCustomError(
-                    "unreadable", "{reason}", {"reason": str(error), "code": error.code, "lenient": error.lenient}
-                ) from None
+                raise PydanticCustomError("unreadable", "{reason}", vars(error) | {"reason": str(error)}) from None
         if is_list and not isinstance(value, tuple) and hasattr(value, "__iter__"):
             return tuple(v.item() if isinstance(v, np.generic) else v for v in value)
         if base is ElementType and not isinstance(value, ElementType) and value is not None:
@@ -79,7 +77,9 @@ def _element_type(value: Any) -> ElementType:
         with contextlib.suppress(TypeError):
             return ElementType.of(value)
     raise PydanticCustomError(
-        "unreadable", "{reason}", {"reason": f"{value!r} is no element type", "code": "D005", "lenient": None}
+        "unreadable",
+        "{reason}",
+        {"reason": f"{value!r} is no element type", "code": "D005", "lenient": None, "candidates": ()},
     )
 
 
@@ -128,7 +128,7 @@ def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], f
         return
     if kind == "unreadable":
         context = finding["ctx"]
-        near = ()
+        near = context["candidates"]
         if context["code"] in ("D005", "D008") and attribute:
             near = tuple(nearest(str(given_value), attribute.members, 1))
         hint = suggestion(map(repr, near)) if context["code"] == "D005" else None

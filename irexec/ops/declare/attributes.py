@@ -73,11 +73,14 @@ class AttributeFault(NamedTuple):
 
 
 class Unreadable(ValueError):
-    """The text is not a value of the attribute's type. `lenient` is the value that OpenVINO reads, if it reads one."""
+    """The text is not a value of the attribute's type.
 
-    def __init__(self, code: str, message: str, lenient: Any = None) -> None:
+    `lenient` is the value that OpenVINO reads, if it reads one; `candidates` are texts that may be meant.
+    """
+
+    def __init__(self, code: str, message: str, lenient: Any = None, candidates: tuple[str, ...] = ()) -> None:
         super().__init__(message)
-        self.code, self.lenient = code, lenient
+        self.code, self.lenient, self.candidates = code, lenient, candidates
 
 
 def _read(reading: text.Reading[Any], message: str) -> Any:
@@ -135,9 +138,9 @@ def read_element_type(value: str) -> ElementType:
     """An element type by its attribute name (`f32`, `i64`)."""
     found = ElementType.from_attribute(value)
     if found is None:
-        port = ElementType.from_port(value)
-        hint = f"; attributes spell it {port.name!r}" if port else ""
-        raise Unreadable("D010", f"{value!r} is not an element type{hint}")
+        meant = ElementType.meant_by(value)
+        hint = f"; attributes spell it {meant.name!r}" if meant else ""
+        raise Unreadable("D010", f"{value!r} is not an element type{hint}", candidates=(meant.name,) if meant else ())
     return found
 
 

@@ -66,7 +66,7 @@ class LooseLayers:
             if attribute.name == "precision":
                 self._repair("Q017", "'precision' belongs to the ports, not to <layer>", attribute.span)
                 for port in _ports(layer, "output"):
-                    port.put(Attribute("precision", attribute.value, attribute.span, written=False))
+                    port.put(Attribute("precision", attribute.value, attribute.span))
                 continue
             message = f"attribute {attribute.name!r} belongs to <data>, not to <layer>"
             self._repair("Q017", message, attribute.span, f'<data {attribute.name}="{attribute.value}"/>')
@@ -114,7 +114,7 @@ class LooseLayers:
 
     def _add(self, node: PrintedElement, name: str, value: str, code: str) -> None:
         self._repair(code, f"<{node.name}> has no {name}; taken as {value!r}", node.span, f'{name}="{value}"')
-        node.put(Attribute(name, value, node.span, written=False))
+        node.put(Attribute(name, value, node.span))
 
     # Ports
 
@@ -127,7 +127,7 @@ class LooseLayers:
             written = port.get("id")
             if written is None:
                 code, message, span = "Q030", f"an {side} port has no id", port.span
-                port.put(Attribute("id", str(expected), port.span, written=False))
+                port.put(Attribute("id", str(expected), port.span))
             elif keep or written.value == str(expected):
                 seen.add(written.value)
                 continue
@@ -164,7 +164,7 @@ class LooseLayers:
                 if precision is None:
                     missing.append((f"{side} {number}", port))
                 elif ElementType.from_port(precision.value) is None:
-                    meant = ElementType.from_attribute(precision.value.strip())
+                    meant = ElementType.meant_by(precision.value)
                     if meant is not None:
                         message = f"precision {precision.value!r} is written {meant.port_name!r} on a port"
                         self._repair("Q031", message, precision.span, f'precision="{meant.port_name}"')

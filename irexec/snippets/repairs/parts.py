@@ -22,12 +22,19 @@ class Repair:
 
 @dataclass(slots=True)
 class Attribute:
-    """An attribute as it is meant; `span` is its value in the original text, or the tag when it was not written."""
+    """An attribute as it is meant; `span` is its value in the original text, or the tag when it was not written.
+
+    `named` is its name there, None when that was not written.
+    """
 
     name: str
     value: str
     span: Span
-    written: bool = True
+    named: Span | None = None
+
+    @property
+    def written(self) -> bool:
+        return self.named is not None
 
 
 @dataclass(slots=True, eq=False)

@@ -176,7 +176,7 @@ class Scanner:
         if key in tag.attributes:
             self._repair("Q027", f"attribute {key!r} is written twice; the first one counts", span.start, span.length)
         else:
-            tag.attributes[key] = Attribute(key, _decode(value), span)
+            tag.attributes[key] = Attribute(key, _decode(value), span, Span(name.start(), len(key)))
         return end
 
     def _value(self, key: str, start: int) -> tuple[str, Span, int]:

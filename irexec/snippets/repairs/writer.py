@@ -78,7 +78,7 @@ class Written:
         self._put(f"<{node.name}", node.span)
         for attribute in node.attributes.values():
             quoted = quoteattr(_NOT_XML.sub("\ufffd", attribute.value))
-            self._put(f" {attribute.name}={quoted[0]}", attribute.span)
+            self._put(f" {attribute.name}={quoted[0]}", attribute.named or attribute.span)
             self._put(quoted[1:-1], attribute.span, verbatim=attribute.written)
             self._put(quoted[-1], attribute.span)
         self._put(">" if node.children else "/>", Span(node.span.start + max(node.span.length - 1, 0), 1))

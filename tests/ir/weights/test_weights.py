@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import irexec
 from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.findings import Findings
 from irexec.ir.document import Layer
@@ -30,7 +31,8 @@ def layer_of(text: str) -> tuple[Layer, Findings]:
 def constant(weights: Weights, *arguments) -> tuple[np.ndarray | None, list[str]]:
     findings = Findings()
     value = weights.constant(*arguments, findings)
-    return value, [finding.code for finding in findings.report]
+    weights.check_usage(findings)
+    return value, [finding.code for finding in findings.report if finding.code != "C009"]
 
 
 CASES = [
@@ -65,9 +67,12 @@ CASES = [
 @pytest.mark.parametrize(("text", "code", "line", "column"), CASES, ids=lambda value: str(value)[:60])
 def test_finding(text, code, line, column) -> None:
     layer, findings = layer_of(text)
-    Weights(DATA).of_layer(layer, findings)
-    assert [(found.code, found.line, found.column) for found in findings.report] == [(code, line, column)]
-    assert findings.report.diagnostics[0].layer.name == "c"
+    weights = Weights(DATA)
+    weights.of_layer(layer, findings)
+    weights.check_usage(findings)
+    said = [found for found in findings.report if found.code != "C009"]
+    assert [(found.code, found.line, found.column) for found in said] == [(code, line, column)]
+    assert said[0].layer.name == "c"
 
 
 def test_every_code_has_an_example() -> None:
@@ -150,7 +155,7 @@ def test_no_weights(tmp_path) -> None:
     weights = Weights.find(tmp_path / "m.xml")
     value, codes = constant(weights, F32, (2,), 0, 8)
     assert (value, codes) == (None, ["C010"])
-    value, codes = constant(weights, F32, (0,), 0, 0)
+    value, codes = constant(Weights.find(tmp_path / "m.xml"), F32, (0,), 0, 0)
     assert codes == []
     assert value.shape == (0,)
 
@@ -211,8 +216,44 @@ NUMBERS = st.one_of(st.integers(-2, 70), st.sampled_from([2**31, 2**62, 2**63 - 
 def test_no_range_escapes(name, shape, offset, size) -> None:
     data = f'element_type="{name}" shape="{",".join(map(str, shape))}" offset="{offset}" size="{size}"'
     layer, findings = layer_of(data)
-    value = Weights(DATA).of_layer(layer, findings)
+    weights = Weights(DATA)
+    value = weights.of_layer(layer, findings)
+    weights.check_usage(findings)
     assert (value is None) <= bool(findings.report.errors)
     if value is not None:
         assert value.shape == tuple(shape)
         assert offset + size <= len(DATA)
+
+
+def constants(count: int) -> str:
+    """A model of `count` constants of 8 bytes each, one behind the other, all of which reach the result."""
+    layers = "".join(
+        f'<layer id="{n}" name="c{n}" type="Const" version="opset1">'
+        f'<data element_type="f32" shape="2" offset="{8 * n}" size="8"/>'
+        '<output><port id="0" precision="FP32"><dim>2</dim></port></output></layer>'
+        for n in range(count)
+    )
+    ports = "".join(f'<port id="{n}" precision="FP32"><dim>2</dim></port>' for n in range(count))
+    edges = "".join(f'<edge from-layer="{n}" from-port="0" to-layer="90" to-port="{n}"/>' for n in range(count))
+    return (
+        f'<net name="m" version="11"><layers>{layers}<layer id="90" name="all" type="Concat" version="opset1">'
+        f'<data axis="0"/><input>{ports}</input><output><port id="99" precision="FP32"><dim>{2 * count}</dim></port>'
+        '</output></layer><layer id="91" name="y" type="Result" version="opset1"><input><port id="0" precision="FP32">'
+        f"<dim>{2 * count}</dim></port></input></layer></layers><edges>{edges}"
+        '<edge from-layer="90" from-port="99" to-layer="91" to-port="0"/></edges></net>'
+    )
+
+
+def test_weights_that_are_missing_or_too_short_are_one_finding(tmp_path) -> None:
+    (tmp_path / "m.xml").write_text(constants(10))
+    (missing,) = irexec.validate(tmp_path / "m.xml")
+    assert missing.code == "C010"
+    assert "does not exist; 80 bytes are needed, 10 of 10 constants affected" in missing.message
+    assert missing.hint == "--weights names another file"
+    (tmp_path / "m.bin").write_bytes(bytes(20))
+    (short,) = irexec.validate(tmp_path / "m.xml")
+    assert short.code == "C002"
+    assert "80 bytes are needed, it has 20; 8 of 10 constants affected" in short.message
+    (tmp_path / "m.bin").write_bytes(bytes(79))
+    (last,) = irexec.validate(tmp_path / "m.xml")
+    assert (last.code, last.layer.name) == ("C002", "c9")

@@ -1,0 +1,76 @@
+"""What people write for the operators of an IR: the names that other frameworks, ONNX and old IRs have for them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Meant(NamedTuple):
+    """What a foreign name stands for: types of an IR, and what else has to change.
+
+    With a `note`, another type alone does not make it right.
+    """
+
+    types: tuple[str, ...]
+    note: str | None = None
+
+
+# Names for the same operation with the same inputs.
+_SAME = {
+    "AveragePool": "AvgPool",
+    "AveragePooling": "AvgPool",
+    "Cast": "Convert",
+    "Ceil": "Ceiling",
+    "Concatenate": "Concat",
+    "Conv": "Convolution",
+    "Conv1d": "Convolution",
+    "Conv2d": "Convolution",
+    "Conv3d": "Convolution",
+    "ConvTranspose": "ConvolutionBackpropData",
+    "Deconvolution": "ConvolutionBackpropData",
+    "Div": "Divide",
+    "Input": "Parameter",
+    "Max": "Maximum",
+    "MaxPooling": "MaxPool",
+    "Min": "Minimum",
+    "Mul": "Multiply",
+    "Neg": "Negative",
+    "Output": "Result",
+    "Permute": "Transpose",
+    "Placeholder": "Parameter",
+    "Pow": "Power",
+    "Sub": "Subtract",
+    "Where": "Select",
+}
+_OTHER = {
+    "ArgMax": Meant(("TopK",), "with k = 1 it gives the index as its second output"),
+    "ArgMin": Meant(("TopK",), 'with mode="min" and k = 1 it gives the index as its second output'),
+    "BatchNorm": Meant(("BatchNormInference",), "its inputs are data, gamma, beta, mean, variance"),
+    "BatchNormalization": Meant(("BatchNormInference",), "its inputs are data, gamma, beta, mean, variance"),
+    "Dense": Meant(("MatMul",), "a bias is an Add behind it"),
+    "Dropout": Meant((), "it does nothing when a model is used: connect what is before it with what is behind"),
+    "Eltwise": Meant(("Add", "Multiply", "Maximum", "Subtract"), "the operation is the type"),
+    "Embedding": Meant(("Gather",), "its inputs are the table, the indices and the axis"),
+    "Flatten": Meant(("Reshape",), "its second input is the shape, such as 0, -1"),
+    "FullyConnected": Meant(("MatMul",), "a bias is an Add behind it"),
+    "Gemm": Meant(("MatMul",), "a bias is an Add behind it, alpha and beta are Multiply"),
+    "GlobalAveragePool": Meant(("ReduceMean",), "its second input are the axes, such as 2, 3"),
+    "GlobalMaxPool": Meant(("ReduceMax",), "its second input are the axes, such as 2, 3"),
+    "InnerProduct": Meant(("MatMul",), "a bias is an Add behind it"),
+    "LayerNorm": Meant(("MVN",), "scale and bias are a Multiply and an Add behind it"),
+    "LayerNormalization": Meant(("MVN",), "scale and bias are a Multiply and an Add behind it"),
+    "LeakyRelu": Meant(("PReLU",), "its second input is the slope"),
+    "Linear": Meant(("MatMul",), "a bias is an Add behind it"),
+    "Pooling": Meant(("MaxPool", "AvgPool"), "the method is the type"),
+    "ReLU6": Meant(("Clamp",), 'with min="0" max="6"'),
+    "Resize": Meant(("Interpolate",), "its second input are the sizes or scales"),
+    "ScaleShift": Meant(("Multiply",), "the shift is an Add behind it"),
+    "Upsample": Meant(("Interpolate",), "its second input are the sizes or scales"),
+}
+_MEANT = {name.lower(): Meant((type,)) for name, type in _SAME.items()}
+_MEANT |= {name.lower(): meant for name, meant in _OTHER.items()}
+
+
+def meant_by(text: str) -> Meant | None:
+    """What another framework's name for an operator means here; letter case and underscores make no difference."""
+    return _MEANT.get(text.lower().replace("_", ""))
