@@ -30,6 +30,7 @@ FLOORS: list[set[str]] = [
     {"pages", "survey"},
     {"trust", "mend"},
     {"show", "lsp"},
+    {"farm"},
     {"cli"},
     {"aliases"},
     {"__init__", "__main__"},

@@ -5,19 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import refuse
+from irexec.cli.many import add_many_arguments, gather_all, shared_path
 from irexec.diagnostics import Place, Report, Severity
 from irexec.diagnostics.render import FORMATS, wants_color, write
 
 if TYPE_CHECKING:
+    from irexec.farm.gathering import Outcome
     from irexec.pages.doctest import CheckedPage
-
-_PATIENCE = 1.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--extension", action="append", default=[], metavar="PY", help="a Python file that declares more operators"
     )
+    add_many_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,7 +50,10 @@ def run(args: argparse.Namespace) -> int:
     if not report.ok:
         write(report, sys.stdout, args.format)
         return 2
-    pages = list(_checked(files, large=args.large))
+    from irexec.farm.pages import CheckPage
+
+    outcomes = gather_all(args, CheckPage(args.large), [shared_path(args, file) for file in files], "pages")
+    pages = [outcome.result or _failed(outcome) for outcome in outcomes]
     _show(args, pages)
     if args.errata is not None and (failed := _write_errata(args.errata, pages)) is not None:
         write(failed, sys.stderr)
@@ -58,22 +61,11 @@ def run(args: argparse.Namespace) -> int:
     return _exit_code(args, pages)
 
 
-def _checked(files: Sequence[str], *, large: bool) -> Iterator[CheckedPage]:
-    """Check page after page; a bar on stderr counts them, if that is a terminal and it takes long."""
-    from irexec.pages.doctest import check_page
+def _failed(outcome: Outcome[CheckedPage]) -> CheckedPage:
+    """A page whose check ended without a result."""
+    from irexec.pages.doctest import CheckedPage
 
-    if not sys.stderr.isatty():
-        yield from (check_page(file, large=large) for file in files)
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    begun = time.monotonic()
-    with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
-        task = bar.add_task("pages", total=len(files), visible=False)
-        for file in files:
-            yield check_page(file, large=large)
-            bar.update(task, advance=1, visible=time.monotonic() - begun > _PATIENCE)
+    return CheckedPage(outcome.item, problem=outcome.report.errors[0].message, readable=False)
 
 
 def _show(args: argparse.Namespace, pages: Sequence[CheckedPage]) -> None:

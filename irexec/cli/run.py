@@ -8,7 +8,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from irexec.cli.extension import load_extensions
-from irexec.cli.inputs import check_readable
+from irexec.cli.inputs import check_readable, refuse
+from irexec.cli.many import add_many_arguments
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.findings import Findings
@@ -47,6 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     give.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside FILE, with the same name)")
     give.add_argument("--extension", action="append", default=[], metavar="PY", help="a file that declares operators")
     give.add_argument("--page", help="the page that a snippet stands on, which may tell its version: ScatterUpdate-3")
+    give.add_argument(
+        "--inputs", metavar="FOLDER|BATCH.npz", help="run once for each file or sample; --save names a folder"
+    )
+    add_many_arguments(parser)
     check = parser.add_argument_group("checks")
     check.add_argument("--strict", action="store_true", help="a repair that a snippet needs is an error")
     check.add_argument(
@@ -76,6 +81,12 @@ def run(args: argparse.Namespace) -> int:
     given, report = _given(args)
     if not report.ok:
         return _refused(args, report)
+    if args.inputs is not None:
+        from irexec.cli.run_inputs import run_inputs
+
+        return run_inputs(args)
+    if args.jobs > 1 or args.cluster or args.resume:
+        return _refused(args, refuse("U003", "--jobs, --cluster and --resume are for many runs, with --inputs"))
     if args.file.lower().endswith(".onnx"):
         return _run_model(args, given, None)
     from irexec.api import is_snippet

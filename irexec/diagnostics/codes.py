@@ -264,6 +264,7 @@ _TABLE = [
     Code("U005", E, "an option names something that is not there"),
     Code("U006", E, "there is nothing that can be run"),
     Code("U007", E, "a file cannot be written"),
+    Code("U008", E, "the work on one of many files ended without a result"),
     Code("W001", E, "the model holds something that IR cannot express"),
 ]
 

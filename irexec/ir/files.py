@@ -1,4 +1,4 @@
-"""Files that a user names: read only when they are regular, and written whole or not at all."""
+"""Files that a user names: found in folders, read only when they are regular, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
@@ -34,6 +34,24 @@ def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
     except BaseException:
         os.close(handle)
         raise
+
+
+def named_files(paths: Iterable[str | os.PathLike[str]], suffixes: tuple[str, ...]) -> list[str]:
+    """The files that are named, and those with these suffixes (in lower case) below the folders that are.
+
+    Each is there once; those of a folder are sorted by name, without hidden folders.
+    """
+    found: dict[str, None] = {}
+    for named in paths:
+        path = os.fspath(named)
+        found.update(dict.fromkeys(_files_below(path, suffixes) if os.path.isdir(path) else [path]))
+    return list(found)
+
+
+def _files_below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
+    for path, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (os.path.join(path, name) for name in sorted(files) if name.lower().endswith(suffixes))
 
 
 @contextmanager

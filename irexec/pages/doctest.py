@@ -20,11 +20,12 @@ from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.build import build
 from irexec.inference import infer, set_types
+from irexec.ir.files import named_files
 from irexec.ir.weights.file import Weights
 from irexec.ops.declare import contents
 from irexec.pages.errata import Erratum, erratum
 from irexec.pages.names import Named
-from irexec.pages.page import Page, TextExample, XmlExample, pages_below, read_page
+from irexec.pages.page import SUFFIXES, Page, TextExample, XmlExample, read_page
 from irexec.pages.text_example import describe
 from irexec.snippets.evaluate import evaluate_layer, read_examples
 from irexec.snippets.example import Example
@@ -107,10 +108,7 @@ class CheckedPage:
 
 def find_pages(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
     """The files to check: those that are named, and the pages below the folders that are."""
-    found: dict[str, None] = {}
-    for path in (os.fspath(path) for path in paths):
-        found.update(dict.fromkeys(pages_below(path) if os.path.isdir(path) else [path]))
-    return list(found)
+    return named_files(paths, SUFFIXES)
 
 
 def check_page(path: str | os.PathLike[str], *, data: bytes | None = None, large: bool = False) -> CheckedPage:

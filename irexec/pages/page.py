@@ -56,15 +56,6 @@ class Page:
     problem: str | None = None
 
 
-def pages_below(path: str | os.PathLike[str]) -> list[str]:
-    """The pages in a folder and the folders below it, by name; hidden folders are passed over."""
-    found = []
-    for folder, folders, files in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        found += [os.path.join(folder, name) for name in sorted(files) if name.lower().endswith(SUFFIXES)]
-    return found
-
-
 def read_page(path: str | os.PathLike[str], data: bytes | None = None) -> Page:
     """Read a page from its file, or from `data`. Raises OSError; a page that is no text has a `problem`."""
     file = os.fspath(path)

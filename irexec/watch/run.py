@@ -68,8 +68,13 @@ class ModelRun:
         return {n: exact_array(array, kind) for n, (_, array, kind) in zip(names, self.outputs, strict=True)}
 
 
-def run_model(model: Model, given: Given, listeners: Sequence[Listener] = ()) -> ModelRun:
-    """Run a model once. Never raises for what the model or the caller's values do: the report says it."""
+def run_model(
+    model: Model, given: Given, listeners: Sequence[Listener] = (), *, compiled: CompiledModel | None = None
+) -> ModelRun:
+    """Run a model once. Never raises for what the model or the caller's values do: the report says it.
+
+    `compiled`: the model, compiled already, when this run is one of many; no progress is shown then.
+    """
     findings = Findings(file=model.file)
     run = ModelRun(model, given, findings.report)
     run.inputs = complete(model, given, findings)
@@ -77,12 +82,13 @@ def run_model(model: Model, given: Given, listeners: Sequence[Listener] = ()) ->
         return run
     try:
         begin = time.perf_counter()
-        compiled = CompiledModel(model)
+        alone = compiled is None
+        compiled = compiled or CompiledModel(model)
         run.compile_seconds = time.perf_counter() - begin
         run.layers = compiled.layer_count
         with ExitStack() as stack:
             watchers = list(listeners)
-            if Progress.wanted():
+            if alone and Progress.wanted():
                 watchers.append(stack.enter_context(Progress(run.layers)))
             begin = time.perf_counter()
             results = compiled.create_infer_request(watchers).infer([entry.array for entry in run.inputs])

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from support.seed_pages import PAGES
 
+from irexec.pages.doctest import find_pages
 from irexec.pages.literals import read_literal
-from irexec.pages.page import Page, TextExample, XmlExample, pages_below, read_page
+from irexec.pages.page import Page, TextExample, XmlExample, read_page
 
 LAYER = """<layer ... type="Abs">
     <input>
@@ -224,5 +225,5 @@ def test_folders_are_walked_in_order(tmp_path: Path) -> None:
     for name in ("b.md", "a.rst", "sub/c.html", "sub/d.py", ".git/e.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
-    found = [Path(path).relative_to(tmp_path).as_posix() for path in pages_below(tmp_path)]
+    found = [Path(path).relative_to(tmp_path).as_posix() for path in find_pages([tmp_path])]
     assert found == ["a.rst", "b.md", "sub/c.html"]

@@ -1,0 +1,163 @@
+"""What the commands for many files share: processes, a cluster, a log to go on from, and a bar that counts."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from irexec.cli.extension import load_extensions
+from irexec.diagnostics import IRError, Place, Report
+from irexec.diagnostics.findings import Findings
+from irexec.farm.gathering import Outcome, gather
+from irexec.farm.task import PathLike, Task
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from irexec.farm.log import Log
+
+R = TypeVar("R")
+_PATIENCE = 1.0
+
+
+def add_many_arguments(parser: argparse.ArgumentParser) -> None:
+    many = parser.add_argument_group("many files")
+    many.add_argument(
+        "-j", "--jobs", type=_count, default=1, metavar="N", help="processes (default: 1, this one; 0: one per core)"
+    )
+    many.add_argument(
+        "--cluster", metavar="ADDRESS", help="a Dask scheduler, such as tcp://host:8786, whose workers do it"
+    )
+    many.add_argument("--resume", metavar="LOG.jsonl", help="keep results in a log, and do not do again what it has")
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError("a number of processes is not negative")
+    if value == 0:
+        from irexec.ops.compute.parallel import num_threads
+
+        return num_threads()
+    return value
+
+
+def shared_path(args: argparse.Namespace, path: str) -> str:
+    """A path as the workers find it: whole where they are elsewhere, as it was given otherwise."""
+    return os.path.abspath(path) if args.cluster is not None else path
+
+
+def gather_all(args: argparse.Namespace, task: Task[R], items: Sequence[str], what: str) -> list[Outcome[R]]:
+    """The outcome for each item, on the processes or the cluster that the options name. Raises IRError."""
+    with _executor(args) as executor, _log(args, task) as log, _progress(len(items), what) as count:
+        outcomes = list(gather(_extended(args, task), items, executor, log=log, done=count))
+    if os.environ.get("IREXEC_TRACEBACK") == "1":
+        for outcome in outcomes:
+            if outcome.error is not None:
+                raise outcome.error
+    return outcomes
+
+
+@contextmanager
+def _executor(args: argparse.Namespace) -> Iterator[Executor | None]:
+    if args.cluster is not None:
+        with _cluster(args.cluster) as executor:
+            yield executor
+    elif args.jobs > 1:
+        from irexec.farm.processes import Processes
+
+        with Processes(args.jobs) as workers:
+            yield workers
+    else:
+        yield None
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[Executor]:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise _refused("U006", "--cluster needs Dask", hint="pip install 'irexec[cluster]'") from None
+    try:
+        client: Any = Client(address, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError, TimeoutError) as error:
+        raise _refused("U005", f"--cluster {address}: no scheduler answers there: {error}") from None
+    with client, client.get_executor(pure=False) as executor:
+        yield executor
+
+
+@contextmanager
+def _log(args: argparse.Namespace, task: Task[Any]) -> Iterator[Log | None]:
+    if args.resume is None:
+        yield None
+        return
+    from irexec.farm.log import Log
+
+    try:
+        log = Log(args.resume, task)
+    except OSError as error:
+        message = f"--resume: the log cannot be used: {error.strerror or error}"
+        raise _refused("U007", message, place=Place(file=args.resume)) from None
+    with log:
+        yield log
+
+
+def _refused(code: str, message: str, **details: Any) -> IRError:
+    findings = Findings()
+    findings.add(code, message, **details)
+    return IRError(findings.report)
+
+
+@contextmanager
+def _progress(total: int, what: str) -> Iterator[Callable[[object], None]]:
+    """Counts what is done; a bar on stderr shows it, if that is a terminal and it takes long."""
+    if total < 2 or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    begun = time.monotonic()
+    with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
+        counted = bar.add_task(what, total=total, visible=False)
+        yield lambda _: bar.update(counted, advance=1, visible=time.monotonic() - begun > _PATIENCE)
+
+
+def _extended(args: argparse.Namespace, task: Task[R]) -> Task[R]:
+    """The task for workers that know the operators of --extension, too."""
+    elsewhere = args.cluster is not None or args.jobs > 1
+    paths = tuple(shared_path(args, path) for path in args.extension)
+    return Extended(task, paths, elsewhere) if paths else task
+
+
+@dataclass(frozen=True)
+class Extended(Task[R]):
+    """A task that depends on extensions. `elsewhere`: a process that does it has to load them first."""
+
+    task: Task[R]
+    extensions: tuple[str, ...]
+    elsewhere: bool = field(repr=False)
+
+    def __call__(self, item: str) -> R:
+        if self.elsewhere and not (report := _loaded(self.extensions)).ok:
+            raise IRError(report)
+        return self.task(item)
+
+    def files(self, item: str) -> list[PathLike]:
+        return [*self.task.files(item), *self.extensions]
+
+    def report(self, result: R) -> Report:
+        return self.task.report(result)
+
+    def stands(self, item: str) -> bool:
+        return self.task.stands(item)
+
+
+_loaded = cache(load_extensions)

@@ -1,0 +1,113 @@
+"""`irexec run --inputs`: one model on many inputs, each with a file of results."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from irexec.arrays.brief import plural, shown_seconds, shown_shape
+from irexec.cli.inputs import exit_code
+from irexec.cli.many import gather_all, shared_path
+from irexec.diagnostics import Report
+from irexec.diagnostics.findings import Findings
+from irexec.diagnostics.render import wants_color, write
+
+if TYPE_CHECKING:
+    from irexec.farm.gathering import Outcome
+    from irexec.farm.inputs import InputRun
+
+_ONE_RUN_ONLY = ("trace", "dump", "until", "precision", "duplicates", "page", "strict")
+
+
+def run_inputs(args: argparse.Namespace) -> int:
+    """0 when every input has its results, 2 when there was nothing to run, else 1."""
+    from irexec.api import load
+    from irexec.farm.inputs import RunInput, inputs_of
+
+    findings = Findings()
+    for name in _ONE_RUN_ONLY:
+        if getattr(args, name):
+            findings.add("U003", f"--{name} is for one run; --inputs makes many")
+    folder, items = inputs_of(shared_path(args, args.inputs), findings)
+    if args.save is None:
+        findings.add("U003", "--inputs needs --save with the folder for the results")
+    elif folder and _is_below(args.save, folder):
+        findings.add("U003", "--save: the results would be among the inputs", found=args.save)
+    if not findings.report.ok:
+        return _refused(findings.report)
+    model, read = load(args.file, args.weights, mode=args.mode)
+    if model is None or not read.ok:
+        return _refused(read)
+    task = RunInput(
+        shared_path(args, args.file),
+        folder,
+        shared_path(args, args.save),
+        args.weights and shared_path(args, args.weights),
+        args.mode,
+        tuple(args.input),
+        tuple(args.shape),
+        args.seed,
+    )
+    outcomes = gather_all(args, task, items, "inputs")
+    if args.json:
+        print(json.dumps(_as_dict(args, outcomes, read), indent=2))
+    else:
+        _show(args, outcomes, read)
+    failed = Report([finding for outcome in outcomes for finding in outcome.report])
+    return exit_code(failed)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    outer = os.path.realpath(folder)
+    return os.path.commonpath([os.path.realpath(path), outer]) == outer
+
+
+def _refused(report: Report) -> int:
+    write(Report(report.errors), sys.stderr)
+    return 2
+
+
+def _as_dict(args: argparse.Namespace, outcomes: Sequence[Outcome[InputRun]], read: Report) -> dict[str, Any]:
+    runs = []
+    for outcome in outcomes:
+        run: dict[str, Any] = {"input": outcome.item, "ok": outcome.report.ok, "logged": outcome.logged}
+        if outcome.result is not None:
+            names = ("name", "element_type", "shape")
+            outputs = [dict(zip(names, output, strict=True)) for output in outcome.result.outputs]
+            run |= {"saved": outcome.result.saved, "outputs": outputs, "seconds": outcome.result.seconds}
+        runs.append(run | {"diagnostics": [finding.to_dict() for finding in outcome.report]})
+    return {
+        "file": args.file,
+        "kind": "runs",
+        "ok": all(outcome.report.ok for outcome in outcomes),
+        "runs": runs,
+        "diagnostics": [finding.to_dict() for finding in read],
+    }
+
+
+def _show(args: argparse.Namespace, outcomes: Sequence[Outcome[InputRun]], read: Report) -> None:
+    from irexec.show.printing import Printout
+
+    page = Printout(color=wants_color(sys.stdout))
+    page.table([_row(outcome) for outcome in outcomes], ("name", None, None, "dim"))
+    done = sum(outcome.report.ok for outcome in outcomes)
+    page.line(f"{done} of {plural(len(outcomes), 'input')}; results in {args.save}", "good" if done else "error")
+    page.findings(read, verbose=args.verbose)
+    for outcome in outcomes:
+        if len(outcome.report):
+            page.line()
+            page.line(outcome.item, "heading")
+            page.findings(outcome.report, verbose=args.verbose)
+    sys.stdout.write(page.text)
+
+
+def _row(outcome: Outcome[InputRun]) -> tuple[str, ...]:
+    result = outcome.result
+    if result is None or result.saved is None:
+        return outcome.item, "no result"
+    outputs = ", ".join(f"{name} {kind}{shown_shape(tuple(shape))}" for name, kind, shape in result.outputs)
+    return outcome.item, outputs, shown_seconds(result.seconds), "logged" if outcome.logged else result.saved

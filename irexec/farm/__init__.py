@@ -1,0 +1,53 @@
+"""Many files and many inputs: one task for each, on processes, on a cluster, or on any `concurrent.futures.Executor`.
+
+from irexec import farm
+
+with farm.Processes(4) as workers:
+    for outcome in farm.gather(farm.Validate(), files, workers):
+        print(outcome.item, outcome.report)
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from irexec.farm.gathering import Outcome, gather
+    from irexec.farm.inputs import RunInput, inputs_of
+    from irexec.farm.log import Log
+    from irexec.farm.models import Validate, models_in
+    from irexec.farm.pages import CheckPage
+    from irexec.farm.processes import Processes
+    from irexec.farm.task import Task
+
+__all__ = [
+    "CheckPage",
+    "Log",
+    "Outcome",
+    "Processes",
+    "RunInput",
+    "Task",
+    "Validate",
+    "gather",
+    "inputs_of",
+    "models_in",
+]
+
+# Imported when first used: to validate a file needs nothing that runs one.
+_HOMES = {
+    "gathering": "Outcome gather",
+    "inputs": "RunInput inputs_of",
+    "log": "Log",
+    "models": "Validate models_in",
+    "pages": "CheckPage",
+    "processes": "Processes",
+    "task": "Task",
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'irexec.farm' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"irexec.farm.{_HOME_OF[name]}"), name)

@@ -1,0 +1,124 @@
+"""`gather`: a task for each of many items, here or on an executor, with the outcomes in the order of the items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from irexec.diagnostics import Place, Report
+from irexec.diagnostics.findings import Findings
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from irexec.farm.log import Log
+    from irexec.farm.task import Task
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[R]):
+    """What became of an item: its result, or the error that there is instead. `logged`: an earlier run had it."""
+
+    item: str
+    result: R | None = None
+    error: BaseException | None = None
+    report: Report = field(default_factory=Report)
+    logged: bool = False
+
+
+class _Attempt(NamedTuple):
+    """What a worker sends back. `same`: nothing that the logged result depends on has changed."""
+
+    key: str
+    result: Any
+    same: bool
+
+
+def gather(
+    task: Task[R],
+    items: Iterable[str],
+    executor: Executor | None = None,
+    *,
+    log: Log | None = None,
+    done: Callable[[Outcome[R]], object] = lambda _: None,
+) -> Iterator[Outcome[R]]:
+    """The outcome for each item, in the order of the items; `done` is told of each as soon as it is there.
+
+    An error, or a worker that dies, is the outcome of its item; the others go on. With a log, items whose result is in
+    it are not done again, unless something that the result depends on has changed. Without an executor all is done
+    here, one item when the next outcome is asked for. What an executor has not begun is cancelled when the caller
+    leaves early.
+    """
+    wanted = list(items)
+    outcomes = _here(task, wanted, log) if executor is None else _there(task, wanted, executor, log)
+    early: dict[int, Outcome[R]] = {}
+    following = 0
+    for number, outcome in outcomes:
+        done(outcome)
+        early[number] = outcome
+        while following in early:
+            yield early.pop(following)
+            following += 1
+
+
+def _here(task: Task[R], items: Sequence[str], log: Log | None) -> Iterator[tuple[int, Outcome[R]]]:
+    for number, item in enumerate(items):
+        yield number, _outcome(task, item, partial(_attempt, task, item, _logged_key(item, log)), log)
+
+
+def _there(
+    task: Task[R], items: Sequence[str], executor: Executor, log: Log | None
+) -> Iterator[tuple[int, Outcome[R]]]:
+    from concurrent.futures import as_completed
+
+    numbers = {executor.submit(_attempt, task, item, _logged_key(item, log)): n for n, item in enumerate(items)}
+    try:
+        for future in as_completed(numbers):
+            number = numbers[future]
+            yield number, _outcome(task, items[number], future.result, log)
+    finally:
+        for future in numbers:
+            future.cancel()
+
+
+def _logged_key(item: str, log: Log | None) -> str | None:
+    """The key that the log has for an item, empty if it has none; None without a log, when no key is needed."""
+    return None if log is None else log.key(item) or ""
+
+
+def _attempt(task: Task[Any], item: str, logged: str | None) -> _Attempt:
+    """In a worker: do the task, unless the result that is logged still holds."""
+    key = "" if logged is None else task.key(item)
+    if logged and key == logged and task.stands(item):
+        return _Attempt(key, None, True)
+    return _Attempt(key, task(item), False)
+
+
+def _outcome(task: Task[R], item: str, attempt: Callable[[], _Attempt], log: Log | None) -> Outcome[R]:
+    """What an attempt comes to, logged."""
+    try:
+        key, result, same = attempt()
+        if log is not None and same:
+            result = log.result(item)
+        elif log is not None:
+            log.add(item, key, result)
+        return Outcome(item, result, None, task.report(result), same)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return Outcome(item, None, error, _failure(item, error))
+
+
+def _failure(item: str, error: BaseException) -> Report:
+    from concurrent.futures import BrokenExecutor
+
+    findings = Findings()
+    why = f"{type(error).__name__}: {error}"
+    if isinstance(error, BrokenExecutor):
+        why = "the process that had it was killed, or crashed"
+    findings.add("U008", f"there is no result: {why}", place=Place(file=item))
+    return findings.report

@@ -1,0 +1,44 @@
+"""Validation of many models and snippets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from irexec.api import is_onnx
+from irexec.diagnostics import Report
+from irexec.diagnostics.findings import Mode
+from irexec.farm.task import PathLike, Task
+from irexec.ir.files import named_files
+from irexec.mend.files import validate_file
+
+SUFFIXES = (".xml", ".onnx")
+
+
+@dataclass(frozen=True)
+class Validate(Task[Report]):
+    """Every finding about a file, as `irexec.validate` gives them."""
+
+    mode: Mode = "strict"
+    strict: bool = False
+    weights: str | None = None
+    others: bool = False
+
+    def __call__(self, item: str) -> Report:
+        return validate_file(item, weights=self.weights, mode=self.mode, strict=self.strict, others=self.others)
+
+    def files(self, item: str) -> list[PathLike]:
+        if is_onnx(item):
+            # Its external data may be any files below its folder.
+            beside = (path for path in sorted(Path(item).parent.rglob("*")) if path.suffix.lower() not in SUFFIXES)
+            return [item, *(path for path in beside if path.is_file())]
+        return [item, self.weights or Path(item).with_suffix(".bin")]
+
+    def report(self, result: Report) -> Report:
+        return result
+
+
+def models_in(paths: Iterable[PathLike]) -> list[str]:
+    """The files that are named, and those below the folders that are (.xml, .onnx): each once, in a fixed order."""
+    return named_files(paths, SUFFIXES)

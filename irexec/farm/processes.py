@@ -1,0 +1,95 @@
+"""Processes that do tasks: each starts anew, uses one thread, and takes nothing with it when it dies."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from multiprocessing import get_context
+from types import FrameType, TracebackType
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Worker:
+    """One process, in a pool of its own: when it dies, it is known which call it had."""
+
+    def __init__(self) -> None:
+        self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_begin)
+        self.pid = self.pool.submit(os.getpid).result()
+
+
+class Processes(Executor):
+    """An executor of `count` processes. One that dies fails its own call with BrokenProcessPool; another replaces it.
+
+    The processes are started by `spawn`, one when the first call needs it: a program that uses them keeps its own work
+    below `if __name__ == "__main__"`. Each has one thread for kernels and BLAS. An exception that leaves the `with`
+    block, as Ctrl-C does, ends what they are doing; files that they were writing are whole, or not there.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._threads = ThreadPoolExecutor(count, "irexec-farm")
+        self._own = threading.local()
+        self._workers: list[_Worker] = []
+
+    def submit(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Have `call` done by the next process that is free."""
+        return self._threads.submit(self._call, partial(call, *args, **kwargs))
+
+    def _call(self, call: Callable[[], T]) -> T:
+        """In a thread for each process: hand over the call, and wait."""
+        worker: _Worker | None = getattr(self._own, "worker", None)
+        if worker is None:
+            worker = self._own.worker = _Worker()
+            self._workers.append(worker)
+        try:
+            return worker.pool.submit(call).result()
+        except BrokenProcessPool:
+            self._own.worker = None
+            self._workers.remove(worker)
+            raise
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more calls; end the processes after the last."""
+        self._threads.shutdown(wait, cancel_futures=cancel_futures)
+        for worker in self._workers:
+            worker.pool.shutdown(wait)
+
+    def stop(self) -> None:
+        """End the calls that have begun, and begin no other."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for worker in list(self._workers):
+            with contextlib.suppress(OSError):
+                os.kill(worker.pid, signal.SIGTERM)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.stop()
+        self.shutdown()
+
+
+def _begin() -> None:
+    """In a new process: one thread; Ctrl-C is the parent's business, which ends the work by SIGTERM."""
+    import threadpoolctl
+
+    from irexec.ops.compute.parallel import set_num_threads
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)
+    set_num_threads(1)
+    threadpoolctl.threadpool_limits(1)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """Leave as an exception does, so that temporary files are removed."""
+    sys.exit(128 + number)

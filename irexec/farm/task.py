@@ -1,0 +1,69 @@
+"""A task: what is done for each item, and what its result depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import ClassVar, Generic, TypeVar
+
+from irexec.diagnostics import Report
+from irexec.ir.files import open_regular
+
+R = TypeVar("R")
+PathLike = str | os.PathLike[str]
+
+_BLOCK = 1 << 20
+
+
+class Task(ABC, Generic[R]):
+    """What is done for each item. A frozen dataclass: other processes get a copy, and its repr names its options.
+
+    `words` are the classes that results are made of, beside those of findings; a log needs them to read results back.
+    """
+
+    words: ClassVar[tuple[type, ...]] = ()
+
+    @abstractmethod
+    def __call__(self, item: str) -> R:
+        """The result for an item."""
+
+    @abstractmethod
+    def files(self, item: str) -> Iterable[PathLike]:
+        """The files that the result for an item depends on. Those that are not there belong to them."""
+
+    def report(self, result: R) -> Report:
+        """What was found."""
+        return Report()
+
+    def stands(self, item: str) -> bool:
+        """Whether what an earlier run made of the item, beside its result, is still there."""
+        return True
+
+    def key(self, item: str) -> str:
+        """A digest of all that the result depends on: irexec's version, the task, the item, the bytes of its files."""
+        from irexec import __version__
+
+        parts = [__version__, repr(self), item, *(content(path) for path in self.files(item))]
+        return hashlib.blake2b("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+
+
+def content(path: PathLike) -> str:
+    """A digest of a file's bytes; empty when it cannot be read."""
+    try:
+        state = os.stat(path)
+        return _content(os.fspath(path), state.st_size, state.st_mtime_ns, state.st_ino)
+    except (OSError, ValueError):
+        return ""
+
+
+@lru_cache(maxsize=4096)
+def _content(path: str, *state: int) -> str:
+    """Digest a file once for each state of it: all the inputs of a model depend on the same weights."""
+    digest = hashlib.blake2b(digest_size=16)
+    with open_regular(path) as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()

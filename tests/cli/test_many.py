@@ -1,0 +1,163 @@
+"""The options for many files: folders, processes, a log to go on from, and Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from irexec.cli.main import main
+from irexec.ops.declare.operator import REGISTRY
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+MODEL = str(SAMPLES / "classifier" / "model.xml")
+
+CRASH = """import os
+from typing import Annotated
+
+import irexec
+from irexec.ops.declare.operator import Elements
+from irexec.types import Array, F32
+
+Float = Annotated[Array, Elements("T", {F32})]
+
+
+@irexec.operator("Crash", "mine")
+def crash(x: Float, /) -> Float:
+    return x
+
+
+@crash.shapes
+def _(check, x):
+    os.kill(os.getpid(), 9)
+"""
+CRASHING = """<layer id="0" name="c" type="Crash" version="mine">
+    <input><port id="0" precision="FP32"><dim>2</dim></port></input>
+    <output><port id="1" precision="FP32"><dim>2</dim></port></output>
+</layer>
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The samples, and arrays for the classifier."""
+    shutil.copytree(SAMPLES, tmp_path / "samples")
+    (tmp_path / "arrays" / "more").mkdir(parents=True)
+    image = np.load(SAMPLES / "classifier" / "image.npy")
+    np.save(tmp_path / "arrays" / "b.npy", image)
+    np.savez(tmp_path / "arrays" / "more" / "a.npz", image=image[:1])
+    np.savez(tmp_path / "batch.npz", image=np.concatenate([image, image + 1]))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", [["validate"], ["doctest"], ["validate", "--format", "json"]])
+def test_processes_print_the_same(command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "samples" / "scatter_nd_update" / "no.xml").write_text("<")
+    codes, texts = [], []
+    for options in ([], ["-j", "2"], ["-j", "2", "--resume", "log.jsonl"], ["--resume", "log.jsonl"]):
+        codes.append(main([*command, "samples/scatter_nd_update", *options]))
+        texts.append(capsys.readouterr().out)
+    assert len(set(codes)) == 1
+    assert len(texts[0]) > 1000 and texts == [texts[0]] * 4
+
+
+def test_a_crash_is_a_finding_and_the_rest_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "crash.py").write_text(CRASH)
+    (folder / "samples" / "crash.xml").write_text(CRASHING)
+    try:
+        assert main(["validate", "samples", "-j", "2", "--extension", "crash.py", "--format", "json"]) == 2
+    finally:
+        REGISTRY.pop(("Crash", "mine"), None)
+    found = json.loads(capsys.readouterr().out)["diagnostics"]
+    (crash,) = [finding for finding in found if finding["code"] == "U008"]
+    assert crash["file"] == "samples/crash.xml"
+    assert {finding["file"] for finding in found} >= {"samples/scatter_nd_update/example_2.xml"}
+
+
+def test_a_model_on_a_folder_of_inputs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "arrays" / "wrong.npy").write_bytes(b"no array")
+    assert main(["run", MODEL, "--inputs", "arrays", "--save", "out", "-j", "2"]) == 2
+    shown = capsys.readouterr().out
+    assert "2 of 3 inputs; results in out\n" in shown
+    assert "arrays/wrong.npy\n\nfindings\nerror[U004]: the file holds no arrays" in shown
+    assert main(["run", MODEL, "--input", "image=arrays/b.npy", "--save", "one.npz"]) == 0
+    expected = np.load("one.npz")["probabilities"]
+    np.testing.assert_array_equal(np.load("out/b.npz")["probabilities"], expected)
+    assert np.load("out/more/a.npz")["probabilities"].shape == (1, 10)
+    assert sorted(path.name for path in (folder / "out").rglob("*")) == ["a.npz", "b.npz", "more"]
+
+
+def test_a_batch_is_run_sample_by_sample(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["run", MODEL, "--inputs", "batch.npz", "--save", "out", "--resume", "log.jsonl", "--json"]
+    assert main(arguments) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["ok"] and found["kind"] == "runs"
+    assert [run["input"] for run in found["runs"]] == [f"batch.npz:{n}" for n in range(4)]
+    assert [run["saved"] for run in found["runs"]] == [os.path.join("out", f"00000{n}.npz") for n in range(4)]
+    assert found["runs"][0]["outputs"] == [{"name": "probabilities", "element_type": "f32", "shape": [1, 10]}]
+    Path("out/000002.npz").unlink()
+    assert main(arguments) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [run["logged"] for run in found["runs"]] == [True, True, False, True]
+    assert Path("out/000002.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--inputs", "arrays"], "U003", "--inputs needs --save"),
+        (["--inputs", "arrays", "--save", "arrays/out"], "U003", "among the inputs"),
+        (["--inputs", "arrays", "--save", "out", "--trace"], "U003", "--trace is for one run"),
+        (["--inputs", "samples/classifier/model.bin", "--save", "out"], "U004", "the file holds no arrays"),
+        (["--inputs", "missing.npz", "--save", "out"], "U001", "cannot read the file"),
+        (["--inputs", "empty", "--save", "out"], "U001", "there are no .npy or .npz files"),
+        (["--inputs", "uneven.npz", "--save", "out"], "U004", "as their first extent"),
+        (["--inputs", "twice", "--save", "out"], "U003", "would have one name"),
+        (["--inputs", "arrays", "--save", "out", "--resume", "samples"], "U007", "the log cannot be used"),
+        (["-j", "2"], "U003", "are for many runs"),
+    ],
+)
+def test_what_cannot_be_run(
+    arguments: list[str], code: str, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "empty").mkdir()
+    (folder / "twice").mkdir()
+    np.save("twice/a.npy", 1)
+    np.savez("twice/a.npz", image=1)
+    np.savez("uneven.npz", a=[1], b=[1, 2])
+    assert main(["run", MODEL, *arguments]) == 2
+    shown = "".join(capsys.readouterr())
+    assert f"error[{code}]" in shown and said in shown
+    assert not Path("out").exists()
+
+
+def test_ctrl_c_leaves_whole_files(folder: Path) -> None:
+    image = np.load(SAMPLES / "classifier" / "image.npy")
+    np.savez("large.npz", image=np.concatenate([image] * 2000))
+    command = [sys.executable, "-m", "irexec", "run", MODEL, "--inputs", "large.npz", "--save", "out", "-j", "2"]
+    paths = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    process = subprocess.Popen(
+        [*command, "--resume", "log.jsonl"], env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 120
+    while len(list(folder.glob("out/*.npz"))) < 3 and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    files = sorted(folder.glob("out/*"))
+    assert 3 <= len(files) < 4000
+    assert all(np.load(file)["probabilities"].shape == (1, 10) for file in files)
+    lines = Path("log.jsonl").read_text().splitlines()
+    assert {json.loads(line)["item"] for line in lines} <= {f"large.npz:{int(file.stem)}" for file in files}

@@ -1,0 +1,133 @@
+"""`gather`: the order of outcomes, errors, workers that die, and going on from a log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from support.tasks import Slow, Threads, Words
+
+from irexec import farm
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """Ten files of two words each."""
+    for number in range(10):
+        (tmp_path / f"{number}.txt").write_text(f"file {number}")
+    return [str(tmp_path / f"{number}.txt") for number in range(10)]
+
+
+@pytest.fixture(params=["here", "threads", "processes"])
+def executor(request: pytest.FixtureRequest) -> Iterator[Executor | None]:
+    if request.param == "here":
+        yield None
+        return
+    with ThreadPoolExecutor(3) if request.param == "threads" else farm.Processes(2) as workers:
+        yield workers
+
+
+def test_outcomes_in_the_order_of_the_items(files: list[str], executor: Executor | None) -> None:
+    done: list[str] = []
+    outcomes = list(farm.gather(Words(), files, executor, done=lambda outcome: done.append(outcome.item)))
+    assert [outcome.item for outcome in outcomes] == files
+    assert [outcome.result for outcome in outcomes] == [["file", str(number)] for number in range(10)]
+    assert sorted(done) == files
+
+
+def test_an_error_is_the_outcome_of_its_item(files: list[str], executor: Executor | None) -> None:
+    Path(files[2]).write_text("raise")
+    Path(files[3]).write_text("leave")
+    Path(files[4]).unlink()
+    outcomes = list(farm.gather(Words(), files, executor))
+    failed = [outcome for outcome in outcomes if outcome.error is not None]
+    assert [outcome.item for outcome in failed] == files[2:5]
+    messages = [finding.message for outcome in failed for finding in outcome.report]
+    assert messages[0] == "there is no result: ValueError: no words"
+    assert "SystemExit" in messages[1] and "FileNotFoundError" in messages[2]
+    assert {(d.code, d.file) for o in failed for d in o.report} == {("U008", file) for file in files[2:5]}
+    assert sum(outcome.result is not None for outcome in outcomes) == 7
+
+
+def test_a_process_that_dies_takes_nothing_with_it(files: list[str]) -> None:
+    Path(files[0]).write_text("die")
+    Path(files[5]).write_text("die")
+    with farm.Processes(2) as workers:
+        outcomes = list(farm.gather(Words(), files, workers))
+    assert [outcome.item for outcome in outcomes if outcome.result is None] == [files[0], files[5]]
+    (finding,) = outcomes[0].report
+    assert finding.message == "there is no result: the process that had it was killed, or crashed"
+
+
+def test_a_process_has_one_thread() -> None:
+    with farm.Processes(1) as workers:
+        (outcome,) = farm.gather(Threads(), ["x"], workers)
+    assert outcome.result is not None
+    assert set(outcome.result) == {1} and len(outcome.result) > 1
+
+
+def test_who_leaves_early_cancels_what_has_not_begun(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as workers:
+        outcomes = farm.gather(Slow(str(tmp_path)), [str(n) for n in range(100)], workers)
+        next(outcomes)
+        outcomes.close()  # type: ignore[attr-defined]
+    assert len(list(tmp_path.iterdir())) < 10
+
+
+def test_an_exception_ends_what_processes_do(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), farm.Processes(2) as workers:
+        for _ in farm.gather(Slow(str(tmp_path)), [str(n) for n in range(100)], workers):
+            raise ZeroDivisionError
+    assert len(list(tmp_path.iterdir())) < 20
+
+
+def test_a_log_is_gone_on_from(files: list[str], executor: Executor | None, tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    Path(files[1]).write_text("raise")
+    with farm.Log(path, Words()) as log:
+        first = list(farm.gather(Words(), files[:5], executor, log=log))
+    assert [outcome.logged for outcome in first] == [False] * 5
+    assert {Path(json.loads(line)["item"]).name for line in path.open()} == {"0.txt", "2.txt", "3.txt", "4.txt"}
+
+    Path(files[0]).write_text("changed")
+    Path(files[1]).write_text("file 1")
+    with farm.Log(path, Words()) as log:
+        second = list(farm.gather(Words(), files, executor, log=log))
+    assert [outcome.logged for outcome in second] == [False, False, True, True, True, *[False] * 5]
+    assert [outcome.result for outcome in second] == [["changed"], *(["file", str(n)] for n in range(1, 10))]
+
+
+def test_a_line_that_is_torn_or_changed_is_not_used(files: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with farm.Log(path, Words()) as log:
+        list(farm.gather(Words(), files, log=log))
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"[]\n" + b"\xff\n" + b"".join(lines[1:9]) + lines[9][:30])
+    with farm.Log(path, Words()) as log:
+        outcomes = list(farm.gather(Words(), files, log=log))
+    assert [outcome.logged for outcome in outcomes] == [True] * 9 + [False]
+    with farm.Log(path, Words()) as log:
+        assert all(outcome.logged for outcome in farm.gather(Words(), files, log=log))
+
+
+def test_a_logged_result_that_makes_no_sense_is_an_error(files: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with farm.Log(path, Words()) as log:
+        list(farm.gather(Words(), files[:1], log=log))
+    path.write_text(path.read_text().replace('["file", "0"]', '{"Popen": {"args": "ls"}}'))
+    with farm.Log(path, Words()) as log:
+        (outcome,) = farm.gather(Words(), files[:1], log=log)
+    assert isinstance(outcome.error, ValueError)
+
+
+def test_the_key_is_made_of_the_task_the_item_and_the_files(files: list[str]) -> None:
+    assert Slow("a").key("x") != Slow("b").key("x")
+    assert Slow("a").key("x") != Slow("a").key("y")
+    before = Words().key(files[0])
+    Path(files[0]).write_text("other")
+    assert Words().key(files[0]) != before
+    Path(files[0]).unlink()
+    assert Words().key(files[0]) != before

@@ -1,0 +1,61 @@
+"""Tasks for tests of the farm, in a module that new processes and the workers of a cluster can import."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from threadpoolctl import threadpool_info
+
+from irexec.farm.task import Task
+from irexec.ops.compute.parallel import num_threads
+
+
+@dataclass(frozen=True)
+class Words(Task[list[str]]):
+    """The words of a file. A file of one of these words does what it says."""
+
+    def __call__(self, item: str) -> list[str]:
+        words = Path(item).read_text().split()
+        if words == ["die"]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if words == ["raise"]:
+            raise ValueError("no words")
+        if words == ["leave"]:
+            raise SystemExit(3)
+        return words
+
+    def files(self, item: str) -> Iterable[str]:
+        return [item]
+
+
+@dataclass(frozen=True)
+class Threads(Task[list[int]]):
+    """How many threads kernels and each library may use."""
+
+    def __call__(self, item: str) -> list[int]:
+        import numpy  # noqa: F401
+
+        return [num_threads(), *(info["num_threads"] for info in threadpool_info())]
+
+    def files(self, item: str) -> Iterable[str]:
+        return []
+
+
+@dataclass(frozen=True)
+class Slow(Task[int]):
+    """The process that does it, which says in the folder that it has begun, and takes its time."""
+
+    folder: str
+
+    def __call__(self, item: str) -> int:
+        Path(self.folder, f"{item}.{os.getpid()}").touch()
+        time.sleep(0.1)
+        return os.getpid()
+
+    def files(self, item: str) -> Iterable[str]:
+        return []
