@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from irexec.native.compiler import Compiler
+    from irexec.native.llvm import Compiler
 
 # From so many calls of one kernel on, which then have taken so many multiply-adds together, compiling pays.
 MANY_CALLS = 3
@@ -50,7 +50,7 @@ def compiler() -> Compiler:
     global _compiler
     with _lock:
         if _compiler is None:
-            from irexec.native.compiler import Compiler
+            from irexec.native.llvm import Compiler
 
             _compiler = Compiler()
         return _compiler

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -97,6 +98,30 @@ class Code:
             lanes //= 2
 
     @contextmanager
+    def rounds(self) -> Iterator[Callable[[Any], None]]:
+        """What is written inside is done again and again, until the condition holds that `end` is called with."""
+        b = self.builder
+        head, end = self.function.append_basic_block(), self.function.append_basic_block()
+        b.branch(head)
+        b.position_at_end(head)
+
+        def leave(condition: Any) -> None:
+            rest = self.function.append_basic_block()
+            b.cbranch(condition, end, rest)
+            b.position_at_end(rest)
+
+        yield leave
+        b.branch(head)
+        b.position_at_end(end)
+
+    def pause(self) -> None:
+        """Wait for a moment, and leave the core's units to others."""
+        if platform.machine().lower() in ("x86_64", "amd64"):
+            name = "llvm.x86.sse2.pause"
+            found = self.module.globals.get(name)
+            self.builder.call(found or ir.Function(self.module, ir.FunctionType(ir.VoidType(), []), name), [])
+
+    @contextmanager
     def when(self, condition: Any) -> Iterator[None]:
         """What is written inside is done if the condition holds."""
         with self.builder.if_then(condition):
@@ -128,6 +153,12 @@ class Number:
 
     def __and__(self, other: int | Number) -> Number:
         return Number(self.code, self.code.builder.and_(self.value, self.code.number(other).value))
+
+    def __rshift__(self, bits: int) -> Number:
+        return Number(self.code, self.code.builder.lshr(self.value, self.code.number(bits).value))
+
+    def __le__(self, other: int | Number) -> Any:
+        return self.code.builder.icmp_signed("<=", self.value, self.code.number(other).value)
 
     def __lt__(self, other: int | Number) -> Any:
         return self.code.builder.icmp_signed("<", self.value, self.code.number(other).value)
@@ -175,6 +206,23 @@ class Run:
 
     def _vectors(self, index: int | Number, lanes: int) -> Any:
         return self.code.builder.bitcast((self + index).pointer, ir.VectorType(F32, lanes).as_pointer())
+
+    # Numbers that several threads read and write: what was written before a number is seen by who reads it.
+
+    def shared(self, index: int) -> Number:
+        return Number(self.code, self.code.builder.load_atomic((self + index).pointer, "acquire", 8))
+
+    def put_shared(self, index: int, value: Number) -> None:
+        self.code.builder.store_atomic(value.value, (self + index).pointer, "release", 8)
+
+    def add_shared(self, index: int, value: int) -> None:
+        self.code.builder.atomic_rmw("add", (self + index).pointer, I64(value), "acq_rel")
+
+    def replaced(self, index: int, old: Number, new: Number) -> Any:
+        """True when the number was the old one, and is now the new one."""
+        place = (self + index).pointer
+        pair = self.code.builder.cmpxchg(place, old.value, new.value, "acq_rel", "acquire")
+        return self.code.builder.extract_value(pair, 1)
 
     @property
     def address(self) -> Number:

@@ -21,6 +21,7 @@ LAYER = (
     "group_result", "channel_result", "outputs", "blocks",  # likewise; channels per group and tiles of them
     "stride",  # of the windows along a row
     "row_length",  # of the sums of one channel
+    "padded",  # the elements of scratch memory for the padded input; the sums come behind it
 )  # fmt: skip
 TASK = (
     "first_group", "last_group", "first_block", "last_block",
@@ -45,12 +46,13 @@ class Fields:
 
 
 def write_convolve(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
-    """`convolve(layer, task, scratch, sums)`: one task. Tiles are `height` channels by `width` vectors of pixels."""
+    """`convolve(layer, task, scratch)`: one task. Tiles are `height` channels by `width` vectors of pixels."""
     tile = _tile(module, f"{name}_tile", lanes, height, width)
     pad = _pad(module, f"{name}_pad", lanes)
-    code = Code(module, name, 4, lanes)
+    code = Code(module, name, 3, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
-    scratch, sums = (parameter.floats() for parameter in code.parameters[2:])
+    scratch = code.parameters[2].floats()
+    sums = scratch + layer.padded
     first_input, first_result = layer.input.floats() + task.input, layer.result.floats() + task.result
     step = lanes * width
     with code.loop(task.first_group, task.last_group) as group:

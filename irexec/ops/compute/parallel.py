@@ -82,20 +82,41 @@ class _Share:
             self.done.acquire()
 
 
-class _Pool:
-    """The workers beside the calling thread.
+class Cores:
+    """Where threads may run that wait to be woken.
 
-    Some schedulers wake a worker on the core of its caller, where it waits for the caller's own share to end. So the
-    workers of a small pool are woken off that core; once awake they may run on any. A queue and a lock per share wake
-    a worker sooner than concurrent.futures does.
+    Some schedulers wake a thread on the core of the one that wakes it, where it waits for that one's own work to end.
+    So the threads of a small pool are woken off that core; once awake they may run on any.
     """
 
     SMALL = 8
 
     def __init__(self, workers: int) -> None:
-        self.jobs: SimpleQueue[_Share | None] = SimpleQueue()
         cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
-        self.cores = cores if len(cores) > 1 and workers <= self.SMALL else None
+        self._cores = cores if len(cores) > 1 and workers <= self.SMALL else None
+
+    def keep_off_this(self, threads: Sequence[int]) -> None:
+        """Threads that are about to be woken, off the caller's core."""
+        cpu = None if self._cores is None else _current_cpu()
+        if self._cores is not None and cpu is not None:
+            for thread in threads:
+                _allow(thread, self._cores - {cpu})
+
+    def release(self) -> None:
+        """This thread, which was woken, may run anywhere."""
+        if self._cores is not None:
+            _allow(0, self._cores)
+
+
+class _Pool:
+    """The workers beside the calling thread.
+
+    A queue and a lock per share wake a worker sooner than concurrent.futures does.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.jobs: SimpleQueue[_Share | None] = SimpleQueue()
+        self.cores = Cores(workers)
         self.members: list[int] = []
         self.workers = workers
         for number in range(workers):
@@ -104,18 +125,14 @@ class _Pool:
     def _serve(self) -> None:
         self.members.append(threading.get_native_id())
         while (share := self.jobs.get()) is not None:
-            if self.cores is not None:
-                _allow(0, self.cores)
+            self.cores.release()
             share.serve()
             # Nothing of the work may live on while this thread waits.
             del share
 
     def submit(self, work: Callable[[], None], count: int) -> list[_Share]:
         """Hand out `count` shares of the caller's work."""
-        cpu = None if self.cores is None else _current_cpu()
-        if self.cores is not None and cpu is not None:
-            for member in self.members[:count]:
-                _allow(member, self.cores - {cpu})
+        self.cores.keep_off_this(self.members[:count])
         shares = [_Share(work) for _ in range(count)]
         for share in shares:
             self.jobs.put(share)

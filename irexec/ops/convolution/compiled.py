@@ -10,7 +10,8 @@ import numpy as np
 
 from irexec.native import compiler
 from irexec.native.convolution import LAYER, LINE, TASK, write_convolve
-from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
+from irexec.ops.compute.parallel import split
+from irexec.ops.compute.team import run_tasks, threads_for
 from irexec.ops.convolution.columns import Block, Range
 from irexec.ops.rules.windows import Windows
 from irexec.types import Array
@@ -41,19 +42,18 @@ class CompiledConvolver:
         # A tile reads whole vectors, and there is nothing to be read behind the last pixel of the input.
         self.is_direct = pointwise and self.pixels >= self.step
         self.blocks = -(-self.outputs // height)
-        self.call = made.made(
-            f"convolve_{height}_{width}", 4, lambda module, name: write_convolve(module, name, lanes, height, width)
+        self.function = made.made(
+            f"convolve_{height}_{width}", 3, lambda module, name: write_convolve(module, name, lanes, height, width)
         )
         self.weights = _packed(weights.reshape(self.groups, self.outputs, -1), height)
         self.threads = threads_for(batch * self.pixels * weights.size)
         self._kept: list[Array] = []
         tasks = list(self._tasks())
         self.tasks = np.array([_record(TASK, task) for task in tasks])
-        self.addresses = [self.tasks[number].ctypes.data for number in range(len(tasks))]
         row_length = -(-max(task["pixels"] for task in tasks) // self.step) * self.step
-        self.sums_size = height * row_length
-        self.padded_size = max(task["channel_padded"] for task in tasks) * self.inputs + self.step
-        self.layer = self._layer(row_length)
+        padded = max(task["channel_padded"] for task in tasks) * self.inputs + self.step
+        self.scratch = padded + height * row_length
+        self.layer = self._layer(row_length, padded)
 
     @property
     def _all_rows(self) -> tuple[Range, Range]:
@@ -63,21 +63,10 @@ class CompiledConvolver:
         data = np.ascontiguousarray(data)
         layer = self.layer.copy()
         layer[:2] = data.ctypes.data, out.ctypes.data
-        address, call = layer.ctypes.data, self.call
-
-        def task(index: int) -> None:
-            padded = scratch("padded", (self.padded_size,), F32)
-            sums = scratch("sums", (self.sums_size,), F32)
-            call(address, self.addresses[index], padded.ctypes.data, sums.ctypes.data)
-
-        if self.threads == 1:
-            for index in range(len(self.addresses)):
-                task(index)
-        else:
-            parallel_for(len(self.addresses), task)
+        run_tasks(self.function, layer, self.tasks, self.scratch)
         return out
 
-    def _layer(self, row_length: int) -> Array:
+    def _layer(self, row_length: int, padded: int) -> Array:
         return _record(
             LAYER,
             {
@@ -95,12 +84,13 @@ class CompiledConvolver:
                 "blocks": self.blocks,
                 "stride": self.windows.strides[2],
                 "row_length": row_length,
+                "padded": padded,
             },
         )
 
     def _tasks(self) -> Iterator[dict[str, int]]:
         """Enough for all threads; each with an input that stays in the cache."""
-        wanted = 1 if self.threads == 1 else 2 * self.threads
+        wanted = 1 if self.threads == 1 else 4 * self.threads
         group_parts = split(self.groups, wanted)
         wanted = -(-wanted // (self.batch * len(group_parts)))
         nbytes = self.inputs * self.pixels * prod(self.windows.strides) * F32.itemsize

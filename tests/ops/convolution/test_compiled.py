@@ -11,7 +11,7 @@ import pytest
 import irexec
 from irexec import native
 from irexec.graph.model import Model
-from irexec.ops.compute import parallel
+from irexec.ops.compute import parallel, team
 from irexec.ops.convolution import convolution
 from irexec.ops.convolution.blocks import convolver
 from irexec.ops.convolution.compiled import CompiledConvolver
@@ -64,7 +64,7 @@ def test_the_sums_are_those_of_the_plain_kernel(seed: int) -> None:
 def test_results_are_the_same_for_any_number_of_threads(
     groups: int, outputs: int, inputs: int, extent: int, kernel: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parallel, "WORTH_PRODUCTS", 1)
+    monkeypatch.setattr(team, "WORTH_PRODUCTS", 1)
     rng = np.random.default_rng(0)
     how = Windowing(strides=(), pads_begin=(kernel // 2,) * 2, pads_end=(kernel // 2,) * 2, dilations=())
     windows = Windows.over((extent, extent), (kernel, kernel), how)

@@ -5,12 +5,17 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from llvmlite import binding as llvm
-from llvmlite import ir
+from llvmlite import binding, ir
 
-Native = Callable[..., None]
+
+class Native(NamedTuple):
+    """A function that takes numbers and addresses, and where its code is. Calls release the interpreter's lock."""
+
+    call: Callable[..., None]
+    address: int
+
 
 # Tiles of (rows, vectors) that leave registers for the vectors that are read and a weight, by their number.
 TILES = {32: [(6, 4), (8, 3), (12, 2), (4, 4), (2, 8), (1, 8), (1, 4)], 16: [(4, 3), (6, 2), (2, 4), (1, 4)]}
@@ -20,15 +25,15 @@ class Compiler:
     """Compiles functions once each, and keeps them as long as the process lives."""
 
     def __init__(self) -> None:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        features = llvm.get_host_cpu_features()
-        self.target = llvm.Target.from_default_triple().create_target_machine(
-            cpu=llvm.get_host_cpu_name(), features=features.flatten(), opt=2
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        features = binding.get_host_cpu_features()
+        self.target = binding.Target.from_default_triple().create_target_machine(
+            cpu=binding.get_host_cpu_name(), features=features.flatten(), opt=2
         )
         # Elements of f32 in a vector register, and how many of those there are.
         self.lanes, self.registers = _vectors(features)
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.target)
+        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), self.target)
         self._made: dict[Any, Native] = {}
         self._lock = threading.Lock()
 
@@ -44,19 +49,17 @@ class Compiler:
         return min(TILES[self.registers], key=cycles)
 
     def made(self, name: str, parameters: int, build: Callable[[Any, str], object]) -> Native:
-        """The function of this name, which `build(module, name)` writes when it is first asked for.
-
-        It takes numbers and addresses, and releases the interpreter's lock.
-        """
+        """The function of this name and number of parameters, which `build(module, name)` writes on first demand."""
         with self._lock:
             if name not in self._made:
                 module = ir.Module()
                 build(module, name)
-                parsed = llvm.parse_assembly(str(module))
+                parsed = binding.parse_assembly(str(module))
                 self._engine.add_module(parsed)
                 self._engine.finalize_object()
                 address = self._engine.get_function_address(name)
-                self._made[name] = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * parameters)(address)
+                kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * parameters)
+                self._made[name] = Native(kind(address), address)
             return self._made[name]
 
 
