@@ -227,3 +227,25 @@ class Run:
     @property
     def address(self) -> Number:
         return Number(self.code, self.code.builder.ptrtoint(self.pointer, I64))
+
+
+class Fields:
+    """The fields of a record that is known when the code runs, by name."""
+
+    def __init__(self, address: Number, names: tuple[str, ...]) -> None:
+        run = address.numbers()
+        self._of = {name: run.number(index) for index, name in enumerate(names)}
+
+    def __getattr__(self, name: str) -> Number:
+        return self._of[name]
+
+
+def copy_run(source: Run, target: Run, count: Number) -> None:
+    """Copy so many elements."""
+    source.code.in_vectors(count, lambda x, lanes: target.put_vector(x, source.vector(x, lanes)))
+
+
+def clear_run(target: Run, count: Number) -> None:
+    """Make so many elements 0."""
+    code = target.code
+    code.in_vectors(count, lambda x, lanes: target.put_vector(x, ir.Constant(ir.VectorType(F32, lanes), None)))

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-
-from irexec.native.code import F32, Code, Number, Run
+from irexec.native.code import Code, Fields, Run, clear_run, copy_run
 
 # The fields of what `convolve` is given, each a number of 64 bits. Lengths and places count elements of f32.
 LAYER = (
@@ -32,17 +30,6 @@ TASK = (
     "rows", "pitch", "width",  # of the result, and how far apart its rows are in the sums
 )  # fmt: skip
 LINE = ("target", "before", "source", "count", "after")
-
-
-class Fields:
-    """The fields of a record that is known when the code runs, by name."""
-
-    def __init__(self, address: Number, names: tuple[str, ...]) -> None:
-        run = address.numbers()
-        self._of = {name: run.number(index) for index, name in enumerate(names)}
-
-    def __getattr__(self, name: str) -> Number:
-        return self._of[name]
 
 
 def write_convolve(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
@@ -133,14 +120,3 @@ def _pad(module: Any, name: str, lanes: int) -> Code:
             pixels.put(x, row.scalar(x * stride))
         clear_run(pixels + line.count, line.after)
     return code.end()
-
-
-def copy_run(source: Run, target: Run, count: Number) -> None:
-    """Copy so many elements."""
-    source.code.in_vectors(count, lambda x, lanes: target.put_vector(x, source.vector(x, lanes)))
-
-
-def clear_run(target: Run, count: Number) -> None:
-    """Make so many elements 0."""
-    code = target.code
-    code.in_vectors(count, lambda x, lanes: target.put_vector(x, ir.Constant(ir.VectorType(F32, lanes), None)))

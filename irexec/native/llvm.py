@@ -48,6 +48,15 @@ class Compiler:
 
         return min(TILES[self.registers], key=cycles)
 
+    def height(self, rows: int, vectors: int) -> int:
+        """The rows of a tile so many `vectors` wide, no more than there are, which covers `rows` in the least time."""
+        most = min((self.registers - 1) // vectors - 1, rows)
+
+        def cycles(height: int) -> int:
+            return -(-rows // height) * max(height * vectors, height + vectors)
+
+        return min(range(most, 0, -1), key=cycles)
+
     def made(self, name: str, parameters: int, build: Callable[[Any, str], object]) -> Native:
         """The function of this name and number of parameters, which `build(module, name)` writes on first demand."""
         with self._lock:

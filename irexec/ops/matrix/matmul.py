@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.native import pays
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
 from irexec.ops.matrix.product import multiply, product_shape
@@ -49,7 +50,7 @@ def _matrix(x: Array, transposed: bool, side: int) -> Array:
 
 @matmul_1.specialize
 def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[..., Array] | None:
-    """Constants of a type that does not sum in itself are converted once."""
+    """Constants of a type that does not sum in itself are converted once; a constant `b` may be compiled for."""
     declared = types.outputs[0].element_type.dtype
     constants = [c if c is not None and c.ndim else None for c in types.constants]
     known = next((c for c in constants if c is not None), None)
@@ -58,16 +59,45 @@ def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[...
     side = 0 if constants[0] is not None else 1
     transposed = transpose_b if side else transpose_a
     dtype = sum_dtype(declared, _matrix(known, transposed, side).shape[-2 if side else -1])
-    if dtype == declared:
-        return None
-    first, second = (None if c is None else c.astype(dtype) for c in constants)
+    first, second = (None if c is None else c.astype(dtype, copy=False) for c in constants)
 
     def run(a: Array, b: Array, /, *, out: Array | None = None) -> Array:
-        left = a.astype(dtype) if first is None else first
-        right = b.astype(dtype) if second is None else second
-        return settle(matmul_1.kernel(left, right, transpose_a=transpose_a, transpose_b=transpose_b), declared, out)
+        left = a.astype(dtype, copy=False) if first is None else first
+        right = b.astype(dtype, copy=False) if second is None else second
+        into = out if dtype == declared else None
+        result = matmul_1.kernel(left, right, transpose_a=transpose_a, transpose_b=transpose_b, out=into)
+        return settle(result, declared, out)
 
-    return run
+    sums_in_f32 = dtype == np.float32 and first is None and not transpose_a
+    if sums_in_f32 and second is not None and second.ndim == 2 and second.size:
+        return _Product(_matrix(second, transpose_b, 1), declared, run)
+    return None if dtype == declared else run
+
+
+class _Product:
+    """Rows times one matrix `[K, N]`, summed in f32: plainly, and by compiled code from when that pays."""
+
+    def __init__(self, right: Array, declared: np.dtype[Any], plain: Callable[..., Array]) -> None:
+        self._right, self._declared, self._plain = right, declared, plain
+        self._compiled: Callable[[Array, Array], Array] | None = None
+        self._calls = 0
+
+    def __call__(self, a: Array, b: Array, /, *, out: Array | None = None) -> Array:
+        depth, columns = self._right.shape
+        if a.ndim < 2 or a.shape[-1] != depth or not a.size:
+            return self._plain(a, b, out=out)
+        rows = a.size // depth
+        if self._compiled is None:
+            self._calls += 1
+            if not pays(self._calls, rows * depth * columns):
+                return self._plain(a, b, out=out)
+            from irexec.ops.matrix.compiled import CompiledProduct
+
+            self._compiled = CompiledProduct(self._right, rows)
+        target = summing_buffer((*a.shape[:-1], columns), np.dtype(np.float32), out)
+        left = a.astype(np.float32, copy=False).reshape(rows, depth)
+        self._compiled(left, target.reshape(rows, columns))
+        return settle(target, self._declared, out)
 
 
 @matmul_1.work

@@ -126,8 +126,8 @@ def test_a_constant_is_widened_once() -> None:
         out = np.empty((4, 3), np.float16)
         assert fast(a, b, out=out) is out
         np.testing.assert_array_equal(out, op()(a, b))
-    wide = (TensorType.of(a.astype(np.float32)),) * 2
-    assert op().specializer(NodeTypes(wide, wide[:1], (None, b.astype(np.float32)), attributes)) is None
+    wide = TensorType.of(a.astype(np.float64)), TensorType.of(b.astype(np.float64))
+    assert op().specializer(NodeTypes(wide, wide[:1], (None, b.astype(np.float64)), attributes)) is None
 
 
 def test_empty_sums_are_zero() -> None:

@@ -1,0 +1,74 @@
+"""The product of a matrix and one whose columns were laid out in panels: sums that stay in registers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.native.code import Code, Fields, copy_run
+
+# The fields of what `multiply` is given, each a number of 64 bits. Lengths and places count elements of f32.
+LAYER = (
+    "left", "panels", "result",  # addresses
+    "depth", "depth_step",  # products per sum, and how many of them are summed before they are added to the others
+    "columns",  # of the result
+)  # fmt: skip
+TASK = ("first_panel", "last_panel", "first_row", "last_row")
+# So many products of each sum follow one another without a jump.
+UNROLLED = 8
+
+
+def write_multiply(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
+    """`multiply(layer, task, scratch)`: one task. Tiles are `height` rows by `width` vectors, a panel's columns.
+
+    A task has `height` rows or more.
+    """
+    tile = _tile(module, f"{name}_tile", lanes, height, width)
+    code = Code(module, name, 3, lanes)
+    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    sums = code.parameters[2].floats()
+    across = lanes * width
+    with code.loop(task.first_panel, task.last_panel) as panel:
+        weights = layer.panels.floats() + panel * layer.depth * across
+        column = panel * across
+        with code.loop(task.first_row, task.last_row, height) as row:
+            # The last tile may overlap the one before: then both make the same sums of the same products.
+            first = row.at_most(task.last_row - height)
+            left = layer.left.floats() + first * layer.depth
+            with code.loop(0, layer.depth, layer.depth_step) as k:
+                depth = (layer.depth - k).at_most(layer.depth_step)
+                code.run(tile, (left + k).address, (weights + k * across).address, depth, layer.depth, sums.address, k)
+            target = layer.result.floats() + (first * layer.columns + column)
+            count = (layer.columns - column).at_most(across)
+            with code.loop(0, height) as m:
+                copy_run(sums + m * across, target + m * layer.columns, count)
+    return code.end()
+
+
+def _tile(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
+    """`tile(left, panel, depth, row_length, sums, added)`: `depth` products of each sum of a tile."""
+    code = Code(module, name, 6, lanes)
+    left, panel, depth, row_length, sums, added = code.parameters
+    rows = [left.floats() + row_length * m for m in range(height)]
+    across = lanes * width
+
+    def products(k: Any, before: list[Any]) -> list[Any]:
+        weights = [(panel.floats() + k * across).vector(x * lanes) for x in range(width)]
+        after = []
+        for m in range(height):
+            factor = code.splat(rows[m].scalar(k))
+            after += [code.call("fmuladd", factor, weights[x], before[m * width + x]) for x in range(width)]
+        return after
+
+    whole = depth & -UNROLLED
+    with code.folding(0, whole, [code.zeros()] * (height * width), UNROLLED) as fold:
+        for step in range(UNROLLED):
+            fold.values = products(fold.index + step, fold.values)
+    with code.folding(whole, depth, fold.values) as rest:
+        rest.values = products(rest.index, rest.values)
+    is_first = added < 1
+    for m in range(height):
+        for x in range(width):
+            place = m * across + x * lanes
+            before = code.builder.select(is_first, code.zeros(), sums.floats().vector(place))
+            sums.floats().put_vector(place, code.builder.fadd(before, rest.values[m * width + x]))
+    return code.end()

@@ -1,0 +1,74 @@
+"""Products with a constant matrix by compiled code: its columns in panels, and the tasks for so many rows."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from irexec.native import compiler
+from irexec.native.llvm import Native
+from irexec.native.products import write_multiply
+from irexec.ops.compute.parallel import num_threads, parallel_for, split
+from irexec.ops.compute.team import run_tasks, threads_for
+from irexec.types import Array
+
+# Sums of more products are added up from sums of so many: what they read stays in the caches, and the sum is exacter.
+DEPTH_STEP = 512
+# Rows of one task.
+MOST_ROWS = 256
+# For fewer rows a panel is as wide as a tile of one row can be.
+FEW_ROWS = 4
+
+
+class CompiledProduct:
+    """`a` `[M, K]` times one `right` `[K, N]`, both f32, neither empty."""
+
+    KEPT = 8
+
+    def __init__(self, right: Array, rows: int) -> None:
+        self.depth, self.columns = right.shape
+        made = compiler()
+        self.vectors = 2 if rows >= FEW_ROWS else 8 if made.registers == 32 else 4
+        self.across = self.vectors * made.lanes
+        self.panels = _packed(right, self.across)
+        self._prepared: dict[int, tuple[Native, Array, int]] = {}
+
+    def __call__(self, a: Array, out: Array) -> Array:
+        """Into `out` `[M, N]`, which is contiguous."""
+        a = np.ascontiguousarray(a)
+        rows = len(a)
+        if rows not in self._prepared:
+            if len(self._prepared) >= self.KEPT:
+                self._prepared.clear()
+            self._prepared[rows] = self._prepare(rows)
+        function, tasks, scratch = self._prepared[rows]
+        addresses = a.ctypes.data, self.panels.ctypes.data, out.ctypes.data
+        run_tasks(function, np.array([*addresses, self.depth, DEPTH_STEP, self.columns]), tasks, scratch)
+        return out
+
+    def _prepare(self, rows: int) -> tuple[Native, Array, int]:
+        """The function, the tasks and the scratch memory for so many rows."""
+        made = compiler()
+        lanes, vectors, height = made.lanes, self.vectors, made.height(rows, self.vectors)
+        function = made.made(
+            f"multiply_{height}_{vectors}", 3, lambda module, name: write_multiply(module, name, lanes, height, vectors)
+        )
+        parts = 1 if threads_for(rows * self.depth * self.columns) == 1 else 4 * num_threads()
+        pieces = [piece for piece in split(rows, -(-rows // MOST_ROWS), height) if piece[1] - piece[0] >= height]
+        pieces[-1] = (pieces[-1][0], rows)
+        tasks = [[p0, p1, r0, r1] for (r0, r1), (p0, p1) in product(pieces, split(len(self.panels), parts))]
+        return function, np.array(tasks), height * self.across
+
+
+def _packed(right: Array, across: int) -> Array:
+    """`[K, N]` as `[panels, K, across]`, zeros behind the last column."""
+    depth, columns = right.shape
+    panels = np.zeros((-(-columns // across), depth, across), np.float32)
+
+    def pack(number: int) -> None:
+        part = right[:, number * across : (number + 1) * across]
+        panels[number, :, : part.shape[1]] = part
+
+    parallel_for(len(panels), pack)
+    return panels
