@@ -66,11 +66,7 @@ def commands(path: str) -> list[str]:
             for finding in findings
             if finding["severity"] == "error" and not finding.get("line") and not finding["code"].startswith(NO_LINE)
         ]
-        wrong += [
-            f"kernel: {finding['message'][:200]}"
-            for finding in findings
-            if finding["code"] == "O007" and "more memory" not in finding["message"]
-        ]
+        wrong += [f"kernel: {finding['message'][:200]}" for finding in findings if finding["code"] == "O007"]
     return wrong
 
 

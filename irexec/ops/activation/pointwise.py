@@ -1,6 +1,6 @@
 """Activation functions of each element alone.
 
-The kernels run block by block, so that what lies between two steps stays in cache; in-place steps, no masks.
+The kernels run block by block, so that intermediate results stay in cache, and work in place without masks.
 Source: the operation pages of these names.
 """
 

@@ -93,7 +93,7 @@ def minus_normal_logit_f32(x: Array, out: Array, scratch: Array) -> None:
     """-L(x) = ln(Φ(-x) / Φ(x)): erf(x) is tanh(L(x√2) / 2), and Φ(x) is 1 / (1 + exp(-L(x))). `out` may not be x."""
     square, below = scratch[0], scratch[1]
     np.multiply(x, x, square)
-    if not square.max(initial=0) <= 144:  # beyond 12 nothing changes in f32, and infinity over infinity would be nan
+    if not square.max(initial=0) <= 144:  # beyond 12 the f32 result is constant; infinity / infinity would be nan
         np.minimum(square, _F32(144), out=square)
     _polynomial(_LOGIT_ABOVE, square, out)
     _monic(_LOGIT_BELOW, square, below)

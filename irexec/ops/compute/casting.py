@@ -2,8 +2,9 @@
 
 To integers: floats are cut toward zero; values the type cannot hold wrap (see elementwise.truncated). To boolean:
 whatever is not 0 is true, nan too. To floats: nearest, ties to even; overflow gives infinity where the type has it
-(f8e4m3: nan; f4e2m1: its greatest number). f8e8m0 has neither 0 nor signs: what is below its lowest number is that
-number. OpenVINO's core alone cuts some bf16 down, and gives i32, not i64, the greatest f16 instead of infinity.
+(f8e4m3: nan; f4e2m1: its greatest number). f8e8m0 has neither 0 nor signs: smaller values become its
+lowest number. OpenVINO's core differs: it truncates some bf16 values, and an i32 (not an i64) beyond f16 becomes the
+greatest f16 instead of infinity.
 Strings convert to nothing but themselves.
 """
 

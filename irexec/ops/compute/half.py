@@ -1,5 +1,5 @@
-"""f16 to f32 and back by integer arithmetic on the bits, which NumPy vectorises; its own conversion takes element by
-element. Same results as `astype`, bit for bit (NaN stays NaN).
+"""f16 to f32 and back by integer arithmetic on the bits, which NumPy vectorises; NumPy's own conversion goes
+element by element. Same results as `astype`, bit for bit (NaN stays NaN).
 """
 
 from __future__ import annotations

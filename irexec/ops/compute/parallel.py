@@ -21,8 +21,8 @@ import numpy as np
 
 from irexec.types import Array
 
-# So much work is worth a second thread: waking it, and what the two then take from each other, costs some 100 µs. In
-# three times that, one core does so many multiply-adds, or passes over so many bytes a few times.
+# Less work than this is left to one thread: waking a second one, and sharing the caches with it, costs some 100 µs; one
+# core does this many multiply-adds, or goes over this many bytes a few times, in about 300 µs.
 WORTH_PRODUCTS = 1 << 24
 WORTH_BYTES = 1 << 20
 # Scratch arrays beyond this are not kept.
@@ -60,7 +60,7 @@ def set_num_threads(count: int | None) -> None:
 
 
 class _Share:
-    """One worker's share of some work, which raises nothing. Who takes the claim decides whether it is done at all."""
+    """One worker's share of some work; it raises nothing. The worker claims it, or the caller withdraws it."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self.work: Callable[[], None] | None = work
@@ -127,7 +127,7 @@ class _Pool:
         while (share := self.jobs.get()) is not None:
             self.cores.release()
             share.serve()
-            # Nothing of the work may live on while this thread waits.
+            # Release the work, and the arrays it holds, before waiting for more.
             del share
 
     def submit(self, work: Callable[[], None], count: int) -> list[_Share]:
@@ -270,7 +270,7 @@ def single_threaded_blas() -> Iterator[None]:
     """Hold BLAS to one thread, process-wide, while any thread is inside.
 
     The limit is the process's: the first to enter sets it and the last to leave takes it back. threadpoolctl's own
-    context looks for the libraries each time and would take back the limit under another thread's feet.
+    context looks for the libraries each time, and would lift the limit while another thread still needs it.
     """
     if getattr(_local, "holds_blas", False):
         yield

@@ -34,7 +34,7 @@ def bucketize_3(
     Raises ConstraintError C2 unless `buckets` ascend without repetition. Shape rule: C1 buckets is 1D.
     """
     boundaries, values = widen(buckets), widen(data)
-    require("C2", _ascending(boundaries), "buckets is not strictly ascending, as it must be", port="buckets")
+    require("C2", _ascending(boundaries), "buckets is not strictly ascending; it must be", port="buckets")
     found = _places(boundaries, values, "left" if with_right_bound else "right")
     return np.asarray(found).astype(ElementType.by_name[output_type].dtype)
 

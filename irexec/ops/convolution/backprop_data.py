@@ -93,7 +93,7 @@ def _spread(
     wanted = None if output_shape is None else [int(v) for v in output_shape]
     message = f"data has {channels} channels, expected {groups * inputs}: {groups} groups of {inputs} in the kernel"
     require("C4", channels == groups * inputs, message, port="kernel")
-    message = f"{wanted} is no shape of {n} spatial axes"
+    message = f"output_shape is {wanted}, expected {n} extents of 0 or more"
     require("C6", wanted is None or (len(wanted) == n and min(wanted) >= 0), message, port="output_shape")
     require("C3", 0 not in taps, f"the kernel {list(kernel.shape)} has no pixels along a spatial axis", port="kernel")
     full = [(x - 1) * s + dilated(k, d) for x, s, k, d in zip(extents, strides, taps, dilations, strict=True)]

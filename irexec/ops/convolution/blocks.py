@@ -18,7 +18,8 @@ from irexec.types import Array
 
 # One block's column matrix: large enough for BLAS, small enough for the caches.
 BLOCK_BYTES = 1 << 22
-# Fewer output pixels per thread than this, and the output channels are divided instead: each block reads all weights.
+# With fewer output pixels per thread than this the output channels are divided among the threads instead, because every
+# block of pixels reads all weights.
 FEW_PIXELS = 96
 
 Runner = Callable[[Array, Array], Array]
@@ -77,7 +78,7 @@ class _Blocks:
         self.dtype = matrix.dtype
         z, y, x = windows.counts
         pixels = batch * groups * z * y * x
-        # An element of the columns costs about as much to write as so many multiply-adds.
+        # Writing one element of the column matrix costs about as much as 16 multiply-adds.
         self.threads = threads_for(pixels * self.depth * (self.outputs + 16))
         self.few_pixels = self.threads > 1 and pixels < FEW_PIXELS * self.threads and self.outputs >= 32
         if self.few_pixels:
@@ -86,7 +87,7 @@ class _Blocks:
             self.tasks = list(self._tasks())
 
     def _tasks(self) -> Iterator[tuple[int, Range, int, Block]]:
-        """(image, groups, z, block); as many for one thread as for another, where that can be had."""
+        """(image, groups, z, block), divided evenly among the threads where possible."""
         z, y, x = self.windows.counts
         limit = max(1, BLOCK_BYTES // (self.depth * self.dtype.itemsize))
         wanted = -(-self.threads // max(1, self.batch * z))

@@ -15,7 +15,7 @@ from irexec.types import Array
 Range = tuple[int, int]
 
 
-# A row of columns takes as long to begin as so many products of columns that nobody needs.
+# Starting the copy of a row of columns costs about as much as 32 multiply-adds whose result is thrown away.
 WORTH_GAPS = 32
 
 
@@ -24,8 +24,9 @@ class Block:
 
     Input rows and columns are sorted by their remainder under the stride (phase), so that each tap reads neighbours;
     rows follow each other so closely that the padding at the end of one is also that at the start of the next. With few
-    `outputs` per group each row of output pixels but the last is followed by a gap, computed for nothing, that makes it
-    as long (`pitch`) as an input row: the pixels under one kernel tap are then one run of memory, copied at once.
+    `outputs` per group each row of output pixels but the last is followed by a gap that makes it as long (`pitch`) as
+    an input row: the pixels under one kernel tap are then one run of memory, copied at once. What is computed for the
+    gaps is thrown away.
     """
 
     def __init__(self, windows: Windows, rows: Range, span: Range, outputs: int) -> None:
@@ -42,7 +43,7 @@ class Block:
         self.pitch = longest - self.shared
         self.gap = self.pitch - self.width if outputs * (self.pitch - self.width) <= WORTH_GAPS else 0
         self.pixels = (self.height - 1) * (self.width + self.gap) + self.width
-        # The runs of memory that one tap's pixels are.
+        # The pixels under one tap: one run of memory, or one run per row.
         self.runs = (1, self.pixels) if self.width + self.gap == self.pitch else (self.height, self.width)
 
     def columns(self, image: Array, z: int, dtype: np.dtype[Any], out: Array | None = None) -> Array:
@@ -56,7 +57,7 @@ class Block:
             out = scratch("columns", (len(image), kz * ky * kx, self.pixels), dtype)
         taps = out.reshape(len(image), kz, ky, kx, *self.runs)
         channel, plane, row_phase, column_phase, item = padded.strides
-        # Every so many taps the same phase comes again.
+        # The phases repeat after this many taps.
         every_y, every_x = sy // gcd(sy, dy), sx // gcd(sx, dx)
         for y, x in product(range(min(every_y, ky)), range(min(every_x, kx))):
             target = taps[:, :, y::every_y, x::every_x]
@@ -76,7 +77,7 @@ class Block:
         phases = len(self.row_phases), len(self.column_phases)
         size = self.lines * self.pitch
         padded = scratch("padded", (len(image), kz, *phases, size + self.shared), dtype)
-        # One pass over all of it, rather than one for each edge: a call costs more than the memory.
+        # Zeroing everything in one call is faster than one call for each edge.
         padded[...] = 0
         lines = padded[..., :size].reshape(*padded.shape[:-1], self.lines, self.pitch)
         for tap in range(kz):

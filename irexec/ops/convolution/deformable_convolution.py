@@ -129,7 +129,12 @@ def _require_fitting(
     expected = (batch, deformable_group * taps * 2, *windows.counts)
     require("C6", offsets.shape == expected, f"offsets has shape {offsets.shape}, expected {expected}", port="offsets")
     expected = (batch, deformable_group * taps, *windows.counts)
-    require("C6", mask is None or mask.shape == expected, f"mask: expected {expected}", port="mask")
+    require(
+        "C6",
+        mask is None or mask.shape == expected,
+        f"mask has shape {None if mask is None else mask.shape}, expected {expected}",
+        port="mask",
+    )
 
 
 @operator("DeformableConvolution", "opset1", tolerance=rounded(256))

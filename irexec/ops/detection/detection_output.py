@@ -278,6 +278,6 @@ def _(check: Check, *inputs: TensorType | None, settings: Settings, num_classes:
 def _quotient(check: Check, constraint: str, name: str, extent: Dimension | None, divisor: int) -> int | None:
     if extent is None or not extent.is_static:
         return None
-    message = f"{name} has {extent} values, which is no positive multiple of {divisor}"
+    message = f"{name} has {extent} values, expected a positive multiple of {divisor}"
     fits = extent.value % divisor == 0 and extent.value > 0
     return extent.value // divisor if check(constraint, fits, message, port=name) else None

@@ -110,7 +110,8 @@ def prior_box_8(
 
     With scale_all_sizes false, max_size is ignored and sizes and step are fractions of the image height (-1: one step
     per grid point). Where the attributes ask for fewer boxes than OpenVINO counts for the output's shape, zeros follow
-    (there: what was in memory); what is beyond the count is left out. A fixed size without density has density 1.
+    (OpenVINO leaves that memory uninitialised); boxes beyond the count are left out. A fixed size without
+    density has density 1.
 
     C1: output_size and image_size are 1D of two elements. C2: they are not negative, and the image is not empty.
     C3: variance has 0, 1 or 4 elements. C4: with density, there is one for each fixed size, at least 1.

@@ -19,7 +19,7 @@ from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-# No pixel lies as far away as this.
+# Beyond every pixel coordinate.
 FAR = 1 << 40
 
 

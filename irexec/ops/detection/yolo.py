@@ -37,7 +37,7 @@ def region_yolo_1(
 
     The logistic function goes over the first two coordinates and the objectness of each region; the class scores take
     a softmax over the classes, and axes axis..end_axis are flattened (do_softmax), or the logistic function, the
-    regions then being as many as `mask` names. Anchors are for those who read the result.
+    regions then being as many as `mask` names. `anchors` are for the reader of the result: they change nothing here.
 
     C1: data is 4D. C2: C is (classes + coords + 1) * num (do_softmax), or at least that times len(mask). C3: axis and
     end_axis are in [-4, 3], and end_axis is not before axis.
@@ -113,7 +113,11 @@ def reorg_yolo_2(data: T_ANY, /, *, stride: Positive) -> T_ANY:
     C1: data is 4D. C2: stride divides H and W. C3: C is at least stride**2.
     """
     batch, channels, height, width = data.shape
-    require("C2", height % stride == 0 and width % stride == 0, f"{stride} does not divide {height} x {width}")
+    require(
+        "C2",
+        height % stride == 0 and width % stride == 0,
+        f"the stride {stride} does not divide H = {height} and W = {width}",
+    )
     require("C3", channels >= stride**2, f"data has {channels} channels, at least {stride**2} are needed", port="data")
     group = channels // stride**2
     c, h, w = np.ogrid[:channels, :height, :width]

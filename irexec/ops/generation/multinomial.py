@@ -43,12 +43,22 @@ def multinomial_13(
     count = integer(num_samples)
     batch, classes = probs.shape
     require("C2", count >= 0, f"num_samples is {count}, expected at least 0", port="num_samples")
-    require("C3", with_replacement or count <= classes, f"{count} different samples of {classes} classes", port="probs")
+    require(
+        "C3",
+        with_replacement or count <= classes,
+        f"num_samples is {count}, expected at most {classes} without replacement, the number of classes",
+        port="probs",
+    )
     weights = probs.astype(np.float64)
     if log_probs:
         weights = np.exp(weights - weights.max(axis=1, keepdims=True, initial=-np.inf))
     proper = bool(np.isfinite(weights).all() and (weights >= 0).all() and (weights.sum(axis=1) > 0).all())
-    require("C4", proper or count == 0, "probs has rows that are no probabilities", port="probs")
+    require(
+        "C4",
+        proper or count == 0,
+        "probs has a row with a negative or infinite value, nan, or only zeros",
+        port="probs",
+    )
     numbers = uniform(global_seed, op_seed, batch * count).reshape(batch, count)
     return draw(weights, numbers, with_replacement).astype(ElementType.by_name[convert_type].dtype)
 
@@ -109,7 +119,12 @@ def _(check: Check, probs: TensorType, num_samples: TensorType, *, with_replacem
         if not check("C2", count >= 0, f"num_samples is {count}, expected at least 0", port="num_samples"):
             return PartialShape([batch, dimension_of(None)])
         enough = with_replacement or classes.max is None or count <= classes.max
-        check("C3", enough, f"{count} different samples of {classes} classes", port="probs")
+        check(
+            "C3",
+            enough,
+            f"num_samples is {count}, expected at most {classes} without replacement, the number of classes",
+            port="probs",
+        )
     return PartialShape([batch, dimension_of(count)])
 
 

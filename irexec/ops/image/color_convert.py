@@ -124,7 +124,7 @@ def _nv12_shape(check: Check, arg: TensorType, uv: TensorType | None) -> Partial
 
 
 def _i420_shape(check: Check, arg: TensorType, u: TensorType | None, v: TensorType | None) -> PartialShape:
-    check("C4", (u is None) == (v is None), "u and v come together", port="v")
+    check("C4", (u is None) == (v is None), "one of u and v is missing, expected both or neither", port="v")
     return _image_shape(check, arg, (("u", u, 1), ("v", v, 1)))
 
 

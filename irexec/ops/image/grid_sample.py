@@ -70,7 +70,7 @@ def _denormalise(value: Array, extent: int, align_corners: bool) -> Array:
 
 def _bounded(index: Array, extent: int, padding: str, align_corners: bool) -> tuple[Array, Array]:
     """Integer coordinates (as floats) brought into [0, extent), and which of them were inside."""
-    # Beyond 2**31 a float has no place of its own; nan is anywhere.
+    # Clipped, so that the cast is defined; nan becomes 0.
     whole = np.nan_to_num(np.clip(index, -(2.0**31), 2.0**31)).astype(np.int64)
     inside = (whole >= 0) & (whole < extent)
     if padding == "reflection" and align_corners:

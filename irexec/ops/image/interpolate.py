@@ -65,7 +65,7 @@ def interpolate_11(
 
     C1: scales_or_sizes and axes are 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many scales or sizes as
     axes. C4: they are not negative. C5: sizes are integers, scales floating-point. C6: the pillow modes take two axes.
-    C7: an axis that is resized to more than nothing has elements.
+    C7: an axis without elements can only be resized to 0.
     """
     chosen = list(range(image.ndim)) if axes is None else integers(axes)
     _require_axes(chosen, image.ndim, len(scales_or_sizes))
@@ -147,7 +147,7 @@ def _pads(pads: Sequence[int], rank: int) -> list[int]:
 
 
 def scaled_extent(extent: int, scale: float) -> int:
-    """floor(extent * scale) in f32 with OpenVINO's margin, so that 10 * f32(0.7) is 7; where f32 ends, too many."""
+    """floor(extent * scale) in f32 with OpenVINO's margin, so that 10 * f32(0.7) is 7; too many beyond f32."""
     factor = np.float32(scale)
     if factor == 1:
         return extent
@@ -312,7 +312,7 @@ def interpolate_1(
     first dimension only).
 
     C1: target_spatial_shape is 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many sizes as axes. C4: they are
-    not negative. C5: pads are for the axes only. C7: an axis that is resized to more than nothing has elements.
+    not negative. C5: pads are for the axes only. C7: an axis without elements can only be resized to 0.
     """
     _require_axes(list(axes), data.ndim, len(target_spatial_shape))
     begin, end = _spatial_pads(padding.pads_begin, axes, data.ndim), _spatial_pads(padding.pads_end, axes, data.ndim)

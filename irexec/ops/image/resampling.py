@@ -28,7 +28,7 @@ class Taps(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """One interpolated axis: its extents, its scale, and everything of the attributes that decides its weights."""
+    """One interpolated axis: its extents, its scale, and the attributes that decide its weights."""
 
     mode: Mode
     coordinates: Coordinates

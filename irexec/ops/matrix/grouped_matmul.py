@@ -61,7 +61,7 @@ def _ends(offsets: Array, tokens: int) -> list[int]:
     """Where each group stops. Raises ConstraintError C5."""
     ends = [int(v) for v in offsets]
     rising = ends == sorted(ends) and (not ends or (ends[0] >= 0 and ends[-1] <= tokens))
-    require("C5", rising, f"{ends} do not rise from 0 to at most {tokens}", port="offsets")
+    require("C5", rising, f"offsets is {ends}, expected rising values from 0 to at most {tokens}", port="offsets")
     return ends
 
 
@@ -97,7 +97,7 @@ def _check_values(check: Check, offsets: TensorType, tokens: Dimension) -> None:
     if not ends:
         return
     rising = ends == sorted(ends) and ends[0] >= 0 and (tokens.max is None or ends[-1] <= tokens.max)
-    message = f"offsets {ends} do not rise from 0 to at most {tokens}"
+    message = f"offsets is {ends}, expected rising values from 0 to at most {tokens}"
     check("C5", rising, message, port="offsets", found=str(ends), allowed=f"0 to {tokens}, rising")
 
 

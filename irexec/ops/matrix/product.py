@@ -11,7 +11,7 @@ from irexec.ops.compute.parallel import parallel_for, split, threads_for
 from irexec.ops.declare.operator import ConstraintError
 from irexec.types import Array, common_shape
 
-# Below so many multiply-adds BLAS takes no threads of its own.
+# Below this many multiply-adds BLAS uses one thread anyway.
 SMALL = 1 << 18
 
 

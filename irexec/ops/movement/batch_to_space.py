@@ -77,10 +77,19 @@ def space_to_batch_2(
 
 def _checked(rank: int, *inputs: Array) -> tuple[list[int], list[int], list[int]]:
     blocks, begin, end = map(integers, inputs)
-    require("C5", len(blocks) == len(begin) == len(end) == rank, f"expected {rank} values", port="block_shape")
+    require(
+        "C5",
+        len(blocks) == len(begin) == len(end) == rank,
+        f"block_shape and the counts have {len(blocks)}, {len(begin)} and {len(end)} elements, expected {rank} each",
+        port="block_shape",
+    )
     require("C4", min(blocks) >= 1, f"block_shape {blocks} has a value below 1", port="block_shape")
     require("C2", min(begin + end) >= 0, f"the counts are {begin} and {end}, expected no negative value")
-    require("C1", (blocks[0], begin[0], end[0]) == (1, 0, 0), "the batch is neither divided nor padded")
+    require(
+        "C1",
+        (blocks[0], begin[0], end[0]) == (1, 0, 0),
+        f"block_shape and the counts start with {blocks[0]}, {begin[0]}, {end[0]}, expected 1, 0, 0: the batch stays",
+    )
     return blocks, begin, end
 
 

@@ -71,7 +71,11 @@ def _where(rank: int, index_rank: int, axis: Array, batch_dims: int) -> tuple[in
     """`axis` and `batch_dims` counted from the front."""
     at = axis_of("C2", integer(axis), rank, "axis")
     batch = batch_dims + index_rank if batch_dims < 0 else batch_dims
-    require("C4", 0 <= batch <= min(rank, index_rank), f"batch_dims {batch_dims} is outside the ranks")
+    require(
+        "C4",
+        0 <= batch <= min(rank, index_rank),
+        f"batch_dims is {batch_dims}, outside [{-min(rank, index_rank)}, {min(rank, index_rank)}]",
+    )
     require("C5", batch <= at, f"batch_dims is {batch}, expected at most the axis, which is {at}")
     return at, batch
 

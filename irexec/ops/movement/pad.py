@@ -42,12 +42,12 @@ def pad_12(
 ) -> T:
     """`data` with `pads_begin[d]` elements before and `pads_end[d]` after its own along dimension d.
 
-    A negative count takes elements away; what a mirror shows may be among those. Modes: "constant" adds `pad_value`
+    A negative count takes elements away, after the mirrored ones were read. Modes: "constant" adds `pad_value`
     (0, False, ""), "edge" repeats the outermost element, "reflect" mirrors without it, "symmetric" with it.
 
-    Raises ConstraintError C1 when a mirror is asked for more than it sees (reflect: n - 1, symmetric: n elements),
+    Raises ConstraintError C1 for more elements than there are to mirror (reflect: n - 1, symmetric: n),
     C2 unless there is one count per dimension, C5 for edges of an empty dimension.
-    Shape rule: C3 pad_value is a scalar, C4 strings know only the mode "constant".
+    Shape rule: C3 pad_value is a scalar, C4 strings are padded in mode "constant" only.
     """
     begin, end = integers(pads_begin), integers(pads_end)
     same = len(begin) == len(end) == data.ndim
@@ -66,7 +66,7 @@ def pad_12(
     shape = [b + n + e for b, n, e in zip(begin, data.shape, end, strict=True)]
     result = np.empty(shape, data.dtype) if out is None else out
     result[tuple(slice(b, b + n) for b, n in zip(begin, data.shape, strict=True))] = data
-    # An axis is filled over the whole extent of the others: what is not yet right there is filled later.
+    # Each axis is filled over the whole extent of the others; their pads, not filled yet, are overwritten later.
     for axis, (before, count, after) in enumerate(zip(begin, data.shape, end, strict=True)):
         if before or after:
             along = np.moveaxis(result, axis, 0)
@@ -112,22 +112,29 @@ def _constant(data: Array, begin: list[int], end: list[int], pad_value: Array | 
 
 def _sources(count: int, before: int, after: int, mode: str) -> Array:
     """Where along a dimension of `count` elements each element of the result comes from."""
-    # An axis from which more is taken than any has is empty.
+    # Bounded, so that cropping more than any axis has leaves an empty one.
     first, end = min(-before, MAX_LENGTH), min(max(count + after, -before), MAX_LENGTH)
     places = np.arange(first, end)
     if mode == "edge":
-        require("C5", count > 0 or not places.size, "an empty dimension has no edges", port="data")
+        require(
+            "C5", count > 0 or not places.size, "a dimension to pad is empty: it has no edge to repeat", port="data"
+        )
         return np.clip(places, 0, count - 1)
     limit = count - 1 if mode == "reflect" else count
-    require("C1", _mirrored(before, after, limit), f"{mode} of {count} elements has no {(before, after)}", port="data")
-    # The places that a mirror shows repeat with this period; the second half of each runs backward.
+    require(
+        "C1",
+        _mirrored(before, after, limit),
+        f"pads of {(before, after)} elements, expected at most {limit}: what {mode!r} can mirror of {count}",
+        port="data",
+    )
+    # Mirrored places repeat with this period; the second half of each runs backward.
     period = 2 * limit
     places = places % period if period else places * 0
     return np.minimum(places, period - places - (mode == "symmetric")) if period else places
 
 
 def _mirrored(before: int, after: int, limit: int) -> bool:
-    """Whether a mirror that sees `limit` elements can show as many as asked for."""
+    """True when `limit` elements are enough to mirror for both pads."""
     return max(before, after, 0) <= max(limit, 0)
 
 
@@ -145,7 +152,7 @@ def _rule(
     if pad_value is not None:
         has_rank(check, "C3", pad_value, 0, "pad_value")
     strings = data.element_type.name == "string" and pad_mode != "constant"
-    check("C4", not strings, f"pad_mode is {pad_mode!r}: strings know only 'constant'", attribute="pad_mode")
+    check("C4", not strings, f"pad_mode is {pad_mode!r}, expected 'constant' for strings", attribute="pad_mode")
     rank = data.rank if data.rank is not None else length_of(pads_begin)
     if data.rank is None or any(len(p.known or ()) != data.rank for p in (pads_begin, pads_end)):
         return PartialShape.dynamic(rank)
@@ -155,11 +162,11 @@ def _rule(
         fixed = [p for p in (before, after) if isinstance(p, int)]
         if len(fixed) == 2 and pad_mode in ("reflect", "symmetric") and extent.max is not None:
             limit = extent.max - (pad_mode == "reflect")
-            message = f"{pad_mode} pads {(before, after)} of dimension {axis}, which has {extent} elements"
+            message = f"{(before, after)} pads of dimension {axis}, expected at most {limit} for {extent} elements"
             port = "pads_begin" if fixed[0] > limit else "pads_end"
             check("C1", _mirrored(min(fixed), max(fixed), limit), message, port=port, allowed=f"at most {limit}")
         empty = pad_mode == "edge" and extent.max == 0 and any(p > 0 for p in fixed)
-        check("C5", not empty, f"dimension {axis} is empty and has no edges", port="data")
+        check("C5", not empty, f"dimension {axis} is empty: it has no edge to repeat", port="data")
         if is_unknown(before) or is_unknown(after):
             dims.append(ANY_DIMENSION)  # It may be negative, and crop.
             continue

@@ -69,7 +69,7 @@ def flat_rows(constraint: str, indices: Array, dims: Sequence[int], *, negative:
         return np.zeros(count, np.intp)
     entries = indices.reshape(count, width)
     lowest = entries.min()
-    # One look at all indices settles the usual case, where no dimension needs a look of its own.
+    # Usually all indices fit into the smallest dimension; only otherwise is each dimension compared with its own.
     if lowest < 0 or entries.max() >= min(dims):
         _check_indices(constraint, indices, dims, negative)
     holds(constraint)

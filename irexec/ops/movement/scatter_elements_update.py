@@ -59,7 +59,12 @@ def scatter_elements_update_12(
     page leaves it open: updates that meet in one place are taken in row-major order; under min and max NaN in data
     stays and NaN in updates does nothing. Integers wrap; f16 and bf16 are combined in f32 and rounded once.
     """
-    require("C6", data.dtype != np.bool_ or reduction != "mean", "booleans have no mean", port="data")
+    require(
+        "C6",
+        data.dtype != np.bool_ or reduction != "mean",
+        "reduction is 'mean', which booleans do not have",
+        port="data",
+    )
     return _update(data, indices, updates, axis, reduction, use_init_val, out, negative=True)
 
 
@@ -87,7 +92,12 @@ def _update(
     along = one_axis("C5", axis, data.ndim)
     if indices.shape != updates.shape or not _inside(indices.shape, data.shape, along):
         _check_shapes(enforce, *map(TensorType.of, (data, indices, updates, axis)))
-    require("C6", reduction == "none" or data.dtype.kind != "T", f"strings have no {reduction}", port="data")
+    require(
+        "C6",
+        reduction == "none" or data.dtype.kind != "T",
+        f"reduction is {reduction!r}, expected 'none' for strings",
+        port="data",
+    )
     rows = _places(data.shape, indices, along, negative)
     result = copied(data, out)
     scatter(result.reshape(-1, 1), rows, updates.reshape(-1, 1), reduction, use_init_val)
@@ -122,7 +132,7 @@ def _(
 ) -> PartialShape:
     no_numbers = data.element_type is STRING or data.element_type.is_carried
     if (no_numbers and reduction != "none") or (data.element_type is BOOLEAN and reduction == "mean"):
-        message = f"{data.element_type} elements have no {reduction}"
+        message = f"reduction is {reduction!r}, which {data.element_type} elements do not have"
         check("C6", False, message, attribute="reduction", found=reduction)
     return _infer(check, data, indices, updates, axis, negative=True)
 

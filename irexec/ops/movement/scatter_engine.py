@@ -28,7 +28,7 @@ _UFUNCS: dict[str, np.ufunc] = {
     "max": np.maximum,
     "xor": np.bitwise_xor,
 }
-# Where no initial value stands against the first update, NaN gives way to any number.
+# Without an initial value min and max pass over NaN, as long as any update is a number.
 _WITHOUT_INIT: dict[str, np.ufunc] = {**_UFUNCS, "min": np.fmin, "max": np.fmax}
 _NEUTRAL = {"sum": 0, "sub": 0, "prod": 1, "xor": 0}
 # The bits of infinity in the 16-bit floats.

@@ -66,7 +66,12 @@ def _update(data: Array, indices: Array, updates: Array, reduction: str, out: Ar
     k = indices.shape[-1] if indices.ndim else 0
     if not (data.ndim and indices.ndim and k <= data.ndim and _fits(updates.shape, indices, data, k)):
         _check_shapes(enforce, *map(TensorType.of, (data, indices, updates)))
-    require("C6", reduction == "none" or data.dtype.kind != "T", f"strings have no {reduction}", port="data")
+    require(
+        "C6",
+        reduction == "none" or data.dtype.kind != "T",
+        f"reduction is {reduction!r}, expected 'none' for strings",
+        port="data",
+    )
     rows = flat_rows("C3", indices, data.shape[:k], negative=negative)
     block = math.prod(data.shape[k:])
     result = copied(data, out)
@@ -83,7 +88,7 @@ def _fits(shape: tuple[int, ...], indices: Array, data: Array, k: int) -> bool:
 @scatter_nd_update_15.shapes
 def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType, *, reduction: str) -> PartialShape:
     reducible = reduction == "none" or not (data.element_type is STRING or data.element_type.is_carried)
-    message = f"{data.element_type} elements have no {reduction}"
+    message = f"reduction is {reduction!r}, which {data.element_type} elements do not have"
     check("C6", reducible, message, attribute="reduction", found=reduction, allowed="none")
     if (k := _check_shapes(check, data, indices, updates)) is not None:
         check_indices(check, "C3", indices, data.shape[:k], negative=True)

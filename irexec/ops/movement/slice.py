@@ -41,7 +41,7 @@ def _region(
     require("C1", rank > 0, "data is a scalar, expected rank 1 or more", port="data")
     require("C2", start.ndim == stop.ndim == step.ndim == 1, "start, stop and step must be 1D", port="start")
     count = range(start.size) if axes is None else axes_of("C4", axes, rank, "axes")
-    require("C5", len(set(count)) == len(count), f"axes {list(count)} repeat one", port="axes")
+    require("C5", len(set(count)) == len(count), f"axes {list(count)} name an axis twice", port="axes")
     same = start.size == stop.size == step.size == len(count) <= rank
     lengths = f"{start.size}, {stop.size}, {step.size} and {len(count)}"
     message = f"start, stop, step and axes have {lengths} elements, expected equal numbers, at most {rank}"
@@ -95,7 +95,7 @@ def _(
     if places is None:
         # Any axis may be sliced, none can grow.
         return PartialShape(Dimension(0, d.max) for d in data.shape)
-    check("C5", len(set(places)) == len(places), f"axes {places} repeat one", port="axes")
+    check("C5", len(set(places)) == len(places), f"axes {places} name an axis twice", port="axes")
     dims = list(data.shape)
     unknown = [ANY_DIMENSION] * count
     bounds = [t.known or unknown for t in (start, stop, step)]

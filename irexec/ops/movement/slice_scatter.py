@@ -106,7 +106,7 @@ def _infer(
         if not check("C6", count <= data.rank, message, port="start", allowed=f"at most {data.rank}"):
             return data.shape
     if places is not None and not check(
-        "C7", len(set(places)) == len(places), f"axes {places} repeat one", port="axes"
+        "C7", len(set(places)) == len(places), f"axes {places} name an axis twice", port="axes"
     ):
         return data.shape
     expected = _sliced_shape(data.shape, places, [t.known for t in (start, stop, step)])

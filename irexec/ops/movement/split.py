@@ -31,7 +31,7 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
 T_LENGTHS: TypeAlias = Annotated[Array, Elements("T_LENGTHS", INTEGERS)]
 
-# A number of pieces that nobody can have meant must not cost memory.
+# No model has so many output ports: a larger number is a fault, and must not cost memory.
 _MOST_PIECES = 1 << 16
 Pieces: TypeAlias = Annotated[int, Within(ge=1, le=_MOST_PIECES)]
 
@@ -58,7 +58,12 @@ def variadic_split_1(data: T, axis: T_AXIS, split_lengths: T_LENGTHS, /) -> list
     """
     at = axis_of("C2", integer(axis), data.ndim, "axis")
     lengths, extent = integers(split_lengths), data.shape[at]
-    require("C4", _sound(lengths), f"lengths {lengths} have more than one -1, or less than it", port="split_lengths")
+    require(
+        "C4",
+        _sound(lengths),
+        f"split_lengths is {lengths}, expected values of at least 0, and at most one -1",
+        port="split_lengths",
+    )
     if -1 in lengths:
         lengths[lengths.index(-1)] = extent - sum(lengths) - 1
     message = f"lengths {integers(split_lengths)} do not sum to {extent}"
@@ -123,7 +128,12 @@ def _(check: Check, data: TensorType, axis: TensorType, split_lengths: TensorTyp
     if lengths is None:
         return [data.shape.with_dim(at, Dimension(0, extent.max))] * count
     fixed = [n for n in lengths if isinstance(n, int)]
-    if not check("C4", _sound(fixed), f"lengths {fixed} have more than one -1, or less than it", port="split_lengths"):
+    if not check(
+        "C4",
+        _sound(fixed),
+        f"split_lengths has {fixed}, expected values of at least 0, and at most one -1",
+        port="split_lengths",
+    ):
         return [data.shape.with_dim(at, ANY_DIMENSION)] * count
     taken = sum_of([Dimension.of(n) for n in lengths if n != -1 or isinstance(n, Dimension)])
     fits = (extent.max is None or taken.min <= extent.max) and (-1 in fixed or taken.compatible(extent))

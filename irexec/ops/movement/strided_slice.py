@@ -109,7 +109,7 @@ def _steps(
     ellipsis_at = next((i for i in range(count) if ellipses[i]), None)
     used = sum(not news[i] and i != ellipsis_at for i in range(count))
     if used > rank:
-        raise ValueError(f"{used} slices for {rank} axes of data")
+        raise ValueError(f"begin names {used} axes, expected at most {rank} as data has")
     steps: list[Step] = []
     for i in range(count):
         if i == ellipsis_at:

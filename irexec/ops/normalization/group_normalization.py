@@ -31,7 +31,12 @@ def group_normalization_12(
     """
     require("C2", data.ndim >= 2, f"data has rank {data.ndim}, expected 2 or more", port="data")
     batch, channels = data.shape[:2]
-    require("C1", channels % num_groups == 0, f"{channels} channels make no {num_groups} equal groups", port="data")
+    require(
+        "C1",
+        channels % num_groups == 0,
+        f"num_groups is {num_groups}, which does not divide the {channels} channels",
+        port="data",
+    )
     require("C3", scale.shape == (channels,), f"scale has shape {scale.shape}, expected [{channels}]", port="scale")
     require("C4", bias.shape == (channels,), f"bias has shape {bias.shape}, expected [{channels}]", port="bias")
     dtype = compute_dtype(data.dtype)
@@ -71,6 +76,6 @@ def _(check: Check, data: TensorType, scale: TensorType, bias: TensorType, *, nu
         check(constraint, merged is not None, message, port=name, found=str(tensor.shape[0]), allowed=str(channels))
         channels = merged or channels
     divides = channels.is_dynamic or (channels.min % num_groups == 0 and channels.min >= num_groups)
-    message = f"{channels} channels make no {num_groups} equal groups"
+    message = f"num_groups is {num_groups}, which does not divide the {channels} channels"
     check("C1", divides, message, attribute="num_groups", found=str(num_groups), allowed=f"a divisor of {channels}")
     return data.shape.with_dim(1, channels) if fits and data.rank is not None else data.shape

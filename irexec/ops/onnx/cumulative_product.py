@@ -27,7 +27,7 @@ def cum_prod_26(
     From the end when `reverse`. Integers wrap. C1: `axis` is a scalar in [-rank, rank - 1].
     """
     fits = axis.size == 1 and -x.ndim <= int(axis.reshape(-1)[0]) < x.ndim
-    require("C1", fits, f"axis {axis.tolist()} is no axis of rank {x.ndim}", port="axis")
+    require("C1", fits, f"axis is {axis.tolist()}, expected one in [{-x.ndim}, {x.ndim - 1}]", port="axis")
     along = int(axis.reshape(-1)[0]) % x.ndim
     factors = np.moveaxis(x, along, 0)
     factors = factors[::-1] if reverse else factors

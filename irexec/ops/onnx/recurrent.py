@@ -104,7 +104,11 @@ def _run(
     make: Callable[[int], Step],
 ) -> list[Array]:
     """Both directions, or one: the outputs [batch, directions, time, hidden] and the last states."""
-    require("C1", not len(sequence_lens) or sequence_lens.max() <= x.shape[1], "a sequence is longer than x")
+    require(
+        "C1",
+        not len(sequence_lens) or sequence_lens.max() <= x.shape[1],
+        f"sequence_lens holds {sequence_lens.max(initial=0)}, expected at most {x.shape[1]}, the steps of x",
+    )
     ways = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[how.direction]
     outputs, lasts = [], []
     with np.errstate(all="ignore"):
@@ -218,9 +222,14 @@ def _shapes(
     extents.match("C1", "r", rest[2], directions, gates * hidden, hidden)
     extents.match("C1", "b", rest[3], directions, 2 * gates * hidden)
     for name in how.activations:
-        check("C2", name in ACTIVATIONS, f"no activation is called {name!r}", allowed=", ".join(ACTIVATIONS))
+        check(
+            "C2",
+            name in ACTIVATIONS,
+            f"activations names {name!r}, which is no known function",
+            allowed=", ".join(ACTIVATIONS),
+        )
     count = {1: 1, 3: 2, 4: 3}[gates] * directions
-    message = f"{len(how.activations)} activations, expected {count}"
+    message = f"activations has {len(how.activations)} names, expected {count}"
     check("C2", len(how.activations) == count, message, attribute="activations")
     y = extents.shape("batch", directions, "time", hidden)
     return [y, *[extents.shape("batch", directions, hidden)] * len(states)]

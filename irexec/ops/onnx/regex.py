@@ -66,7 +66,7 @@ class Automaton:
             return self._fork([self._sequence(branch, after) for branch in argument[1]])
         if operation is words.SUBPATTERN:
             if argument[1] or argument[2]:
-                raise Unsupported("flags of a group")
+                raise Unsupported("it sets flags for a group, which RE2 does not")
             return self._sequence(argument[3], after)
         if operation in (words.MAX_REPEAT, words.MIN_REPEAT):
             least, most, repeated = argument
@@ -75,7 +75,7 @@ class Automaton:
             state = self._new()
             self.free[state] = [(after, str(argument))]
             return state
-        raise Unsupported(f"{str(operation).lower()} is none of RE2's")
+        raise Unsupported(f"it uses {str(operation).lower()}, which RE2 does not have")
 
     def _repeat(self, least: int, most: Any, items: Any, after: int) -> int:
         if most is words.MAXREPEAT:
@@ -150,7 +150,7 @@ def _member(operation: Any, argument: Any) -> Accepts:
     name = str(argument).removeprefix("CATEGORY_")
     known = _CLASSES.get(name.removeprefix("NOT_"))
     if operation is not words.CATEGORY or known is None:
-        raise Unsupported(f"{str(operation).lower()} is none of RE2's")
+        raise Unsupported(f"it uses {str(operation).lower()}, which RE2 does not have")
     return (lambda c: c not in known) if name.startswith("NOT_") else (lambda c: c in known)
 
 

@@ -63,7 +63,7 @@ def resize_19(
     """`x` resized along `axes` (all by default) by `scales` or to `sizes`; `roi` is what tf_crop_and_resize cuts out.
 
     C1: there are scales or sizes, one for each axis, and a roi for tf_crop_and_resize. C2: axes are distinct axes of x.
-    C3: scales are positive, sizes not negative. C4: an axis that is resized to more than nothing has elements.
+    C3: scales are positive, sizes not negative. C4: an axis without elements can only be resized to 0.
     """
     sides = _sides(x.shape, roi, scales, sizes, axes, coordinates, policy)
     result = widen(x) if x.dtype.kind in "fV" else x.astype(np.float64)
@@ -99,12 +99,14 @@ def _sides(
     require(
         "C1",
         given is not None and given.size == len(chosen),
-        f"expected a scale or size for each of the {len(chosen)} axes",
+        f"there are {0 if given is None else given.size} scales or sizes, expected one for each of {len(chosen)} axes",
     )
     assert given is not None
     crop = coordinates == "tf_crop_and_resize"
     fits = not crop or (roi is not None and roi.size == 2 * len(chosen))
-    require("C1", fits, "tf_crop_and_resize takes a roi with a start and an end for each axis", port="roi")
+    count = 0 if roi is None else roi.size
+    message = f"roi has {count} elements, expected {2 * len(chosen)}: a start and an end for each axis"
+    require("C1", fits, message, port="roi")
     ends = roi.astype(np.float64).tolist() if crop and roi is not None else [0.0] * len(chosen) + [1.0] * len(chosen)
     starts, stops = ends[: len(chosen)], ends[len(chosen) :]
     extents = [shape[a] for a in chosen]

@@ -127,7 +127,7 @@ def concat_from_sequence_11(
     try:
         return np.stack(list(sequence), axis) if new_axis else np.concatenate(list(sequence), axis)
     except (ValueError, np.exceptions.AxisError) as error:
-        require("C1", False, f"the tensors do not fit: {error}", port="sequence")
+        require("C1", False, f"the tensors cannot be joined: {error}", port="sequence")
         raise
 
 
@@ -143,7 +143,12 @@ def split_to_sequence_11(
     """`data` cut along an axis: into single elements (without their axis, unless `keepdims`), into parts of one length
     (the last may be shorter), or of given lengths. C1: the lengths are positive and add up to the extent.
     """
-    require("C1", -data.ndim <= axis < data.ndim, f"axis {axis} is no axis of rank {data.ndim}", port="data")
+    require(
+        "C1",
+        -data.ndim <= axis < data.ndim,
+        f"axis is {axis}, expected one in [{-data.ndim}, {data.ndim - 1}]",
+        port="data",
+    )
     extent = data.shape[axis]
     if split is None:
         parts = np.split(data, extent, axis) if extent else []

@@ -18,7 +18,7 @@ I: TypeAlias = Annotated[Array, Elements(None, INDICES)]  # noqa: E741
 N: TypeAlias = Annotated[Array, Elements(None, INTEGERS)]
 F: TypeAlias = Annotated[Array, Elements(None, FLOATS)]
 
-# A transform, or a matrix of weights, of more elements along an axis is a mistake, or an attack.
+# Longer transforms and larger matrices of weights are refused: a file alone must not decide how much memory is taken.
 _LONGEST = 1 << 26
 
 
@@ -51,7 +51,11 @@ def dft_20(
     """
     along = -2 if axis is None else _only(axis, "axis")
     rank = x.ndim
-    require("C1", -rank <= along < rank and along % rank != rank - 1, f"axis {along} is no axis of a signal")
+    require(
+        "C1",
+        -rank <= along < rank and along % rank != rank - 1,
+        f"axis is {along}, expected one in [{-rank}, {rank - 2}] other than the last",
+    )
     along %= rank
     signal = _as_complex(x)
     extent = signal.shape[along]
@@ -63,7 +67,7 @@ def dft_20(
     if inverse:
         return _as_pairs(np.fft.ifft(signal, length, along), x.dtype)
     if onesided:
-        require("C3", x.shape[-1] == 1, "only a real signal has a one-sided transform", port="x")
+        require("C3", x.shape[-1] == 1, "x is complex; only a real signal has a one-sided transform", port="x")
         return _as_pairs(np.fft.rfft(signal, length, along), x.dtype)
     return _as_pairs(np.fft.fft(signal, length, along), x.dtype)
 
@@ -77,7 +81,9 @@ def _(
     if along is None:
         return PartialShape.dynamic(rank)
     fits = -rank <= along < rank and along % rank != rank - 1
-    if not check("C1", fits, f"axis {along} is no axis of a signal of rank {rank}", port="axis"):
+    if not check(
+        "C1", fits, f"axis is {along}, expected one in [{-rank}, {rank - 2}] other than the last", port="axis"
+    ):
         return PartialShape.dynamic(rank)
     extent = x.shape[along]
     if length is not None:
@@ -115,7 +121,12 @@ def stft_17(
         f"the window has shape {list(window.shape) if window is not None else []}, expected [{length}]",
         port="window",
     )
-    require("C3", not onesided or signal.shape[2] == 1, "only a real signal has a one-sided transform", port="signal")
+    require(
+        "C3",
+        not onesided or signal.shape[2] == 1,
+        "signal is complex; only a real signal has a one-sided transform",
+        port="signal",
+    )
     frames = np.lib.stride_tricks.sliding_window_view(_as_complex(signal), length, 1)[:, ::step]
     weighted = frames if window is None else frames * widen(window)
     transformed = np.fft.rfft(weighted) if onesided else np.fft.fft(weighted)
@@ -173,7 +184,11 @@ def mel_weight_matrix_17(
     low, high = (2595 * np.log10(1 + float(v.reshape(-1)[0]) / 700) for v in (lower_edge_hertz, upper_edge_hertz))
     mels = np.arange(bins + 2) * ((high - low) / (bins + 2)) + low
     edges = (((length + 1) * (700 * (10 ** (mels / 2595) - 1))) // rate).astype(np.int64)
-    require("C2", bool((edges >= 0).all() and (edges <= rows).all()), "the edges lie outside of the spectrum")
+    require(
+        "C2",
+        bool((edges >= 0).all() and (edges <= rows).all()),
+        f"the edges lie from {edges.min()} to {edges.max()}, expected 0 to {rows}, the bins of the spectrum",
+    )
     places = np.arange(rows)[:, None]
     left, centre, right = edges[:-2], edges[1:-1], edges[2:]
     with np.errstate(all="ignore"):

@@ -73,7 +73,7 @@ def _windows(data: Array, output_shape: Array) -> list[list[Span]]:
     message = f"output_shape has {len(wanted)} values, expected one for each of the {data.ndim - 2} spatial axes"
     require("C2", len(wanted) == data.ndim - 2, message, port="output_shape")
     for extent, count in zip(data.shape[2:], wanted, strict=True):
-        message = f"{extent} pixels give no {count} windows"
+        message = f"output_shape contains {count}, expected {'0 or more' if extent else '0: data is empty there'}"
         require("C3", count >= 0 and (extent > 0 or count == 0), message, port="output_shape")
     # A shape that memory cannot hold must fail here, before its windows are counted one by one.
     np.empty((*data.shape[:2], *wanted), data.dtype)

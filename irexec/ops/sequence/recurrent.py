@@ -19,7 +19,7 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T1: TypeAlias = Annotated[Array, Elements("T1", FLOATS)]
 T2: TypeAlias = Annotated[Array, Elements("T2", INTEGERS)]
 Activation = Literal["relu", "sigmoid", "tanh"]
-# A sequence's, where OpenVINO has no default of its own, and then fails.
+# The activations of a sequence. OpenVINO's reader has no default for them: a file without them fails there.
 SequenceActivations: TypeAlias = Annotated[tuple[Activation, ...], ReaderDefault(())]
 Direction = Literal["forward", "reverse", "bidirectional"]
 
@@ -76,7 +76,7 @@ def clipped(gates: Array, clip: float) -> None:
 def check_gates(check: Check, gates: Gates, count: int) -> None:
     """C1: as many activations as the cell has; C2: a clip that is no negative number."""
     activations, clip = gates.activations, gates.clip
-    what = f"{len(activations)} activations are given, the cell takes {count}"
+    what = f"activations has {len(activations)} names, expected {count}"
     check("C1", len(activations) == count, what, attribute="activations", allowed=str(count))
     check("C2", clip >= 0, f"clip is {clip}, expected a positive number", attribute="clip", allowed="> 0")
 
@@ -90,7 +90,7 @@ def sequence_extents(
     extents.match("C4", "sequence_lengths", sequence_lengths, "batch_size")
     lengths, longest = sequence_lengths.ints, extents["seq_length"].max
     if lengths:
-        message = f"sequence_lengths holds {min(lengths)}..{max(lengths)}, allowed is 0..{longest}"
+        message = f"sequence_lengths holds {min(lengths)}..{max(lengths)}, expected 0 to {longest}"
         fits = min(lengths) >= 0 and (longest is None or max(lengths) <= longest)
         check("C4", fits, message, port="sequence_lengths")
     return extents, 2 if direction == "bidirectional" else 1
@@ -120,7 +120,7 @@ def run_sequence(
     """
     batch, steps, _ = x.shape
     lengths = sequence_lengths.astype(np.int64)
-    message = f"sequence_lengths holds values outside 0..{steps}: {lengths.tolist()}"
+    message = f"sequence_lengths is {lengths.tolist()}, expected values from 0 to {steps}"
     require("C4", not np.any((lengths < 0) | (lengths > steps)), message, port="sequence_lengths")
     y = np.empty((batch, w.shape[0], steps, r.shape[2]), x.dtype)
     ends = [np.empty(s.shape, x.dtype) for s in states]

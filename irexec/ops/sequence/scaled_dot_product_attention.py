@@ -59,7 +59,7 @@ def scaled_dot_product_attention_13(
     q, k, v = (np.broadcast_to(x.astype(dtype, copy=False), (*batch, *x.shape[-2:])) for x in (query, key, value))
     m = None if mask is None else np.broadcast_to(mask, (*batch, length, sources))
     s = None if sink is None else np.broadcast_to(sink.astype(dtype), (*batch, length, 1))
-    # A score costs about as much as 32 multiply-adds beside its products.
+    # Scaling, masking and exponentiating a score cost about as much as 32 multiply-adds.
     work = prod(batch) * length * sources * (embedding + value.shape[-1] + 32)
     tasks = _blocks(batch, length, sources * dtype.itemsize, threads_for(work))
 
@@ -203,7 +203,7 @@ def _(
 
 
 def _check_mask(check: Check, query: TensorType, mask: TensorType, length: Dimension, sources: Dimension) -> None:
-    """C4."""
+    """Report a mask of another type, or one that does not fit L and S (C4)."""
     kinds = {BOOLEAN, query.element_type}
     message = f"attention_mask is {mask.element_type}, expected boolean or {query.element_type}"
     ok = mask.element_type in kinds or mask.element_type.is_dynamic or query.element_type.is_dynamic

@@ -33,17 +33,24 @@ def reshape_1(data: T, shape: T_SHAPE, /, *, special_zero: Annotated[bool, Reade
 
 def _target(extents: tuple[int, ...], pattern: list[int], special_zero: bool) -> list[int]:
     """The pattern with everything special resolved."""
-    require("C5", min(pattern, default=0) >= -1, f"shape {pattern} has a negative extent", port="shape")
-    require("C2", pattern.count(-1) < 2, f"shape {pattern} has more than one -1", port="shape")
+    require(
+        "C5", min(pattern, default=0) >= -1, f"shape is {pattern}, expected no negative extent but -1", port="shape"
+    )
+    require("C2", pattern.count(-1) < 2, f"shape is {pattern}, expected at most one -1", port="shape")
     target = list(pattern)
     if special_zero:
         beyond = [i for i, n in enumerate(pattern) if n == 0 and i >= len(extents)]
-        require("C3", not beyond, f"shape {pattern} copies dimensions {beyond} of rank {len(extents)}", port="shape")
+        require(
+            "C3",
+            not beyond,
+            f"shape {pattern} copies dimensions {beyond}, which data of rank {len(extents)} does not have",
+            port="shape",
+        )
         target = [extents[i] if n == 0 else n for i, n in enumerate(pattern)]
     total = prod(extents)
     if -1 in target:
         others = -prod(target)
-        # Where nothing is left to count, an empty tensor stays empty.
+        # Beside an extent of 0 any number would do for -1: it is 0.
         left = total // others if others else 0
         target[target.index(-1)] = left
     message = f"shape {pattern} does not fit the {total} elements of {list(extents)}"
@@ -121,7 +128,7 @@ def _resolved(
         check("C1", fits, message, port="shape", found=str(count), allowed=str(source))
         return dims
     if count == 0:
-        # Where nothing is left to count, an empty tensor stays empty.
+        # Beside an extent of 0 any number would do for -1: it is 0.
         check("C1", source.contains(0), message, port="shape")
         return [Dimension(0) if i in lefts else d for i, d in enumerate(dims)]
     low, high = source.ceildiv(count).min, (source // count).max

@@ -1,4 +1,4 @@
-"""RDFT and IRDFT: the Fourier transform of real numbers, half of whose result says all, and its inverse.
+"""RDFT and IRDFT: the Fourier transform of real numbers, of which half is kept, and its inverse.
 
 Source: operation pages RDFT-9, IRDFT-9.
 """
@@ -45,7 +45,7 @@ def rdft_9(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
     extents = sizes_of(signal_size, [numbers.shape[a] for a in where])
     numbers = resized(numbers, where, extents)
     if not numbers.size:
-        # Sums of nothing: where there is an element at all, it is 0.
+        # Without input elements every sum is empty: each element of the result is 0.
         shape = [n // 2 + 1 if axis == where[-1] else n for axis, n in enumerate(numbers.shape)]
         return np.zeros((*shape, 2), data.dtype)
     result = np.fft.rfftn(numbers, axes=where)

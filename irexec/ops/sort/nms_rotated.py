@@ -80,7 +80,7 @@ def _convex_areas(points: Array, valid: Array) -> Array:
     angle = np.where(valid, np.arctan2(centred[..., 1], centred[..., 0]), np.inf)
     order = np.argsort(angle, axis=1)
     ordered = np.take_along_axis(centred, order[..., None], axis=1)
-    # Points that are none stand at the first one, where they add nothing.
+    # Invalid points are replaced by the first one, where they add no area.
     ordered = np.where(np.take_along_axis(valid, order, axis=1)[..., None], ordered, ordered[:, :1])
     areas: Array = np.abs(_cross(ordered, np.roll(ordered, -1, axis=1)).sum(axis=1)) / 2
     return np.where(valid.sum(axis=1) > 2, areas, 0)

@@ -39,7 +39,10 @@ def search_sorted_15(
     if rows.ndim == 1:
         return np.asarray(np.searchsorted(rows, wanted, side)).astype(kind)
     require(
-        "C1", rows.ndim > 0 and rows.shape[:-1] == wanted.shape[:-1], "the leading dimensions differ", port="values"
+        "C1",
+        rows.ndim > 0 and rows.shape[:-1] == wanted.shape[:-1],
+        f"values has shape {wanted.shape}, expected that of sorted {rows.shape} but for the last dimension",
+        port="values",
     )
     return _search(rows, wanted, side == "right").astype(kind)
 

@@ -96,7 +96,7 @@ def _best(rows: Array, k: int, largest: bool, *, by_index: bool) -> Array:
 
 def _order(rows: Array, descending: bool) -> Array:
     """A stable argsort of the last axis; NaN is the greatest."""
-    # For descending order backward twice: equal elements keep theirs.
+    # Descending: the reversed row is sorted and the result reversed, so that equal elements keep their order.
     order: Array = np.argsort(rows[..., ::-1] if descending else rows, -1, "stable")
     return rows.shape[-1] - 1 - order[..., ::-1] if descending else order
 

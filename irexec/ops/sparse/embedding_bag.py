@@ -43,7 +43,12 @@ def embedding_bag_offsets_15(
     _require_weights(indices, per_sample_weights, reduction)
     borders = np.append(offsets, len(indices)).astype(np.int64)
     ascending = len(offsets) == 0 or (borders[0] >= 0 and bool((np.diff(borders) >= 0).all()))
-    require("C2", ascending, f"offsets {offsets.tolist()} do not ascend from 0 to {len(indices)}", port="offsets")
+    require(
+        "C2",
+        ascending,
+        f"offsets is {offsets.tolist()}, expected ascending values from 0 to {len(indices)}",
+        port="offsets",
+    )
     bags = np.repeat(np.arange(len(offsets)), np.diff(borders)) if len(offsets) else np.zeros(0, np.int64)
     first = int(borders[0]) if len(offsets) else len(indices)
     weights = None if per_sample_weights is None else per_sample_weights[first:]
@@ -69,7 +74,7 @@ def _(
         most = indices.shape[0].max
         fits = all(b >= a >= 0 for a, b in zip(known, [*known[1:], *known[-1:]], strict=True))
         fits = fits and (most is None or not known or known[-1] <= most)
-        check("C2", fits, f"offsets {known} do not ascend within {indices.shape[0]} indices", port="offsets")
+        check("C2", fits, f"offsets is {known}, expected ascending values from 0 to {indices.shape[0]}", port="offsets")
     _check_default(check, emb_table, default_index)
     _check_weights(check, indices, per_sample_weights, reduction)
     return _output(offsets.shape[0] if offsets.rank == 1 and ranked else Dimension(-1), emb_table)
@@ -149,7 +154,7 @@ def embedding_segments_sum_3(
     require("C7", count >= 0, f"num_segments is {count}, expected at least 0", port="num_segments")
     inside = segment_ids.size == 0 or (segment_ids[0] >= 0 and segment_ids[-1] < count)
     ascending = bool((np.diff(segment_ids) >= 0).all())
-    message = f"segment_ids {segment_ids.tolist()} do not ascend within {count} segments"
+    message = f"segment_ids is {segment_ids.tolist()}, expected ascending values from 0 to {count - 1}"
     require("C2", inside and ascending, message, port="segment_ids")
     return _bags(emb_table, indices, segment_ids, count, default_index, per_sample_weights, False)
 
@@ -176,7 +181,9 @@ def _(
     if known:
         fits = known == sorted(known) and known[0] >= 0 and (count is None or known[-1] < count)
         segments = "the" if count is None else count
-        check("C2", fits, f"segment_ids {known} do not ascend within {segments} segments", port="segment_ids")
+        check(
+            "C2", fits, f"segment_ids is {known}, expected ascending numbers of {segments} segments", port="segment_ids"
+        )
     return _output(Dimension(count) if count is not None and count >= 0 else Dimension(-1), emb_table)
 
 
@@ -232,7 +239,12 @@ def _require_inside(indices: Array, rows: int) -> None:
 def _require_weights(indices: Array, weights: Array | None, reduction: str) -> None:
     if weights is None:
         return
-    require("C6", reduction == "sum", f"weights do not go with reduction {reduction}", port="per_sample_weights")
+    require(
+        "C6",
+        reduction == "sum",
+        f"reduction is {reduction!r}, expected 'sum' where per_sample_weights are given",
+        port="per_sample_weights",
+    )
     same = weights.shape == indices.shape
     message = f"per_sample_weights has shape {list(weights.shape)}, expected {list(indices.shape)} as indices has"
     require("C5", same, message, port="per_sample_weights")
@@ -259,7 +271,7 @@ def _check_default(check: Check, table: TensorType, default_index: TensorType | 
 
 def _check_weights(check: Check, indices: TensorType, weights: TensorType | None, reduction: str) -> None:
     if weights is not None:
-        message = f"weights do not go with reduction {reduction}"
+        message = f"reduction is {reduction!r}, expected 'sum' where per_sample_weights are given"
         check("C6", reduction == "sum", message, port="per_sample_weights")
         same_shape(check, "C5", indices.shape, weights.shape, "per_sample_weights")
 

@@ -61,7 +61,9 @@ def _texts(begins: Array, ends: Array, symbols: Array) -> list[str]:
     texts = []
     for begin, end in zip(begins.ravel().tolist(), ends.ravel().tolist(), strict=True):
         if not 0 <= begin <= end <= len(raw):
-            message = f"a string from {begin} to {end} does not lie in {len(raw)} symbols"
+            message = (
+                f"a string goes from {begin} to {end}, expected 0 <= begin <= end <= {len(raw)}, the number of symbols"
+            )
             raise ConstraintError("C3", message, port="begins" if begin < 0 or begin > len(raw) else "ends")
         try:
             texts.append(raw[begin:end].decode())

@@ -82,7 +82,7 @@ def test_c1_to_c4() -> None:
     assert found("2,3", None, "2") == found("2,3", -1) == {"C2"}
     assert found("2,3", 4, with_replacement=False) == {"C3"}
     for probs in ([[0.0, 0]], [[1.0, -1]], [[np.nan, 1]]):
-        with pytest.raises(ConstraintError, match="no probabilities"):
+        with pytest.raises(ConstraintError, match="probs has a row"):
             op()(np.array(probs, np.float32), np.array(1), **PLAIN)
 
 

@@ -119,7 +119,7 @@ def test_c2_segments_ascend_within_their_number(ids: list[int]) -> None:
     table, indices, count = tensor(F32, "5,2"), tensor(I64, "4"), tensor(I64, "", 3)
     types = [table, indices, tensor(I64, "4", ids), count, None, None]
     assert [b.constraint for b in infer(embedding_segments_sum_3, types)[1]] == ["C2"]
-    with pytest.raises(ConstraintError, match="do not ascend within 3"):
+    with pytest.raises(ConstraintError, match="ascending values from 0 to 2"):
         embedding_segments_sum_3(TABLE, INDICES, np.array(ids), _scalar(3))
 
 
@@ -143,7 +143,7 @@ def test_c4_c5_c6_default_and_weights() -> None:
     types = [table, indices, offsets, tensor(I64, "", 5), tensor(F32, "3")]
     breaches = infer(embedding_bag_offsets_15, types, reduction="mean")[1]
     assert [b.constraint for b in breaches] == ["C4", "C6", "C5"]
-    with pytest.raises(ConstraintError, match="reduction mean"):
+    with pytest.raises(ConstraintError, match="reduction is 'mean'"):
         embedding_bag_offsets_15(TABLE, INDICES, OFFSETS, None, HALVES, reduction="mean")
 
 
