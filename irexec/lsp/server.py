@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar, cast
 
 from lsprotocol import types as lsp
@@ -17,6 +17,7 @@ from pygls.uris import to_fs_path
 
 from irexec import __version__
 from irexec.diagnostics import Diagnostic, Edit, Fix, Place, Safety, Severity
+from irexec.ir.reader import no_collection
 from irexec.ir.xml.positions import Span
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.complete import choices
@@ -88,8 +89,7 @@ class Server(LanguageServer):
     async def _check(self, uri: str, opened: Opened) -> Analysis:
         await asyncio.sleep(opened.pause)
         began = time.monotonic()
-        loop = asyncio.get_running_loop()
-        analysis = await loop.run_in_executor(self._checker, Analysis, opened.text, to_fs_path(uri))
+        analysis = await self._in_thread(lambda: Analysis(opened.text, to_fs_path(uri)))
         opened.pause = min(max(SHORTEST_PAUSE, time.monotonic() - began), LONGEST_PAUSE)
         opened.findings = [(_range(opened, finding.place), finding) for finding in analysis.report]
         shown = [_diagnostic(uri, opened, range, finding) for range, finding in opened.findings]
@@ -105,8 +105,15 @@ class Server(LanguageServer):
                 if self.opened.get(uri) is opened:
                     raise
                 continue  # Something was typed meanwhile: the question is asked again of what is there now.
-            return await asyncio.get_running_loop().run_in_executor(self._checker, answer, opened, analysis)
+            return await self._in_thread(partial(answer, opened, analysis))
         return None
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        def quietly() -> T:
+            with no_collection():
+                return work()
+
+        return await asyncio.get_running_loop().run_in_executor(self._checker, quietly)
 
 
 def make_server() -> Server:
