@@ -34,9 +34,14 @@ def cells(char: str) -> int:
 
 def visible_text(text: str) -> str:
     """`text` on one line, with nothing in it that a terminal or a log would act on."""
-    return text if text.isascii() and text.isprintable() else "".join(map(visible, text))
+    return text if _plain(text) else "".join(map(visible, text))
 
 
 def width(text: str) -> int:
     """How many terminal cells `visible_text(text)` takes."""
-    return sum(map(cells, text))
+    return len(text) if _plain(text) else sum(map(cells, text))
+
+
+def _plain(text: str) -> bool:
+    """Whether every character is shown as itself, in one cell."""
+    return text.isascii() and text.isprintable()

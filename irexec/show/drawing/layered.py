@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import le
 
 GAP_X, GAP_Y = 22.0, 38.0
 FAR = 40
 """Edges that would pass more rows than this are not drawn as lines: they would hide the graph."""
-_ORDER_SWEEPS, _PLACE_SWEEPS = 6, 8
-# How strongly an edge pulls: what is straight matters most where a line passes many rows.
-_PULL = {0: 4.0, 1: 3.0, 2: 10.0}
+_ORDER_SWEEPS, _PLACE_SWEEPS = 4, 4
+# How strongly an edge pulls by how many of its ends are points: straight matters most where a line passes many rows.
+_PULL = (4.0, 3.0, 10.0)
 
 
 @dataclass(slots=True)
@@ -149,66 +150,101 @@ def _order(net: _Net) -> None:
     for members in net.rows:
         for number, v in enumerate(members):
             position[v] = float(number)
+    wide = [members for members in net.rows if len(members) > 1]
     for sweep in range(_ORDER_SWEEPS):
         down = sweep % 2 == 0
         near = net.above if down else net.below
-        for members in net.rows if down else reversed(net.rows):
-            mean = {v: _mean([position[u] for u in near[v]], position[v]) for v in members}
+        for members in wide if down else reversed(wide):
+            mean = {v: _mean(near[v], position, v) for v in members}
             members.sort(key=mean.__getitem__)
             for number, v in enumerate(members):
                 position[v] = float(number)
-            net.steps += len(members) + sum(len(near[v]) for v in members)
+    net.steps += _ORDER_SWEEPS * _work(net)
 
 
-def _mean(values: Sequence[float], default: float) -> float:
-    return sum(values) / len(values) if values else default
+def _mean(near: Sequence[int], position: Sequence[float], own: int) -> float:
+    if len(near) == 1:
+        return position[near[0]]
+    return sum([position[u] for u in near]) / len(near) if near else position[own]
+
+
+def _work(net: _Net) -> int:
+    """What one sweep looks at: the boxes and points, and what they are joined to on one side."""
+    return len(net.width) + sum(map(len, net.above))
 
 
 def _place(net: _Net) -> list[float]:
     """The centres of all boxes and points: near their neighbours, in the order of their row, none overlapping."""
     x = [0.0] * len(net.width)
-    for members in net.rows:
-        edge = 0.0
-        for v in members:
-            x[v] = edge + net.width[v] / 2
-            edge += net.width[v] + GAP_X
-        for v in members:
-            x[v] -= edge / 2
+    offsets = [_offsets([net.width[v] for v in members]) for members in net.rows]
+    for members, places in zip(net.rows, offsets, strict=True):
+        middle = places[-1] / 2 if places else 0.0
+        for v, place in zip(members, places, strict=True):
+            x[v] = place - middle
+    downwards = [_pulls(net, members, net.above) for members in net.rows]
+    upwards = [_pulls(net, members, net.below) for members in net.rows]
     for sweep in range(_PLACE_SWEEPS):
         down = sweep % 2 == 0
-        near = net.above if down else net.below
-        for members in net.rows if down else reversed(net.rows):
-            wanted, weights = [], []
-            for v in members:
-                pulls = [(_PULL[(v >= net.boxes) + (u >= net.boxes)], x[u]) for u in near[v]]
-                total = sum(pull for pull, _ in pulls)
-                wanted.append(sum(pull * at for pull, at in pulls) / total if pulls else x[v])
-                weights.append(total or 0.5)
-            for v, at in zip(members, spread(wanted, weights, [net.width[v] for v in members]), strict=True):
-                x[v] = at
-            net.steps += len(members) + sum(len(near[v]) for v in members)
+        rows = zip(net.rows, offsets, downwards if down else upwards, strict=True)
+        for members, places, (pulls, weights) in rows if down else reversed(list(rows)):
+            wanted = []
+            for v, place, pull in zip(members, places, pulls, strict=True):
+                at = 0.0
+                for u, part in pull:
+                    at += part * x[u]
+                wanted.append((at if pull else x[v]) - place)
+            for v, place, mean in zip(members, places, _rising(wanted, weights), strict=True):
+                x[v] = mean + place
+    net.steps += _PLACE_SWEEPS * _work(net)
     return x
 
 
-def spread(wanted: Sequence[float], weights: Sequence[float], widths: Sequence[float]) -> list[float]:
-    """Centres of boxes in a row, in this order and GAP_X apart, as near as they can be to where each is wanted.
+def _pulls(
+    net: _Net, members: Sequence[int], near: Sequence[Sequence[int]]
+) -> tuple[list[list[tuple[int, float]]], list[float]]:
+    """For each member of a row its neighbours with their parts of what is pulled, and how strong that is in all."""
+    found, weights = [], []
+    boxes = net.boxes
+    for v in members:
+        kinds = _PULL[1:] if v >= boxes else _PULL
+        pulls = [kinds[u >= boxes] for u in near[v]]
+        total = sum(pulls)
+        found.append([(u, pull / total) for u, pull in zip(near[v], pulls, strict=True)])
+        weights.append(total or 0.5)
+    return found, weights
 
-    The weighted least squares under the order: neighbours that would overlap move together (pooled violators).
-    """
-    offsets, edge = [], 0.0
-    for number, width in enumerate(widths):
-        edge += 0.0 if number == 0 else (widths[number - 1] + width) / 2 + GAP_X
-        offsets.append(edge)
-    pools: list[tuple[float, float, int]] = []
-    for at, weight, offset in zip(wanted, weights, offsets, strict=True):
-        mean, total, count = at - offset, weight, 1
-        while pools and pools[-1][0] >= mean:
-            other, heavy, number = pools.pop()
-            mean = (mean * total + other * heavy) / (total + heavy)
-            total, count = total + heavy, count + number
-        pools.append((mean, total, count))
-    means = [mean for mean, _, count in pools for _ in range(count)]
+
+def spread(wanted: Sequence[float], weights: Sequence[float], widths: Sequence[float]) -> list[float]:
+    """Centres of boxes in a row, in this order and GAP_X apart, as near as they can be to where each is wanted."""
+    offsets = _offsets(widths)
+    means = _rising([at - offset for at, offset in zip(wanted, offsets, strict=True)], weights)
     return [mean + offset for mean, offset in zip(means, offsets, strict=True)]
+
+
+def _offsets(widths: Sequence[float]) -> list[float]:
+    """The centres of boxes that stand as close as they may, counted from the first one's."""
+    steps = ((left + right) / 2 + GAP_X for left, right in pairwise(widths))
+    return list(accumulate(steps, initial=0.0))[: len(widths)]
+
+
+def _rising(wanted: list[float], weights: Sequence[float]) -> list[float]:
+    """The numbers nearest to these that do not fall: weighted least squares, by pooling neighbours that would."""
+    if all(map(le, wanted, wanted[1:])):
+        return wanted
+    means: list[float] = []
+    heavy: list[float] = []
+    counts: list[int] = []
+    for mean, total in zip(wanted, weights, strict=True):
+        count = 1
+        while means and means[-1] >= mean:
+            weight = heavy.pop()
+            mean = (mean * total + means.pop() * weight) / (total + weight)
+            total += weight
+            count += counts.pop()
+        means.append(mean)
+        heavy.append(total)
+        counts.append(count)
+    return [mean for mean, count in zip(means, counts, strict=True) for _ in range(count)]
 
 
 def _gap(net: _Net, x: Sequence[float], number: int) -> float:
