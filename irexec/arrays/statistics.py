@@ -1,8 +1,9 @@
-"""Statistics of an array: minimum, maximum, mean, number of NaN and infinite elements."""
+"""Statistics of an array: minimum, maximum, mean, number of NaN and infinite elements; a histogram."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class Statistics:
         """The statistics of an array; strings and complex numbers have none."""
         if array.dtype.kind in "TUOc" or array.size == 0:
             return Statistics(None, None, None, 0, 0)
-        numbers = array if array.dtype.kind in "biuf" else array.astype(np.float32)
+        numbers = _plain(array)
         if numbers.dtype.kind in "biu":
             return Statistics(float(numbers.min()), float(numbers.max()), float(numbers.mean(dtype=np.float64)), 0, 0)
         with np.errstate(all="ignore"):
@@ -39,3 +40,45 @@ class Statistics:
             return Statistics(None, None, None, nans, infinite)
         mean = numbers.mean(dtype=np.float64)
         return Statistics(float(numbers.min()), float(numbers.max()), float(mean), nans, infinite)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The statistics as JSON-ready values."""
+        return {"min": self.min, "max": self.max, "mean": self.mean, "nan": self.nan, "inf": self.inf}
+
+
+BINS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """How many finite elements lie between each two neighbours of edges that are equally far apart."""
+
+    edges: list[float]
+    counts: list[int]
+
+    @staticmethod
+    def of(array: Array) -> Histogram | None:
+        """The histogram of an array; None where there is nothing to count, or the range is beyond all numbers."""
+        if array.dtype.kind in "TUOc" or array.size == 0:
+            return None
+        numbers = _plain(array).reshape(-1)
+        if numbers.dtype.kind == "f":
+            numbers = numbers[np.isfinite(numbers)]
+        if not numbers.size:
+            return None
+        low, high = float(numbers.min()), float(numbers.max())
+        if low == high:
+            return Histogram([low, high], [numbers.size])
+        if not np.isfinite(high - low):
+            return None
+        counts, edges = np.histogram(numbers.astype(np.float64), BINS, (low, high))
+        return Histogram([float(edge) for edge in edges], [int(count) for count in counts])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The histogram as JSON-ready values."""
+        return {"edges": self.edges, "counts": self.counts}
+
+
+def _plain(array: Array) -> Array:
+    """Numbers that NumPy counts with: 8-bit floats and the like as f32."""
+    return array if array.dtype.kind in "biuf" else array.astype(np.float32)

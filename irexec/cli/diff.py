@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     from irexec.show.diff import show_changes
     from irexec.show.printing import Printout
     from irexec.trust.compare import compare
-    from irexec.trust.diff import diff
+    from irexec.trust.diff import changes_dict, diff
     from irexec.trust.runtimes import CannotRun, OtherModel
 
     report = Report([*check_readable(args.file), *check_readable(args.other), *load_extensions(args.extension)])
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     except IRError as error:
         return _refused(error.report)
     if args.json:
-        text = {"kind": "diff", "a": args.file, "b": args.other, "changes": [change.to_dict() for change in changes]}
+        text = changes_dict(args.file, args.other, changes)
         print(json.dumps(text | ({"run": comparison.to_dict()} if comparison is not None else {}), indent=2))
     else:
         page = Printout(color=wants_color(sys.stdout))

@@ -1,20 +1,18 @@
-"""`irexec report`: one HTML file that shows a model, or the examples of a page, in any browser."""
+"""`irexec report`: one HTML file that shows a model, two side by side, or the examples of a page, in any browser."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
-from irexec.cli.inputs import check_readable, exit_code
+from irexec.cli.given import add_input_arguments
+from irexec.cli.inputs import check_readable, exit_code, refuse
+from irexec.cli.observe import add_observation_arguments, observations
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import write
-
-if TYPE_CHECKING:
-    from irexec.survey.observed import Observed
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,25 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="OUT.html", help="the file to write (default: FILE's name with .html, here)"
     )
-    parser.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside FILE, with the same name)")
-    parser.add_argument(
-        "--shape", action="append", default=[], metavar="NAME=DIMS", help="of an open input: x=1,3,224,224"
-    )
-    parser.add_argument("--extension", action="append", default=[], metavar="PY", help="a file that declares operators")
-    seen = parser.add_argument_group("what was observed, to be laid over the graph")
-    for option, source in (("trace", "run --trace"), ("compare", "compare"), ("diff", "diff")):
-        seen.add_argument(
-            f"--{option}",
-            action="append",
-            default=[],
-            metavar="FILE.json",
-            help=f"what `irexec {source} --json` printed",
-        )
+    add_observation_arguments(parser)
+    add_input_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from irexec.arrays.options import read_shapes
-    from irexec.cli.main import COMMANDS
     from irexec.show.report.page import report_page
     from irexec.survey.read import read_survey
 
@@ -54,14 +39,19 @@ def run(args: argparse.Namespace) -> int:
         from irexec.show.report.examples import examples_page
 
         return _save(output, examples_page(args.file))
-    observed = _observed([*args.trace, *args.compare, *args.diff], report)
-    survey, found = read_survey(args.file, args.weights, shapes) if report.ok else (None, Report())
-    report.extend(found)
-    if survey is None:
+    beside, observed = observations(args, report) if report.ok else (None, [])
+    surveys = []
+    for path, weights, given in ((args.file, args.weights, shapes), (beside, None, {})):
+        if path is not None and report.ok:
+            survey, found = read_survey(path, weights, given)
+            if survey is None:
+                report.extend(found)
+            else:
+                surveys.append(survey)
+    if not report.ok or not surveys:
         write(report, sys.stderr)
         return exit_code(report) or 2
-    text = report_page(survey, observed, cut="cut" in COMMANDS)
-    return _save(output, text)
+    return _save(output, report_page(surveys, observed))
 
 
 def _is_page(path: str) -> bool:
@@ -74,33 +64,15 @@ def _is_page(path: str) -> bool:
     return suffix in SUFFIXES and (suffix != ".xml" or is_snippet(Source.from_path(path)))
 
 
-def _observed(paths: list[str], report: Report) -> list[Observed]:
-    from irexec.survey.observed import read_observed
-
-    observed: list[Observed] = []
-    for path in paths:
-        missing = check_readable(path)
-        report.extend(missing)
-        if len(missing):
-            continue
-        try:
-            observed.append(read_observed(Path(path).read_bytes()))
-        except ValueError as error:
-            findings = Findings()
-            findings.add("U004", f"the file cannot be used: {error}", place=Place(file=path))
-            report.extend(findings.report)
-    return observed
-
-
 def _save(output: Path, text: str) -> int:
     from irexec.arrays.saving import save_text
 
     try:
         save_text(output, text)
     except OSError as error:
-        findings = Findings()
-        findings.add("U007", f"the file cannot be written: {error.strerror or error}", place=Place(file=str(output)))
-        write(findings.report, sys.stderr)
-        return exit_code(findings.report)
+        place = Place(file=str(output))
+        report = refuse("U007", f"the file cannot be written: {error.strerror or error}", place=place)
+        write(report, sys.stderr)
+        return exit_code(report)
     print(f"{output} ({len(text.encode()) / 1e6:.2g} MB)")
     return 0

@@ -146,7 +146,7 @@ def _run_model(args: argparse.Namespace, given: Given, source: Source | None) ->
     if model is None or not findings.report.ok:
         return _refused(args, findings.report)
     result = None
-    with watchers(trace=args.trace, dump=args.dump, findings=findings) as (listeners, trace):
+    with watchers(trace=args.trace, dump=args.dump, findings=findings, histograms=args.json) as (listeners, trace):
         if findings.report.ok:
             result = run_model(model, given, listeners)
     if result is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from irexec.api import is_onnx, is_snippet, load, validate
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import Mode
+from irexec.graph.model import Model
 from irexec.ir.files import open_regular, staged
 from irexec.ir.xml.source import Source
 from irexec.mend.mend import Mended, PathLike, Wanted, mend
@@ -62,8 +63,17 @@ def validate_file(
     source = None if is_onnx(path) else Source.from_path(path)
     if source is None or is_snippet(source):
         return validate(path, weights=weights, mode=mode, strict=strict, others=others)
+    return load_file(path, source, weights=weights, mode=mode)[1]
+
+
+def load_file(
+    path: PathLike, source: Source, *, weights: PathLike | None = None, mode: Mode = "strict"
+) -> tuple[Model | None, Report]:
+    """The model of a file that was read as `source`, as `irexec.api.load`; findings have their fixes."""
     model, report = load(path, weights, mode=mode, source=source)
-    return with_fixes(report, _read(path), source, model) if source.root is not None and len(report) else report
+    if source.root is None or not len(report):
+        return model, report
+    return model, with_fixes(report, _read(path), source, model)
 
 
 def _read(path: PathLike) -> bytes:

@@ -72,15 +72,10 @@ def _tensor_dict(array: Array | None, type: TensorType) -> dict[str, Any]:
 
 def _array_dict(array: Array, kind: str) -> dict[str, Any]:
     """An array as JSON-ready values."""
-    statistics = Statistics.of(array)
     return {
         "element_type": kind,
         "shape": list(array.shape),
-        "min": statistics.min,
-        "max": statistics.max,
-        "mean": statistics.mean,
-        "nan": statistics.nan,
-        "inf": statistics.inf,
+        **Statistics.of(array).to_dict(),
         "values": json_values(array),
     }
 

@@ -2,10 +2,10 @@
 
 Three objects are known by their `kind`:
 
-- `"model"`, what `irexec run --trace --json` prints: `trace` is a list of layers in the order in which they began. A
-  layer has `id`, `name`, `type`, `depth` (in how many bodies it stands; its outer layer is the last one before it with
-  a smaller depth), `calls`, `seconds`, and `outputs`, each with `element_type`, `shape`, `min`, `max`, `nan`, `inf`
-  and, where values were recorded, `histogram` (`edges`, one more than `counts`).
+- `"model"`, what `irexec run --trace --json` prints: `file` is the model, `trace` a list of layers in the order they
+  began in. A layer has `id`, `name`, `type`, `depth` (in how many bodies it stands; its outer layer is the last one
+  before it with a smaller depth), `calls`, `seconds`, and `outputs`, each with `element_type`, `shape`, `min`, `max`,
+  `nan`, `inf` and `histogram` (`edges`, one more than `counts`).
 - `"compare"`, two runs of one model: `reference` and `other` say which, `verdict` is a line for people, `layers` is a
   list of `Compared`.
 - `"diff"`, two models: `a` and `b` are the files, `changes` is a list of `Change`.
@@ -20,6 +20,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ValidationError
 
 from irexec.survey.facts import Layer
+from irexec.survey.together import Together
 
 
 class Histogram(BaseModel):
@@ -43,14 +44,14 @@ class TracedOutput(BaseModel):
 
 
 class Traced(BaseModel):
-    """One layer that ran, all its calls together."""
+    """One layer that ran, all its calls together. `seconds` is None where only its values are known."""
 
     id: str = ""
     name: str
     type: str
     depth: int = 0
     calls: int = 1
-    seconds: float
+    seconds: float | None = None
     outputs: list[TracedOutput] = []
 
 
@@ -58,6 +59,7 @@ class Trace(BaseModel):
     """A run with `--trace`."""
 
     kind: Literal["model"]
+    file: str | None = None
     trace: list[Traced]
 
 
@@ -144,13 +146,13 @@ def read_observed(text: str | bytes) -> Observed:
 
 
 class Places:
-    """Finds the layers of a model by the names that observations use."""
+    """Finds the layers of one of the models by the names that observations use."""
 
-    def __init__(self, layers: list[Layer]) -> None:
-        self._layers = layers
+    def __init__(self, shown: Together, number: int = 0) -> None:
+        self._layers = shown.layers
         self._by_path: dict[tuple[tuple[str, ...], str], int] = {}
         self._by_name: dict[str, int] = {}
-        for layer in layers:
+        for layer in shown.layers_of(number):
             self._by_path.setdefault((self._outer(layer), layer.name), layer.index)
             self._by_name.setdefault(layer.name, layer.index)
 

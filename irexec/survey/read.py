@@ -11,6 +11,7 @@ from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Model
 from irexec.inference import infer, set_types
 from irexec.ir.xml.source import Source
+from irexec.mend.files import load_file
 from irexec.survey.facts import Survey
 from irexec.survey.survey import survey
 from irexec.types import PartialShape, TensorType
@@ -33,7 +34,7 @@ def read_survey(
             hint = "irexec run shows snippets, irexec report the examples of a page"
             findings.add("U003", "the file holds loose layers and no model", place=Place(file=source.file), hint=hint)
             return None, findings.report
-        model, report = load(path, weights, mode="strict", source=source)
+        model, report = load_file(path, source, weights=weights)
     if model is None:
         return None, report
     if shapes and len(wrong := _give_shapes(model, shapes)):

@@ -41,6 +41,11 @@ class Change:
         return {"change": self.change, "a": self.a, "b": self.b, "outer": list(self.outer), "text": self.text}
 
 
+def changes_dict(a: str, b: str, changes: Iterable[Change]) -> dict[str, Any]:
+    """The changes from one file to another as one JSON-ready object, which `irexec diff` prints and a report draws."""
+    return {"kind": "diff", "a": a, "b": b, "changes": [change.to_dict() for change in changes]}
+
+
 def diff(a: Model, b: Model) -> list[Change]:
     """What `b` has that `a` has not, and the other way round. Raises IRError when constants cannot be computed.
 

@@ -68,7 +68,7 @@ class OtherModel:
             raise CannotRun(f"{path} cannot be read: {report.errors[0]}")
         self._other = model
 
-    def load(self, model: Model) -> Loaded:
+    def load(self, model: Model) -> Aligned:
         if len(model.inputs) != len(self._other.inputs) or len(model.outputs) != len(self._other.outputs):
             mine, others = (f"{len(m.inputs)} inputs and {len(m.outputs)} outputs" for m in (model, self._other))
             raise CannotRun(f"{self.name} has {others}, the model {mine}")
@@ -88,7 +88,7 @@ class Aligned:
 
     def results(self, steps: Steps) -> list[list[Array]]:
         try:
-            found = self._reference(steps).results()
+            found = self.reference(steps).results()
         except IRError as error:
             raise CannotRun(str(error.report.errors[0])) from None
         return [[step[self._outputs[i]] for i in range(len(step))] for step in found]
@@ -96,7 +96,7 @@ class Aligned:
     def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
         wanted = {value: other for value in values if (other := self._alignment.value(value)) is not None}
         try:
-            recorded = self._reference(steps).record(set(wanted.values()))
+            recorded = self.reference(steps).record(set(wanted.values()))
         except IRError as error:
             raise CannotRun(str(error.report.errors[0])) from None
         return [{value: step[other] for value, other in wanted.items() if other in step} for step in recorded]
@@ -104,7 +104,8 @@ class Aligned:
     def fused(self) -> list[list[str]]:
         return []
 
-    def _reference(self, steps: Steps) -> Reference:
+    def reference(self, steps: Steps) -> Reference:
+        """The other model with these inputs, in its own order."""
         # The other model's input at each position is the one that the first model's is aligned with.
         places = {theirs: ours for ours, theirs in self._inputs.items()}
         return Reference(self._alignment.b, [[step[places[i]] for i in range(len(step))] for step in steps])

@@ -11,7 +11,8 @@ from irexec.graph.model import Model, Node, Value
 from irexec.trust.extract import STATE, Extract, anonymised, extract, find
 from irexec.trust.record import Reference
 
-_ENDS = ("Parameter", "Const", "Result", *STATE)
+UNCUT = ("Parameter", "Const", "Result", *STATE)
+"""Types of layers that compute nothing which could be cut out."""
 
 
 def select(
@@ -78,7 +79,7 @@ def _find(model: Model, option: str, name: str, findings: Findings) -> tuple[Mod
     if found is None:
         names = [node.friendly_name for node in model.walk() if node.friendly_name]
         findings.add("U005", f"{option} {name}: no layer has this name", hint=likely_names(name, names))
-    elif found[1].type in _ENDS:
+    elif found[1].type in UNCUT:
         findings.add("U003", f"{option} {name}: a {found[1].type} computes nothing that could be cut out")
         return None
     return found

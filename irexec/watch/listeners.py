@@ -13,9 +13,11 @@ from irexec.watch.trace import Trace
 
 
 @contextmanager
-def watchers(*, trace: bool, dump: str | None, findings: Findings) -> Iterator[tuple[list[Listener], Trace | None]]:
+def watchers(
+    *, trace: bool, dump: str | None, findings: Findings, histograms: bool = False
+) -> Iterator[tuple[list[Listener], Trace | None]]:
     """The listeners, and the trace among them. Files that cannot be written become findings."""
-    tracer = Trace() if trace else None
+    tracer = Trace(histograms=histograms) if trace else None
     listeners: list[Listener] = [] if tracer is None else [tracer]
     writer = None
     try:

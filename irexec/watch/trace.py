@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irexec.arrays.brief import shown_number, shown_seconds, shown_shape
-from irexec.arrays.statistics import Statistics
+from irexec.arrays.statistics import Histogram, Statistics
 from irexec.graph.model import Node
 from irexec.types import Array, ElementType
 
@@ -22,6 +22,12 @@ class Output:
     element_type: str
     shape: tuple[int, ...]
     statistics: Statistics
+    histogram: Histogram | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        counted = {} if self.histogram is None else {"histogram": self.histogram.to_dict()}
+        numbers = self.statistics.to_dict()
+        return {"element_type": self.element_type, "shape": list(self.shape), **numbers, **counted}
 
 
 @dataclass(slots=True)
@@ -43,26 +49,19 @@ class Row:
             "depth": self.depth,
             "calls": self.calls,
             "seconds": self.seconds,
-            "outputs": [
-                {
-                    "element_type": output.element_type,
-                    "shape": list(output.shape),
-                    "min": output.statistics.min,
-                    "max": output.statistics.max,
-                    "mean": output.statistics.mean,
-                    "nan": output.statistics.nan,
-                    "inf": output.statistics.inf,
-                }
-                for output in self.outputs
-            ],
+            "outputs": [output.to_dict() for output in self.outputs],
         }
 
 
 class Trace:
-    """The layers that ran, in the order in which they began. A layer of a body that runs often is one row."""
+    """The layers that ran, in the order in which they began. A layer of a body that runs often is one row.
 
-    def __init__(self) -> None:
+    `histograms`: the values of each output are counted, too.
+    """
+
+    def __init__(self, *, histograms: bool = False) -> None:
         self._rows: dict[Node, Row] = {}
+        self._histograms = histograms
         # This listener's own time so far, and its value when each running layer began: layers' times exclude it.
         self._spent = 0.0
         self._begun: list[float] = []
@@ -78,7 +77,13 @@ class Trace:
         row.seconds += seconds - (self._spent - self._begun.pop())
         kinds = [str(value.element_type) for value in node.outputs]
         row.outputs = [
-            Output(_kind(kinds, index, array), array.shape, Statistics.of(array)) for index, array in enumerate(outputs)
+            Output(
+                _kind(kinds, index, array),
+                array.shape,
+                Statistics.of(array),
+                Histogram.of(array) if self._histograms else None,
+            )
+            for index, array in enumerate(outputs)
         ]
         self._spent += time.perf_counter() - begin
 

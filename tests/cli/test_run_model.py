@@ -55,6 +55,9 @@ def test_a_trace(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outer, inner = result["trace"]
     assert (outer["name"], outer["depth"], outer["calls"]) == ("outer", 0, 1)
     assert (inner["name"], inner["depth"], inner["calls"]) == ("inner", 1, 3)
+    histogram = outer["outputs"][0].pop("histogram")
+    assert (histogram["edges"][0], histogram["edges"][-1], sum(histogram["counts"])) == (1.0, 5.0, 5)
+    assert len(histogram["edges"]) == len(histogram["counts"]) + 1
     assert outer["outputs"][0] | {"mean": None} == {
         "element_type": "f32",
         "shape": [3, 2],

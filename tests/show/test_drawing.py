@@ -19,6 +19,7 @@ from irexec.show.drawing.repeats import repeats
 from irexec.show.drawing.scene import Graph, common_name, scene
 from irexec.show.drawing.svg import Drawing, svg_document
 from irexec.survey.survey import survey
+from irexec.survey.together import together
 
 SVG = "{http://www.w3.org/2000/svg}"
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -30,7 +31,7 @@ def titles(graph: Graph) -> list[str]:
 
 def test_constants_are_folded_into_their_readers() -> None:
     found = survey(stacked(1))
-    drawn = scene(found)
+    drawn = scene(found.layers)
     assert titles(drawn.graph) == ["Parameter", "MatMul", "Add", "ReLU", "MatMul", "Tanh", "SoftMax", "Add", "Result"]
     assert {found.layers[i].type for i in drawn.folded} == {"Const"}
     assert all(found.layers[i].type in ("MatMul", "Add") for i in drawn.folded.values())
@@ -39,7 +40,7 @@ def test_constants_are_folded_into_their_readers() -> None:
 def test_what_is_made_of_constants_alone_is_folded_too() -> None:
     x = opset15.parameter([1, 4], np.float32, name="x")
     weights = opset15.convert(opset15.constant(np.ones((4, 2), np.int8)), destination_type="f32")
-    assert titles(scene(survey(irexec.Model([opset15.matmul(x, weights)], [x], "m"))).graph) == [
+    assert titles(scene(survey(irexec.Model([opset15.matmul(x, weights)], [x], "m")).layers).graph) == [
         "Parameter",
         "MatMul",
         "Result",
@@ -48,11 +49,11 @@ def test_what_is_made_of_constants_alone_is_folded_too() -> None:
 
 def test_a_constant_that_is_a_result_is_drawn() -> None:
     constant = opset15.constant(np.float32([1, 2]))
-    assert titles(scene(survey(irexec.Model([constant], [], "m"))).graph) == ["Const", "Result"]
+    assert titles(scene(survey(irexec.Model([constant], [], "m")).layers).graph) == ["Const", "Result"]
 
 
 def test_repeated_blocks_are_one_item_each() -> None:
-    graph = scene(survey(stacked(12))).graph
+    graph = scene(survey(stacked(12)).layers).graph
     blocks = [item for item in graph.items if item.insides]
     assert [block.title for block in blocks] == [f"block {n} of 12" for n in range(1, 13)]
     assert [block.subtitle for block in blocks] == [f"net/layer.{n}" for n in range(12)]
@@ -63,7 +64,7 @@ def test_repeated_blocks_are_one_item_each() -> None:
 
 
 def test_a_small_graph_is_drawn_whole() -> None:
-    assert not any(item.insides for item in scene(survey(stacked(5))).graph.items)
+    assert not any(item.insides for item in scene(survey(stacked(5)).layers).graph.items)
 
 
 def test_runs_that_cover_most_are_found_first() -> None:
@@ -89,10 +90,10 @@ def test_the_common_part_of_names_ends_at_a_separator() -> None:
 
 def test_a_body_opens_in_its_layer(tmp_path: Path) -> None:
     found = survey(stacked(12))
-    drawing = Drawing(found, insides=True)
+    drawing = Drawing(together([found]), insides=True)
     root = ElementTree.fromstring(f'<svg xmlns="http://www.w3.org/2000/svg">{drawing.body}</svg>')
     layers = {int(g.get("id", "")[1:]) for g in root.iter(f"{SVG}g") if g.get("id", "").startswith("l")}
-    assert layers == {layer.index for layer in found.layers} - drawing.scene.folded.keys()
+    assert layers == {layer.index for layer in found.layers} - drawing.folded.keys()
 
 
 def test_a_document_is_svg_and_names_are_texts() -> None:
@@ -105,7 +106,7 @@ def test_a_document_is_svg_and_names_are_texts() -> None:
 
 
 def test_a_large_model_is_drawn_in_proportion() -> None:
-    small, large = (place(scene(survey(stacked(n, "{}"))).graph) for n in (20, 80))
+    small, large = (place(scene(survey(stacked(n, "{}")).layers).graph) for n in (20, 80))
     assert large.height < 5 * small.height
     assert large.width < 2 * small.width
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import struct
 import zlib
 from collections.abc import Iterator
@@ -9,14 +10,16 @@ from pathlib import Path
 
 import pytest
 from support.browser import Browser, executable
-from support.drawable import HOSTILE, stacked
+from support.drawable import HOSTILE, altered, stacked
 from support.nets import iterating
 
+from irexec.cli.main import main
 from irexec.show.report.page import report_page
 from irexec.survey.observed import read_observed
 from irexec.survey.read import read_survey
 from irexec.survey.survey import survey
 
+SAMPLES = Path(__file__).parents[2] / "samples"
 PROGRAM = executable()
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed: apt-get install chromium")
 
@@ -40,7 +43,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     path = folder / "report.html"
     path.write_text(
-        report_page(survey(stacked(12)), [read_observed(f'{{"kind": "model", "trace": [{rows}]}}')]), "utf-8"
+        report_page([survey(stacked(12))], [read_observed(f'{{"kind": "model", "trace": [{rows}]}}')]), "utf-8"
     )
     return path
 
@@ -209,7 +212,7 @@ def test_everything_has_a_name_for_those_who_do_not_see_it(browser: Browser, rep
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_do_nothing(name: str, browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "hostile.html"
-    path.write_text(report_page(survey(stacked(8, name))), "utf-8")
+    path.write_text(report_page([survey(stacked(8, name))]), "utf-8")
     browser.open(path)
     browser.run("openAll(true)")
     index = browser.run("data.layers.findIndex((layer) => layer.n.endsWith('relu'))")
@@ -225,7 +228,7 @@ def test_a_body_opens_in_its_layer(browser: Browser, tmp_path: Path) -> None:
     found, _ = read_survey(model)
     assert found is not None
     path = tmp_path / "loop.html"
-    path.write_text(report_page(found), "utf-8")
+    path.write_text(report_page([found]), "utf-8")
     browser.open(path)
     inner = next(layer.index for layer in found.layers if layer.name == "inner")
     browser.run(f"choose({inner})")
@@ -236,19 +239,78 @@ def test_a_body_opens_in_its_layer(browser: Browser, tmp_path: Path) -> None:
 
 
 def test_findings_are_shown_at_their_layer(browser: Browser, tmp_path: Path) -> None:
-    sample = Path(__file__).parents[2] / "samples" / "classifier"
+    sample = SAMPLES / "classifier"
     (tmp_path / "m.xml").write_text((sample / "model.xml").read_text("utf-8").replace('axis="1"', 'axes="1"'), "utf-8")
     (tmp_path / "m.bin").write_bytes((sample / "model.bin").read_bytes())
     found, _ = read_survey(tmp_path / "m.xml")
     assert found is not None
-    (tmp_path / "m.html").write_text(report_page(found, cut=True), "utf-8")
+    (tmp_path / "m.html").write_text(report_page([found]), "utf-8")
     browser.open(tmp_path / "m.html")
     assert "✖ error" in words(browser, ".found .flag")
     browser.run("bring(document.querySelector('.found'))")
     browser.click(".found .type")
     panel = words(browser, "#panel")
     assert "✖ error D001" in panel and "did you mean 'axis'?" in panel
-    assert "irexec cut" in panel and "--around probabilities --distance 1" in panel
+    assert "irexec cut" in panel and "--around=probabilities" in panel
+
+
+def test_two_models_stand_side_by_side(browser: Browser, tmp_path: Path) -> None:
+    a, b = altered(tmp_path)
+    path = tmp_path / "two.html"
+    assert main(["report", str(a), "--diff", str(b), "--run", "--shape", "image=1,3,32,32", "-o", str(path)]) == 0
+    browser.open(path)
+    assert browser.run("document.querySelectorAll('#view > .side').length") == 2
+    assert browser.run("choice.value") == "diff"
+    changed = browser.run("[...document.querySelectorAll('.box .value')].map((e) => e.textContent)")
+    assert "− ReLU after block2/depthwise/norm" in changed
+    assert changed.count("± ReLU became Sigmoid") == 2
+    assert sum("largest error" in text for text in changed) == 2  # A constant, at the layer that it is drawn with.
+    assert browser.run(OVERLAPS) == 0
+    browser.run("choose(data.layers.findIndex((layer) => layer.n === 'head'))")
+    first, other = browser.run("[...document.querySelectorAll('.selected, .twin')].map((e) => e.getScreenCTM().f)")
+    assert abs(first - other) < 1
+    assert "head" in words(browser, ".selected") and "head" in words(browser, ".twin")
+    beside = "sides.indexOf(document.querySelector('.selected').closest('.side'))"
+    assert browser.run(beside) == 0
+    browser.press("m")
+    assert browser.run(beside) == 1
+    assert str(b) in words(browser, "#panel") and browser.run("document.querySelectorAll('.histogram rect').length") > 5
+    browser.press("Escape")
+    browser.click(".changes .link")
+    assert words(browser, "#panel h2") == "block2/depthwise/relu"
+    assert "no such layer" in words(browser, "#panel")
+    assert browser.errors == []
+
+
+def test_the_command_that_a_layer_offers_cuts_it_out(browser: Browser, tmp_path: Path) -> None:
+    model = SAMPLES / "classifier" / "model.xml"
+    path = tmp_path / "m.html"
+    assert main(["report", str(model), "-o", str(path)]) == 0
+    browser.open(path)
+    offered = browser.run("""data.layers.map((layer, index) => {
+        choose(index);
+        return document.querySelector('#panel .command code')?.textContent;
+    })""")
+    types = browser.run("data.layers.map((layer) => text(layer.t))")
+    assert {t for t, command in zip(types, offered, strict=True) if not command} == {"Parameter", "Const", "Result"}
+    for command in [command for command in offered if command][::4]:
+        arguments = shlex.split(command)
+        assert arguments[:2] == ["irexec", "cut"]
+        assert main([*arguments[1:], "--shape", "image=1,3,32,32", "-o", str(tmp_path / "cut.xml")]) == 0
+
+
+def test_a_finding_comes_with_its_fix_and_the_command_that_makes_it(browser: Browser, tmp_path: Path) -> None:
+    model = tmp_path / "m.xml"
+    model.write_text((SAMPLES / "classifier" / "model.xml").read_text("utf-8").replace('axis="1"', 'axes="1"'), "utf-8")
+    (tmp_path / "m.bin").write_bytes((SAMPLES / "classifier" / "model.bin").read_bytes())
+    path = tmp_path / "m.html"
+    assert main(["report", str(model), "-o", str(path)]) == 0
+    browser.open(path)
+    assert "rename axes to axis (may change what is computed)" in words(browser, ".finding .fix")
+    command = shlex.split(words(browser, ".finding .fix .command code"))
+    assert command == ["irexec", "fix", str(model), "--unsafe", "--select", "D001"]
+    assert main(command[1:]) == 0
+    assert 'axis="1"' in model.read_text("utf-8")
 
 
 def test_print_shows_the_whole_graph(browser: Browser, report: Path) -> None:

@@ -79,6 +79,7 @@ class Browser:
         while time.monotonic() < end:
             where, ready = self.run("[location.href, document.readyState]")
             if where == path.resolve().as_uri() and ready == "complete":
+                self.run("typeof ready === 'undefined' ? null : ready.then(() => null)")
                 return
             time.sleep(0.02)
         raise TimeoutError(f"{path} does not load")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 
 import irexec
@@ -31,3 +34,23 @@ def stacked(count: int, names: str = "net/layer.{}/") -> irexec.Model:
         d = opset15.softmax(opset15.tanh(c, name=own + "tanh"), axis=1, name=own + "max")
         value = opset15.add(value, d, name=own + "sum")
     return irexec.Model([value], [x], "stack")
+
+
+def altered(folder: Path) -> tuple[Path, Path]:
+    """The classifier of the samples, and one in which an attribute, a layer's type, its name and a constant differ, and
+    a layer is gone."""
+    sample = Path(__file__).parents[2] / "samples" / "classifier"
+    text, weights = (sample / "model.xml").read_text("utf-8"), bytearray((sample / "model.bin").read_bytes())
+    (folder / "a.xml").write_text(text, "utf-8")
+    (folder / "a.bin").write_bytes(weights)
+    text = text.replace('name="stem/relu" type="ReLU"', 'name="stem/relu" type="Sigmoid"').replace(
+        'name="pool"', 'name="largest"'
+    )
+    text = re.sub('(name="stem/norm".*?epsilon=")[^"]*', r"\g<1>0.05", text, count=1, flags=re.DOTALL)
+    text = re.sub(r'\s*<layer id="32" .*?</layer>', "", text, count=1, flags=re.DOTALL)
+    text = re.sub(r'\s*<edge [^>]*to-layer="32"[^>]*>', "", text)
+    text = re.sub(r'from-layer="32" from-port="\d+"', 'from-layer="31" from-port="5"', text)
+    weights[4000:4004] = np.float32(3).tobytes()
+    (folder / "b.xml").write_text(text, "utf-8")
+    (folder / "b.bin").write_bytes(weights)
+    return folder / "a.xml", folder / "b.xml"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from irexec.show.drawing.repeats import repeats
-from irexec.survey.facts import Layer, Survey
+from irexec.survey.facts import Layer
 
 ValueKey = tuple[int, int]
 """A value: the index of the layer that makes it, and the number of the output."""
@@ -59,11 +59,11 @@ class Scene:
     folded: dict[int, int]
 
 
-def scene(survey: Survey) -> Scene:
-    """What there is to draw of a model."""
-    folded = fold_constants(survey.layers)
+def scene(layers: Sequence[Layer]) -> Scene:
+    """What there is to draw of a model with these layers."""
+    folded = fold_constants(layers)
     nets: dict[tuple[int | None, str], list[Layer]] = {}
-    for layer in survey.layers:
+    for layer in layers:
         if layer.index not in folded:
             nets.setdefault((layer.parent, layer.branch), []).append(layer)
     return Scene(_net(nets.get((None, ""), []), nets), folded)

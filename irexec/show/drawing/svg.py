@@ -8,10 +8,13 @@ from importlib.resources import files
 from irexec.ops.declare import contents
 from irexec.show.drawing.boxes import Box, Placed, PlacedWire, Stretch, place
 from irexec.show.drawing.measure import shortened
-from irexec.show.drawing.scene import Scene, scene
+from irexec.show.drawing.scene import scene
 from irexec.survey.facts import Layer, Survey
+from irexec.survey.together import Together, together
 
 MARGIN = 24.0
+BESIDE, TITLE_HEIGHT = 120.0, 30.0
+"""What is between two models, and above each for its name."""
 FRAME, HEADER = 16.0, 30.0
 """What an open block has around its graph, and above it for its title."""
 
@@ -27,7 +30,7 @@ _KINDS = {
 
 def svg_document(survey: Survey) -> str:
     """A whole SVG file: the graph with its blocks closed, light or dark as the reader's system is."""
-    drawing = Drawing(survey)
+    drawing = Drawing(together([survey]))
     width, height = drawing.width, drawing.height
     title = escape(shortened(survey.name or "model", 80))
     return (
@@ -44,16 +47,28 @@ def drawing_style() -> str:
 
 
 class Drawing:
-    """The body of a drawing, and how large it is. `insides` says whether the graphs in blocks are in it, hidden."""
+    """The body of a drawing, models side by side, and how large it is.
 
-    def __init__(self, survey: Survey, *, insides: bool = False) -> None:
-        self.survey = survey
-        self.scene: Scene = scene(survey)
+    `insides`: the graphs in blocks are in it, hidden. `folded`: layers that are not drawn → a layer that reads them.
+    """
+
+    def __init__(self, shown: Together, *, insides: bool = False) -> None:
+        self.shown = shown
+        self.folded: dict[int, int] = {}
         self._insides = insides
         self._blocks = 0
-        placed = place(self.scene.graph)
-        self.width, self.height = placed.width + 2 * MARGIN, placed.height + 2 * MARGIN
-        self.body = f'<g transform="translate({_n(MARGIN)} {_n(MARGIN)})">\n{self._graph(placed)}</g>\n'
+        self.width, self.height, self.body = MARGIN, 0.0, ""
+        for number, model in enumerate(shown.models):
+            found = scene(shown.layers_of(number))
+            self.folded |= found.folded
+            placed = place(found.graph)
+            name = escape(shortened(model.file or model.name, 60))
+            title = f'<text class="model" y="-12">{name}</text>\n' if len(shown.models) > 1 else ""
+            top = MARGIN + (TITLE_HEIGHT if title else 0.0)
+            where = f"translate({_n(self.width)} {_n(top)})"
+            self.body += f'<g class="side" transform="{where}">\n{title}{self._graph(placed)}</g>\n'
+            self.width += placed.width + (BESIDE if number + 1 < len(shown.models) else MARGIN)
+            self.height = max(self.height, placed.height + top + MARGIN)
 
     def _graph(self, graph: Placed) -> str:
         rows = " ".join(f"{_n(top)},{_n(height)}" for top, height in graph.rows)
@@ -79,7 +94,7 @@ class Drawing:
         item = box.item
         if item.enters is not None or item.leaves is not None:
             return self._stub(box)
-        layer = self.survey.layers[item.layer] if item.layer is not None else None
+        layer = self.shown.layers[item.layer] if item.layer is not None else None
         if layer is not None:
             name, kinds = f"l{layer.index}", ["box", _kind(layer)]
             if layer.findings:
@@ -119,7 +134,7 @@ class Drawing:
         return "".join(parts)
 
     def _flag(self, layer: Layer) -> str:
-        worst = {self.survey.findings[number]["severity"] for number in layer.findings}
+        worst = {self.shown.findings[number]["severity"] for number in layer.findings}
         return "✖ error" if "error" in worst else "▲ warning" if "warning" in worst else "● note"
 
     def _stub(self, box: Box) -> str:

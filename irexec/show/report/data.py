@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from irexec.arrays.brief import plural
 from irexec.catalog.documentation import page_address
 from irexec.catalog.facts import facts_of
-from irexec.show.report.overlays import Overlay
+from irexec.show.report.overlays import Overlay, model_of, placed_changes, traced
 from irexec.show.survey import shown_count, size_rows
 from irexec.survey.facts import Input, Layer, Output, Port, Survey
 from irexec.survey.observed import Changes, Comparison, Observed, Places, Trace
+from irexec.survey.together import Together
+from irexec.trust.select import UNCUT
 
 
 class Texts:
@@ -29,38 +34,53 @@ class Texts:
 
 
 def report_data(
-    survey: Survey, folded: dict[int, int], overlays: Sequence[Overlay], observed: Sequence[Observed], *, cut: bool
+    shown: Together, folded: dict[int, int], overlays: Sequence[Overlay], observed: Sequence[Observed]
 ) -> dict[str, Any]:
-    """The object that report.js reads. `cut`: there is a command that extracts a layer."""
+    """The object that the page's script reads."""
     texts = Texts()
-    histograms = _histograms(survey, observed)
-    layers = [_layer(layer, texts, histograms.get(layer.index)) for layer in survey.layers]
+    histograms = _histograms(shown, observed)
     return {
-        "name": survey.name,
-        "file": survey.file,
-        "cut": cut,
-        "inputs": [_port(port) for port in survey.inputs],
-        "outputs": [_port(port) for port in survey.outputs],
-        "size": size_rows(survey),
-        "operators": [
-            [c.operator, c.layers, f"{shown_count(c.multiply_adds)} multiply-adds" if c.multiply_adds else ""]
-            for c in survey.totals.operators
-        ],
-        "states": [[state.name, f"{state.element_type} {state.shape}"] for state in survey.states],
-        "findings": survey.findings,
+        "models": [_model(model, start) for model, start in zip(shown.models, shown.starts, strict=True)],
+        "findings": shown.findings,
         "told": list(_told(observed)),
+        "changes": [row for entry in observed if isinstance(entry, Changes) for row in _changes(entry, shown)],
         "overlays": [_overlay(overlay) for overlay in overlays],
-        "described": _described(survey),
+        "described": _described(shown),
         "folded": folded,
-        "layers": layers,
+        "layers": [_layer(layer, texts, histograms.get(layer.index)) for layer in shown.layers],
+        "uncut": list(UNCUT),
         "texts": texts.table,
     }
 
 
-def script_text(value: Any) -> str:
-    """JSON that can stand inside a `<script>`: nothing in it ends the element or begins another."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+def packed(value: Any) -> str:
+    """JSON as the script unpacks it: deflated, in base64, so that thousands of layers with all that is known of them
+    stay a small file, and nothing in it can be markup."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 9)).decode()
+
+
+def _model(model: Survey, start: int) -> dict[str, Any]:
+    """What is told of a whole model; its layers begin at `start`."""
+    return {
+        "start": start,
+        "name": model.name,
+        "file": model.file,
+        "inputs": [_port(port) for port in model.inputs],
+        "outputs": [_port(port) for port in model.outputs],
+        "size": size_rows(model),
+        "operators": [
+            [c.operator, c.layers, f"{shown_count(c.multiply_adds)} multiply-adds" if c.multiply_adds else ""]
+            for c in model.totals.operators
+        ],
+        "states": [[state.name, f"{state.element_type} {state.shape}"] for state in model.states],
+    }
+
+
+def _changes(changes: Changes, shown: Together) -> Iterator[list[Any]]:
+    """`[change, layer, layer of the other model, text]`, -1 for no layer."""
+    for change, a, b in placed_changes(changes, shown):
+        yield [change.change, -1 if a is None else a, -1 if b is None else b, change.text]
 
 
 def _layer(layer: Layer, texts: Texts, histograms: list[Any] | None) -> dict[str, Any]:
@@ -110,43 +130,40 @@ def _overlay(overlay: Overlay) -> dict[str, Any]:
         "key": overlay.key,
         "title": overlay.title,
         "legend": overlay.legend,
-        "sum": overlay.combine == "sum",
+        "combine": overlay.combine,
         "marks": marks,
     }
 
 
-def _told(observed: Sequence[Observed]) -> Any:
+def _told(observed: Sequence[Observed]) -> Iterator[str]:
     """A line for each thing that was observed."""
     for entry in observed:
         if isinstance(entry, Trace):
-            yield f"a run of {len(entry.trace)} layers"
+            of = f" of {entry.file}" if entry.file else ""
+            yield f"a run{of}: {plural(len(entry.trace), 'layer')}"
         elif isinstance(entry, Comparison):
             yield entry.verdict or f"{entry.reference} compared with {entry.other}"
-        elif isinstance(entry, Changes):
-            yield f"{len(entry.changes)} changes from {entry.a} to {entry.b}"
-            for change in entry.changes:
-                yield f"{change.change}: {change.text or change.b or change.a}"
+        else:
+            yield f"{plural(len(entry.changes), 'change')} from {entry.a} to {entry.b}"
 
 
-def _histograms(survey: Survey, observed: Sequence[Observed]) -> dict[int, list[Any]]:
-    """Layer → for each output its smallest and largest value, and the counts between them."""
-    places = Places(survey.layers)
+def _histograms(shown: Together, observed: Sequence[Observed]) -> dict[int, list[Any]]:
+    """Layer → for each output its smallest and largest value, and the counts between them; 0 where nothing is known."""
     found: dict[int, list[Any]] = {}
     for entry in observed:
-        for row in entry.trace if isinstance(entry, Trace) else ():
+        for index, row in traced(entry, Places(shown, model_of(entry, shown))) if isinstance(entry, Trace) else ():
             drawn = [
-                [o.histogram.edges[0], o.histogram.edges[-1], o.histogram.counts] for o in row.outputs if o.histogram
+                o.histogram and [o.histogram.edges[0], o.histogram.edges[-1], o.histogram.counts] for o in row.outputs
             ]
-            index = places.find(row.name, [])
-            if drawn and index is not None:
-                found[index] = drawn
+            if any(drawn):
+                found[index] = [histogram or 0 for histogram in drawn]
     return found
 
 
-def _described(survey: Survey) -> dict[str, list[str | None]]:
+def _described(shown: Together) -> dict[str, list[str | None]]:
     """Operator → the first paragraph of its description, and the address of its page."""
     found: dict[str, list[str | None]] = {}
-    for name in dict.fromkeys(layer.operator for layer in survey.layers):
+    for name in dict.fromkeys(layer.operator for layer in shown.layers):
         facts = facts_of(name) if name is not None else None
         if name is not None and facts is not None:
             first = " ".join(facts.description.split("\n\n")[0].split()).replace("`", "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,10 +12,12 @@ import numpy as np
 
 from irexec.arrays.brief import shown_number, shown_seconds
 from irexec.show.survey import shown_bytes, shown_count
-from irexec.survey.facts import Survey
-from irexec.survey.observed import Changes, Comparison, Error, Observed, Places, Trace, Traced
+from irexec.survey.observed import Change, Changes, Comparison, Error, Observed, Places, Trace, Traced
+from irexec.survey.together import Together
 from irexec.types import ElementType
 
+# Above that, a percentage says more.
+_MANY_ULP = 1e5
 _CHANGES = {"added": "+", "removed": "−"}
 
 
@@ -30,44 +32,56 @@ class Mark:
 
 @dataclass(slots=True)
 class Overlay:
-    """One overlay. `combine` says what a closed block shows: the sum of its layers' `amounts`, or the strongest."""
+    """One overlay. `combine` says what a closed block shows: the sum of its layers' parts, how many are marked, or the
+    strongest."""
 
     key: str
     title: str
     legend: str
     marks: dict[int, Mark] = field(default_factory=dict)
-    combine: Literal["sum", "strongest"] = "strongest"
+    combine: Literal["sum", "count", "strongest"] = "strongest"
 
 
-def overlays(survey: Survey, observed: Sequence[Observed]) -> list[Overlay]:
-    """All that there is to lay over a model: what follows from the model itself, then what was observed."""
-    found = [_work(survey), _memory(survey)]
-    places = Places(survey.layers)
+def overlays(shown: Together, observed: Sequence[Observed]) -> list[Overlay]:
+    """All that there is to lay over models: what follows from the models themselves, then what was observed."""
+    found = [_work(shown), _memory(shown)]
     for entry in observed:
         if isinstance(entry, Trace):
-            rows = list(_traced(entry, places))
-            found += [_time(rows), _magnitude(rows), _births(survey, rows)]
+            rows = list(traced(entry, Places(shown, model_of(entry, shown))))
+            found += [_time(rows), _magnitude(rows), _births(shown, rows)]
         elif isinstance(entry, Comparison):
-            found.append(_errors(entry, places))
+            found.append(_errors(entry, Places(shown)))
         else:
-            found.append(_changes(entry, places))
-    return [overlay for overlay in found if overlay.marks]
+            found.append(_changes(placed_changes(entry, shown), entry.b))
+    merged: dict[str, Overlay] = {}
+    for overlay in found:
+        if overlay.key in merged:
+            merged[overlay.key].marks |= overlay.marks
+        elif overlay.marks:
+            merged[overlay.key] = overlay
+    return list(merged.values())
+
+
+def model_of(trace: Trace, shown: Together) -> int:
+    """Which of the models was run: the one of that file, else the first."""
+    return next((n for n, model in enumerate(shown.models) if trace.file and model.file == trace.file), 0)
 
 
 # What follows from the model.
 
 
-def _work(survey: Survey) -> Overlay:
-    amounts = {layer.index: float(layer.multiply_adds or 0) for layer in survey.layers}
+def _work(shown: Together) -> Overlay:
     overlay = Overlay("work", "multiply-adds", "the part of all multiply-adds", combine="sum")
-    _share(overlay, amounts, lambda amount: shown_count(int(amount)))
+    for number in range(len(shown.models)):
+        amounts = {layer.index: float(layer.multiply_adds or 0) for layer in shown.layers_of(number)}
+        _share(overlay, amounts, lambda amount: shown_count(int(amount)))
     return overlay
 
 
-def _memory(survey: Survey) -> Overlay:
+def _memory(shown: Together) -> Overlay:
     amounts = {
         layer.index: float(sum(output.bytes or 0 for output in layer.outputs))
-        for layer in survey.layers
+        for layer in shown.layers
         if layer.type not in ("Const", "Result")
     }
     overlay = Overlay("memory", "memory", "the bytes of a layer's results, against the largest")
@@ -90,7 +104,7 @@ def _share(overlay: Overlay, amounts: dict[int, float], shown: object) -> None:
 # A traced run.
 
 
-def _traced(trace: Trace, places: Places) -> Iterator[tuple[int, Traced]]:
+def traced(trace: Trace, places: Places) -> Iterator[tuple[int, Traced]]:
     """The rows with the layers they are about."""
     outer: list[str] = []
     for row in trace.trace:
@@ -103,11 +117,11 @@ def _traced(trace: Trace, places: Places) -> Iterator[tuple[int, Traced]]:
 
 def _time(rows: Sequence[tuple[int, Traced]]) -> Overlay:
     overlay = Overlay("time", "time", "the part of the time of one run", combine="sum")
-    amounts = {index: row.seconds for index, row in rows if row.depth == 0}
+    amounts = {index: row.seconds for index, row in rows if row.depth == 0 and row.seconds is not None}
     _share(overlay, amounts, shown_seconds)
     whole, most = sum(amounts.values()), max(amounts.values(), default=0.0)
     for index, row in rows:
-        if row.depth and row.seconds > 0 and whole:
+        if row.depth and row.seconds and whole:
             text = f"{shown_seconds(row.seconds)} in {row.calls} calls"
             overlay.marks[index] = Mark(min(1.0, row.seconds / most), text)
     return overlay
@@ -144,16 +158,16 @@ def largest(element_type: str) -> float | None:
     return float(ml_dtypes.finfo(kind.dtype).max)  # type: ignore[no-untyped-call]
 
 
-def _births(survey: Survey, rows: Sequence[tuple[int, Traced]]) -> Overlay:
+def _births(shown: Together, rows: Sequence[tuple[int, Traced]]) -> Overlay:
     overlay = Overlay("nan", "NaN and infinity", "where they are born (✖), and where they are passed on (○)")
     odd = {index: (sum(o.nan for o in row.outputs), sum(o.inf for o in row.outputs)) for index, row in rows}
     for index, (nan, inf) in odd.items():
         if not nan and not inf:
             continue
         words = " and ".join(filter(None, (f"{nan} NaN" if nan else "", f"{inf} infinite" if inf else "")))
-        sources = [entry.layer for entry in survey.layers[index].inputs if entry.layer is not None]
+        sources = [entry.layer for entry in shown.layers[index].inputs if entry.layer is not None]
         given = any(sum(odd.get(source, (0, 0))) for source in sources)
-        holds = survey.layers[index].type in ("Parameter", "Const")
+        holds = shown.layers[index].type in ("Parameter", "Const")
         if given:
             overlay.marks[index] = Mark(0.35, f"passed on: {words}", "○")
         else:
@@ -191,25 +205,34 @@ def _size(error: Error | None) -> float:
 
 
 def _error_text(error: Error) -> str:
-    if error.ulp is not None:
+    if error.ulp is not None and (error.ulp < _MANY_ULP or error.relative is None):
         return f"{shown_number(error.ulp)} ulp"
     if error.relative is not None:
-        return f"{100 * error.relative:.2g} %"
+        return f"{100 * error.relative:.3g} %"
     return shown_number(error.absolute)
 
 
-def _changes(changes: Changes, places: Places) -> Overlay:
-    overlay = Overlay("diff", f"changes to {changes.b}", "+ added, − removed, ± changed")
+def placed_changes(changes: Changes, shown: Together) -> list[tuple[Change, int | None, int | None]]:
+    """Each change with the layer that it is about in the first model, and in the second one where that is shown."""
+    sides = [Places(shown, number) for number in range(len(shown.models))]
+    found = []
     for change in changes.changes:
-        index = next((i for i in _find(change.a, change.b, change.outer, places) if i is not None), None)
-        if index is None:
-            continue
-        before = overlay.marks.get(index)
-        text = change.text or change.change
-        sign = _CHANGES.get(change.change, "±")
-        overlay.marks[index] = Mark(1.0, f"{before.text}; {text}" if before else text, before.sign if before else sign)
+        names = (change.a, change.b)
+        a, *other = (None if n is None else s.find(n, change.outer) for s, n in zip(sides, names, strict=False))
+        found.append((change, a, other[0] if other else None))
+    return found
+
+
+def _changes(changes: Sequence[tuple[Change, int | None, int | None]], other: str) -> Overlay:
+    overlay = Overlay("diff", f"changes to {other}", "+ added, − removed, ± changed", combine="count")
+    for change, *places in changes:
+        for index in places:
+            if index is None:
+                continue
+            before = overlay.marks.get(index)
+            text = change.text or change.change
+            sign = _CHANGES.get(change.change, "±")
+            overlay.marks[index] = Mark(
+                1.0, f"{before.text}; {text}" if before else text, before.sign if before else sign
+            )
     return overlay
-
-
-def _find(a: str | None, b: str | None, outer: list[str], places: Places) -> Iterable[int | None]:
-    return (places.find(name, outer) for name in (a, b) if name is not None)

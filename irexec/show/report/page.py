@@ -10,24 +10,29 @@ from importlib.resources import files
 
 from irexec.diagnostics.render.characters import visible_text
 from irexec.show.drawing.svg import Drawing, drawing_style
-from irexec.show.report.data import report_data, script_text
+from irexec.show.report.data import packed, report_data
 from irexec.show.report.overlays import overlays
 from irexec.survey.facts import Survey
 from irexec.survey.observed import Observed
+from irexec.survey.together import together
+
+# In the order in which they build on one another.
+_SCRIPTS = ("view.js", "blocks.js", "choose.js", "panel.js", "overlays.js", "start.js")
 
 
-def report_page(survey: Survey, observed: Sequence[Observed] = (), *, cut: bool = False) -> str:
-    """The report on a model as the text of one HTML file. `cut`: there is a command that extracts a layer."""
-    drawing = Drawing(survey, insides=True)
-    data = report_data(survey, drawing.scene.folded, overlays(survey, observed), observed, cut=cut)
+def report_page(models: Sequence[Survey], observed: Sequence[Observed] = ()) -> str:
+    """The report on a model, or on two side by side, as the text of one HTML file."""
+    shown = together(models)
+    drawing = Drawing(shown, insides=True)
+    data = report_data(shown, drawing.folded, overlays(shown, observed), observed)
     return filled(
         "model.html",
-        title=escape(visible_text(survey.name or "model")),
+        title=escape(visible_text(" and ".join(dict.fromkeys(model.name or "model" for model in models)))),
         width=str(round(drawing.width)),
         height=str(round(drawing.height)),
         drawing=drawing.body,
-        data=script_text(data),
-        script=own("model.js"),
+        data=packed(data),
+        script="".join(map(own, _SCRIPTS)),
         style=drawing_style() + own("report.css"),
     )
 

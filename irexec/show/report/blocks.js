@@ -1,0 +1,180 @@
+// ---- Blocks: opening one makes its row higher and wider; what lies below and beside it moves, nothing else changes.
+
+const FRAME = 16, HEADER = 30, MARGIN = 24, BESIDE = 120, NAMED = 30;
+const shapes = new WeakMap();
+
+/** What a graph of the drawing is like when all its blocks are closed. */
+function shapeOf(element) {
+  if (shapes.has(element)) return shapes.get(element);
+  const rows = element.dataset.rows.split(" ").filter(Boolean).map((row) => row.split(",").map(Number));
+  const [width, height] = element.dataset.size.split(",").map(Number);
+  const rowOf = new Map(rows.map(([top], number) => [top, number]));
+  const bottoms = new Map(rows.map(([top, high], number) => [Math.round((top + high) * 10) / 10, number]));
+  const boxes = [], wires = [];
+  for (const child of element.children) {
+    if (child.tagName === "path") {
+      const far = child.classList.contains("far");
+      wires.push({ element: child, far, parts: child.getAttribute("d").split("M").slice(1)
+        .map((part) => part.match(/-?[\d.]+/g).map(Number))
+        // A straight stretch names its x once: x, start, bottom, top.
+        .map((part) => (part.length === 4 ? [...part.slice(0, 3), 0, 0, 0, 0, part[0], part[3]] : part)) });
+    } else {
+      const [x, y] = child.getAttribute("transform").match(/-?[\d.]+/g).map(Number);
+      const rect = child.querySelector("rect");
+      const body = child.querySelector(":scope > rect.body, :scope > .closed > rect.body") || rect;
+      const w = Number(body.getAttribute("width"));
+      const inside = child.querySelector(":scope > .inside");
+      boxes.push({ element: child, x, y, w, row: rowOf.get(y), inside, dx: x, value: child.dataset.v });
+    }
+  }
+  const shape = { element, rows, width, height, bottoms, rowOf, boxes, wires, now: [width, height], left: 0 };
+  shapes.set(element, shape);
+  return shape;
+}
+
+const graphsIn = (box) => [...box.inside.children].filter((c) => c.classList.contains("branch"));
+const graphIn = (branch) => branch.lastElementChild;
+
+/** Lay out the inside of an open block; gives its size. */
+function measure(box) {
+  let x = FRAME, high = 0;
+  for (const branch of graphsIn(box)) {
+    const shape = arrange(graphIn(branch));
+    branch.setAttribute("transform", `translate(${x} ${HEADER + FRAME})`);
+    branch.dataset.x = x;
+    x += shape.now[0] + 2 * FRAME;
+    high = Math.max(high, shape.now[1]);
+  }
+  const title = box.inside.querySelector(":scope > .title");
+  const wide = Math.max(x - FRAME, title.textContent.length * 6.6 + 2 * FRAME, box.w);
+  const tall = HEADER + high + 2 * FRAME;
+  const frame = box.inside.querySelector(":scope > .frame");
+  frame.setAttribute("width", wide);
+  frame.setAttribute("height", tall);
+  box.inside.setAttribute("transform", `translate(${-wide / 2} 0)`);
+  return [wide, tall];
+}
+
+/** Where in an open block a value enters or leaves, from the centre of the block; null when the block does not say. */
+function stub(box, value, sort) {
+  for (const branch of graphsIn(box)) {
+    const shape = shapeOf(graphIn(branch));
+    const found = shape.boxes.find((b) => b.value === value && b.element.classList.contains(sort));
+    if (found) return Number(branch.dataset.x) + shape.left + found.dx - box.open[0] / 2;
+  }
+  return null;
+}
+
+/** Put everything of one graph in its place. */
+function arrange(element) {
+  const shape = shapeOf(element);
+  const open = shape.rows.map(() => []);
+  for (const box of shape.boxes) {
+    if (!box.inside) continue;
+    box.open = box.element.classList.contains("open") ? measure(box) : null;
+    if (box.open) open[box.row].push(box);
+  }
+  let added = 0;
+  const tops = [], heights = [];
+  shape.rows.forEach(([top, high], row) => {
+    const extra = Math.max(0, ...open[row].map((box) => box.open[1] - high));
+    tops.push(top + added);
+    heights.push(high + extra);
+    added += extra;
+  });
+  const holder = (row, x) => open[row].find((box) => Math.abs(x - box.x) <= box.w / 2 + 0.01);
+  const across = (row, x) => {
+    let moved = x;
+    for (const box of open[row]) {
+      const grown = (box.open[0] - box.w) / 2;
+      if (Math.abs(x - box.x) <= box.w / 2 + 0.01) moved += ((x - box.x) * 2 * grown) / box.w;
+      else moved += x < box.x ? -grown : grown;
+    }
+    return moved;
+  };
+  const port = (row, x, value, sort) => {
+    const box = holder(row, x);
+    const found = box ? stub(box, value, sort) : null;
+    return found === null ? across(row, x) : across(row, box.x) + found;
+  };
+  let low = 0, high = shape.width;
+  for (const box of shape.boxes) {
+    box.dx = across(box.row, box.x);
+    const half = (box.open ? box.open[0] : box.w) / 2;
+    low = Math.min(low, box.dx - half);
+    high = Math.max(high, box.dx + half);
+    box.element.setAttribute("transform", `translate(${box.dx} ${tops[box.row]})`);
+  }
+  for (const wire of shape.wires) {
+    const value = wire.element.dataset.v;
+    wire.element.setAttribute("d", wire.parts.map((part) => {
+      if (wire.far) {
+        const row = shape.rowOf.get(part[2]), x = port(row, part[0], value, "enters");
+        return `M${x} ${tops[row] - 14}V${tops[row]}`;
+      }
+      const [x, start, bottom] = part, toX = part[7], row = shape.bottoms.get(bottom);
+      const passing = start === shape.rows[row][0];
+      const fromX = passing ? across(row, x) : port(row, x, value, "leaves");
+      const end = tops[row] + heights[row];
+      const begin = holder(row, x) && !passing ? end : tops[row] + start - shape.rows[row][0];
+      const next = tops[row + 1], middle = (end + next) / 2, to = port(row + 1, toX, value, "enters");
+      if (fromX === to) return `M${fromX} ${begin}V${end}V${next}`;
+      return `M${fromX} ${begin}V${end}C${fromX} ${middle} ${to} ${middle} ${to} ${next}`;
+    }).join(""));
+  }
+  shape.left = -low;
+  shape.now = [high - low, shape.height + added];
+  element.setAttribute("transform", low ? `translate(${-low} 0)` : "");
+  return shape;
+}
+
+// The graphs of the models from left to right. One of two is lowered where that puts a layer beside its twin.
+const sides = [...view.querySelectorAll(":scope > .side")];
+const lowered = sides.map(() => 0);
+const sideOf = (element) => sides.indexOf(element.closest(".side"));
+
+function arrangeAll(keep) {
+  const before = keep && keep.getBoundingClientRect();
+  let x = MARGIN, low = 0;
+  sides.forEach((side, number) => {
+    const shape = arrange(side.lastElementChild), top = MARGIN + (sides.length > 1 ? NAMED : 0) + lowered[number];
+    side.setAttribute("transform", `translate(${x} ${top})`);
+    x += shape.now[0] + BESIDE;
+    low = Math.max(low, top + shape.now[1]);
+  });
+  size = [x - BESIDE + MARGIN, low + MARGIN];
+  if (before) {
+    const after = keep.getBoundingClientRect();
+    at.x += before.x + before.width / 2 - after.x - after.width / 2;
+    at.y += before.y - after.y;
+  }
+  look();
+}
+
+/** Move the sides up or down so that two boxes, one of each, are at one height. */
+function level(box, other) {
+  const [a, b] = [box, other].map((element) => element.getScreenCTM().f / at.k);
+  lowered[sideOf(other)] += a - b;
+  const least = Math.min(...lowered);
+  lowered.forEach((value, number) => { lowered[number] = Math.round(value - least); });
+  arrangeAll(box);
+}
+
+function setOpen(box, open) {
+  if (box.classList.contains("open") === open) return;
+  box.classList.toggle("open", open);
+  box.setAttribute("aria-expanded", String(open));
+  arrangeAll(box);
+  say(`${box.querySelector(".type").textContent.replace("▸ ", "")} ${open ? "open" : "closed"}`);
+}
+
+function openAll(open) {
+  for (const box of view.querySelectorAll(".opens")) {
+    box.classList.toggle("open", open);
+    box.setAttribute("aria-expanded", String(open));
+  }
+  $("all").setAttribute("aria-pressed", String(open));
+  $("all").textContent = open ? "close all" : "open all";
+  arrangeAll();
+  fit(false);
+}

@@ -1,0 +1,71 @@
+// ---- Search.
+
+let hits = [], hit = -1;
+function search() {
+  const words = $("query").value.trim().toLowerCase();
+  if (!words) { hits = []; tellModel(); return; }
+  hits = [];
+  data.layers.forEach((layer, index) => {
+    const all = [layer.n, text(layer.t), "#" + layer.i, ...(layer.o || []).flatMap((o) => o[2] || [])];
+    if (all.some((part) => part.toLowerCase().includes(words))) hits.push(index);
+  });
+  hit = -1;
+  const exact = (index) => layerAt(index).n.toLowerCase() === words;
+  hits.sort((a, b) => exact(b) - exact(a) || a - b);
+  fill(make("h2", {}, hits.length === 1 ? "1 layer" : `${hits.length} layers`), make("p", { class: "soft" }, "Enter goes from one to the next"),
+    ...hits.slice(0, 300).map((index) => make("p", {}, make("span", { class: "soft" }, text(layerAt(index).t)), " ", toLayer(index))),
+    hits.length > 300 ? make("p", {}, `and ${hits.length - 300} more`) : null);
+  say(`${hits.length} found`);
+}
+$("query").addEventListener("input", search);
+$("find").addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (!hits.length) return;
+  hit = (hit + 1) % hits.length;
+  choose(hits[hit]);
+});
+
+// ---- Overlays.
+
+const choice = $("overlay");
+
+function lay(key) {
+  for (const old of view.querySelectorAll(".heat, .bar, .value")) old.remove();
+  for (const box of view.querySelectorAll(".hot")) box.classList.remove("hot");
+  const overlay = data.overlays.find((o) => o.key === key);
+  $("legend").hidden = !overlay;
+  if (!overlay) return;
+  $("legend").replaceChildren(make("div", { class: "scale" }), make("span", {}, overlay.legend));
+  for (const box of view.querySelectorAll(".box")) {
+    const found = box.id[0] === "l" ? markOf(Number(box.id.slice(1)), overlay) : together(box, overlay);
+    if (found) paint(box, found);
+  }
+  say(`showing ${overlay.title}`);
+}
+
+/** What is said of a layer, or else of a constant that is drawn as a part of it. */
+const markOf = (index, overlay) => overlay.marks[index] ??
+  (parts.get(index) || []).map((part) => overlay.marks[part]).find(Boolean);
+
+/** What a closed block shows: the sum of its layers' parts, how many are marked, or its strongest layer. */
+function together(box, overlay) {
+  const inside = [...box.querySelectorAll('[id^="l"]')].map((el) => markOf(Number(el.id.slice(1)), overlay)).filter(Boolean);
+  if (!inside.length) return null;
+  const strongest = inside.reduce((a, b) => (b[0] > a[0] ? b : a));
+  if (overlay.combine === "count") return [1, inside.length === 1 ? "1 layer" : `${inside.length} layers`, strongest[2] && "±"];
+  if (overlay.combine === "strongest") return strongest;
+  const percent = inside.reduce((sum, m) => sum + (parseFloat((m[1].split("· ")[1] || "0")) || 0), 0);
+  return [Math.min(1, inside.reduce((sum, m) => sum + m[0], 0)), `${percent.toPrecision(2)} %`];
+}
+
+function paint(box, [strength, words, sign]) {
+  const place = box.querySelector(":scope > .closed") || box;
+  const body = place.querySelector(":scope > .body");
+  const x = Number(body.getAttribute("x")), w = Number(body.getAttribute("width"));
+  const heat = draw("rect", { class: "heat", x, width: w, height: 40, rx: body.getAttribute("rx"), opacity: 0.04 + 0.46 * strength });
+  body.after(heat);
+  box.classList.add("hot");
+  place.append(draw("rect", { class: "bar", x: x + 6, y: 35, width: Math.max(1, (w - 12) * strength), height: 2.5 }),
+    draw("text", { class: "value", x, y: -4 }, `${sign ? sign + " " : ""}${words}`));
+}
+choice.addEventListener("change", () => lay(choice.value));
