@@ -120,15 +120,19 @@ def _planned_bytes(step: Step) -> int | None:
 
 
 def _in_place(step: Step, number: int, sharing: Sharing, end: dict[int, float], given: dict[int, int]) -> int | None:
-    """The buffer of an input that dies here and may be overwritten (rule 4), or None."""
+    """The buffer of an input that dies here and may be overwritten (rule 4), or None.
+
+    Of several the one made last: the layer that made it may then compute this one with it (irexec.engine.chains).
+    """
+    found = []
     for index, slot in enumerate(step.inputs):
         if slot not in given or step.operator.signature.input(index).name not in step.operator.inplace:
             continue
         group = sharing.group(slot)
         alone = [other for other in step.inputs if other and sharing.group(other) == group] == [slot]
         if end[group] == number and alone and _same_type(step, index):
-            return given[slot]
-    return None
+            found.append(slot)
+    return given[max(found, key=list(given).index)] if len(found) > 1 else given[found[0]] if found else None
 
 
 def _same_type(step: Step, index: int) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from irexec.diagnostics import IRError
+from irexec.engine.chains import Chain, find_chains
 from irexec.engine.constants import BOUND, Constants, Folding, bound_call
 from irexec.engine.errors import too_large
 from irexec.engine.memory import MemoryPlan, Sharing, plan_memory
@@ -24,7 +25,7 @@ class Plan:
 
     `template` holds the constants in their slots. `results` are the slots of the results, `lent` for each of them the
     constants whose memory it may share, or None where nobody else can have its memory. `subplans` are the plans of the
-    bodies, by the step's number.
+    bodies, by the step's number. `chains`: steps that may be computed together.
     """
 
     model: Model
@@ -36,6 +37,7 @@ class Plan:
     lent: list[tuple[Any, ...] | None]
     memory: MemoryPlan
     subplans: dict[int, list[Plan]]
+    chains: list[Chain]
 
 
 @no_collection()
@@ -80,9 +82,13 @@ class _Planner:
         self._free_after_last_use(steps, results)
         sharing = Sharing(steps)
         assigned = {slot for step in steps if step.operator.type == "Assign" for slot in step.inputs}
-        memory = plan_memory(steps, sharing, frozenset(results) | assigned)
+        kept = frozenset(results) | assigned
+        memory = plan_memory(steps, sharing, kept)
+        chains = [] if self.observed else find_chains(steps, memory, self.template, kept)
         lent = self._lent(steps, sharing, parameters, results)
-        return Plan(self.model, self.inference, steps, self.template, parameters, results, lent, memory, subplans)
+        return Plan(
+            self.model, self.inference, steps, self.template, parameters, results, lent, memory, subplans, chains
+        )
 
     def _body(self, model: Model) -> Plan:
         return make_plan(model, self.inference, self.constants, observed=self.observed)

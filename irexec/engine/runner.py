@@ -11,6 +11,7 @@ import numpy as np
 
 from irexec.diagnostics import IRError
 from irexec.engine.bodies import body_step
+from irexec.engine.chains import Leading, handing_on
 from irexec.engine.checking import checked
 from irexec.engine.constants import BOUND
 from irexec.engine.errors import failure, too_large, wrong_result
@@ -44,17 +45,27 @@ class Runner:
         """One tuple per step, all that its execution needs."""
         outs = self._buffers()
         calls = []
+        chains = {chain.first: chain for chain in self.plan.chains}
+        leaders: dict[int, tuple[Leading, int]] = {}
         for number, step in enumerate(self.plan.steps):
             call = self._bound(number, step) if step.operator.type in BOUND else step.call
-            if number in outs:
+            inputs = step.inputs
+            if number in chains:
+                chain = chains[number]
+                call = leading = Leading(chain, outs[number])
+                inputs = (*inputs, *chain.operands)
+                leaders.update({other: (leading, port) for other, port in chain.ports.items()})
+            elif number in outs:
                 call = _into(call, outs[number])
+            if number in leaders:
+                call = handing_on(*leaders[number], call)
             if not step.is_sure and step.operator.rule is not None:
                 call = checked(call, step, self.plan.model)
             single = len(step.outputs) == 1 and not step.operator.outputs[0].variadic
             pairs = zip(step.types, step.node.outputs, strict=True)
             checks = tuple(_expected(type, value, self.plan.model) for type, value in pairs)
             outputs: Any = step.outputs[0] if single else step.outputs
-            calls.append((call, step.inputs, single, outputs, checks[0] if single else checks, step.frees))
+            calls.append((call, inputs, single, outputs, checks[0] if single else checks, step.frees))
         return calls
 
     def _buffers(self) -> dict[int, Array]:

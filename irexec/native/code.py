@@ -240,9 +240,11 @@ class Fields:
         return self._of[name]
 
 
-def copy_run(source: Run, target: Run, count: Number) -> None:
-    """Copy so many elements."""
-    source.code.in_vectors(count, lambda x, lanes: target.put_vector(x, source.vector(x, lanes)))
+def copy_run(
+    source: Run, target: Run, count: Number, change: Callable[[Number, Any], Any] = lambda index, vector: vector
+) -> None:
+    """Copy so many elements, each vector as `change(index, vector)`."""
+    source.code.in_vectors(count, lambda x, lanes: target.put_vector(x, change(x, source.vector(x, lanes))))
 
 
 def clear_run(target: Run, count: Number) -> None:

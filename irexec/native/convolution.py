@@ -7,13 +7,16 @@ between the rows of the sums is left out when they are copied to the result.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from irexec.native.after import After
 from irexec.native.code import Code, Fields, Run, clear_run, copy_run
+from irexec.native.epilogue import epilogue
 
 # The fields of what `convolve` is given, each a number of 64 bits. Lengths and places count elements of f32.
 LAYER = (
-    "input", "result", "weights",  # addresses
+    "input", "result", "operands", "weights",  # addresses; the operands are those of the layers that follow
     "depth", "depth_step",  # products per sum, and how many of them are summed before they are added to the others
     "group_input", "channel_input", "inputs",  # of one group, of one channel; channels per group
     "group_result", "channel_result", "outputs", "blocks",  # likewise; channels per group and tiles of them
@@ -32,7 +35,7 @@ TASK = (
 LINE = ("target", "before", "source", "count", "after")
 
 
-def write_convolve(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
+def write_convolve(module: Any, name: str, lanes: int, height: int, width: int, after: Sequence[After] = ()) -> Code:
     """`convolve(layer, task, scratch)`: one task. Tiles are `height` channels by `width` vectors of pixels."""
     tile = _tile(module, f"{name}_tile", lanes, height, width)
     pad = _pad(module, f"{name}_pad", lanes)
@@ -40,7 +43,7 @@ def write_convolve(module: Any, name: str, lanes: int, height: int, width: int) 
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     scratch = code.parameters[2].floats()
     sums = scratch + layer.padded
-    first_input, first_result = layer.input.floats() + task.input, layer.result.floats() + task.result
+    first_input = layer.input.floats() + task.input
     step = lanes * width
     with code.loop(task.first_group, task.last_group) as group:
         source = first_input + group * layer.group_input
@@ -71,13 +74,13 @@ def write_convolve(module: Any, name: str, lanes: int, height: int, width: int) 
                     k,
                 )
             channel = block * height
-            target = first_result + group * layer.group_result + channel * layer.channel_result
-            with code.loop(0, (layer.outputs - channel).at_most(height)) as m, code.loop(0, task.rows) as y:
-                copy_run(
-                    sums + (m * layer.row_length + y * task.pitch),
-                    target + (m * layer.channel_result + y * task.width),
-                    task.width,
-                )
+            count = (layer.outputs - channel).at_most(height)
+            first = task.result + group * layer.group_result + channel * layer.channel_result
+            with code.loop(0, count) as m, code.loop(0, task.rows) as y:
+                place = first + m * layer.channel_result + y * task.width
+                change = epilogue(code, after, layer.operands, group * layer.outputs + channel + m, place)
+                row = sums + (m * layer.row_length + y * task.pitch)
+                copy_run(row, layer.result.floats() + place, task.width, change)
     return code.end()
 
 

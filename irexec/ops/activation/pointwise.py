@@ -7,6 +7,7 @@ Source: the operation pages of these names.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -25,6 +26,7 @@ from irexec.ops.activation.formulas import (
     swish,
 )
 from irexec.ops.compute.elementwise import blockwise, result_like, through_floats, wide_pair
+from irexec.ops.compute.follow import Follow, follows
 from irexec.ops.compute.precision import is_float, narrow
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
@@ -273,3 +275,27 @@ def _one_element(check: Check, constraint: str, tensor: TensorType, port: str) -
     fits = tensor.rank in (None, 0) or (tensor.rank == 1 and tensor.shape[0].contains(1))
     message = f"{port} has shape {tensor.shape}, expected one element"
     check(constraint, fits, message, port=port, found=str(tensor.shape), allowed="a scalar or [1]")
+
+
+# What compiled code may compute on the way, for f32.
+
+
+@follows(clamp_1)
+def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
+    return Follow("clamp", numbers=(attributes["min"], attributes["max"]))
+
+
+@follows(relu_1)
+def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
+    return Follow("clamp", numbers=(0.0, math.inf))
+
+
+@follows(sigmoid_1)
+def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
+    return Follow("sigmoid")
+
+
+@follows(swish_4)
+def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
+    beta = constants[1] if len(constants) > 1 else np.ones(1)
+    return Follow("swish", numbers=(float(beta.reshape(-1)[0]),)) if beta is not None and beta.size == 1 else None

@@ -6,11 +6,13 @@ Source: the operation pages of these names, and the page of broadcast rules.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.elementwise import aligned, arithmetic_pair, broadcast_pair, wide_pair
+from irexec.ops.compute.follow import Follow, follows
 from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Elements, Operator, operator, rounded
 from irexec.ops.rules.axes import into
@@ -48,6 +50,16 @@ subtract_1 = _arithmetic("Subtract", np.subtract, "a - b.")
 multiply_1 = _arithmetic("Multiply", np.multiply, "a · b.")
 maximum_1 = _arithmetic("Maximum", _larger, f"The greater of a and b; {_NAN}")
 minimum_1 = _arithmetic("Minimum", _smaller, f"The smaller of a and b; {_NAN}")
+
+
+@follows(add_1)
+def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
+    return Follow("add", 1 - port) if attributes["auto_broadcast"] == "numpy" else None
+
+
+@follows(multiply_1)
+def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
+    return Follow("multiply", 1 - port) if attributes["auto_broadcast"] == "numpy" else None
 
 
 @operator("Divide", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")

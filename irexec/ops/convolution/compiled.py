@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
 import numpy as np
 
 from irexec.native import compiler
+from irexec.native.after import After
 from irexec.native.convolution import LAYER, LINE, TASK, write_convolve
+from irexec.native.llvm import Native
 from irexec.ops.compute.parallel import split
 from irexec.ops.compute.team import run_tasks, threads_for
 from irexec.ops.convolution.columns import Block, Range
@@ -42,9 +44,7 @@ class CompiledConvolver:
         # A tile reads whole vectors, and there is nothing to be read behind the last pixel of the input.
         self.is_direct = pointwise and self.pixels >= self.step
         self.blocks = -(-self.outputs // height)
-        self.function = made.made(
-            f"convolve_{height}_{width}", 3, lambda module, name: write_convolve(module, name, lanes, height, width)
-        )
+        self.tile = height, width
         self.weights = _packed(weights.reshape(self.groups, self.outputs, -1), height)
         self.threads = threads_for(batch * self.pixels * weights.size)
         self._kept: list[Array] = []
@@ -59,12 +59,20 @@ class CompiledConvolver:
     def _all_rows(self) -> tuple[Range, Range]:
         return (0, self.windows.counts[1]), (0, self.windows.counts[2])
 
-    def __call__(self, data: Array, out: Array) -> Array:
+    def __call__(self, data: Array, out: Array, after: Sequence[After] = (), operands: Sequence[Array] = ()) -> Array:
+        """Convolve, with what comes `after`: an operand for each, contiguous f32 as `native.epilogue` wants it."""
         data = np.ascontiguousarray(data)
         layer = self.layer.copy()
-        layer[:2] = data.ctypes.data, out.ctypes.data
-        run_tasks(self.function, layer, self.tasks, self.scratch)
+        addresses = np.array([operand.ctypes.data for operand in operands], np.int64)
+        layer[:3] = data.ctypes.data, out.ctypes.data, addresses.ctypes.data
+        run_tasks(self._function(tuple(after)), layer, self.tasks, self.scratch)
         return out
+
+    def _function(self, after: tuple[After, ...]) -> Native:
+        made = compiler()
+        height, width = self.tile
+        name = "_".join(("convolve", f"{height}x{width}", *(step.name for step in after)))
+        return made.made(name, 3, lambda module, name: write_convolve(module, name, made.lanes, height, width, after))
 
     def _layer(self, row_length: int, padded: int) -> Array:
         return _record(
@@ -72,6 +80,7 @@ class CompiledConvolver:
             {
                 "input": 0,
                 "result": 0,
+                "operands": 0,
                 "weights": self.weights.ctypes.data,
                 "depth": self.weights.shape[2],
                 "depth_step": DEPTH_STEP,

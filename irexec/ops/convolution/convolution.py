@@ -14,6 +14,8 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.native import pays
+from irexec.native.after import After
+from irexec.ops.compute.follow import Link, after_channels
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.blocks import Runner, convolver
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
@@ -56,14 +58,28 @@ class Convolve:
 
     def __call__(self, data: Array, out: Array | None = None) -> Array:
         """Convolve; into `out` when it is given."""
-        found = self.prepared.get(data.shape)
-        if found is None:
-            if len(self.prepared) >= self.KEPT:
-                self.prepared.clear()
-            found = self.prepared[data.shape] = self._prepare(data.shape)
+        found = self._prepared(data.shape)
         target = summing_buffer(found.result, self.sums, out)
         found.runner()(data if data.dtype == self.sums else data.astype(self.sums), target)
         return settle(target, self.dtype, out)
+
+    def followed(self, data: Array, out: Array, after: Sequence[After], operands: Sequence[Array]) -> bool:
+        """Convolve f32, and do what comes after; False when it was not done."""
+        found = self._prepared(data.shape)
+        run = found.runner()
+        if found.is_compiled:
+            run(data, out, after, operands)
+        else:
+            run(data, out)
+        return found.is_compiled
+
+    def _prepared(self, shape: tuple[int, ...]) -> _Prepared:
+        found = self.prepared.get(shape)
+        if found is None:
+            if len(self.prepared) >= self.KEPT:
+                self.prepared.clear()
+            found = self.prepared[shape] = self._prepare(shape)
+        return found
 
     def _prepare(self, shape: tuple[int, ...]) -> _Prepared:
         groups, outputs, inputs, *kernel = self.kernel.shape
@@ -91,14 +107,17 @@ class _Prepared:
         self, result: tuple[int, ...], plain: Runner, products: int = 0, compile: Callable[[], Runner] | None = None
     ) -> None:
         self.result, self.products = result, products
-        self._run, self._compile, self._calls = plain, compile, 0
+        self._run: Callable[..., Array] = plain
+        self._compile, self._calls = compile, 0
+        self.is_compiled = False
 
-    def runner(self) -> Runner:
+    def runner(self) -> Callable[..., Array]:
         """What to call this time."""
         if self._compile is not None:
             self._calls += 1
             if pays(self._calls, self.products):
                 self._run, self._compile = self._compile(), None
+                self.is_compiled = True
         return self._run
 
 
@@ -116,23 +135,33 @@ def _zero(data: Array, out: Array) -> Array:
 @convolution_1.specialize
 def _(types: NodeTypes, *, windows: Windowing) -> Callable[..., Array] | None:
     kernel = types.constants[1]
-    return None if kernel is None else _with_constant_kernel(kernel[None], windows)
+    return None if kernel is None else _ConstantKernel(kernel[None], windows)
 
 
 @group_convolution_1.specialize
 def _(types: NodeTypes, *, windows: Windowing) -> Callable[..., Array] | None:
     kernel = types.constants[1]
-    return None if kernel is None else _with_constant_kernel(kernel, windows)
+    return None if kernel is None else _ConstantKernel(kernel, windows)
 
 
-def _with_constant_kernel(kernel: Array, windows: Windowing) -> Callable[..., Array]:
-    """A convolution whose kernel is laid out once."""
-    convolve = Convolve(kernel, kernel.dtype, windows)
+class _ConstantKernel:
+    """A convolution whose kernel is laid out once; it leads the layers that compiled code can compute with it."""
 
-    def run(data: Array, kernel: Array, /, *, out: Array | None = None) -> Array:
-        return convolve(data, out)
+    def __init__(self, kernel: Array, windows: Windowing) -> None:
+        self.convolve = Convolve(kernel, kernel.dtype, windows)
 
-    return run
+    def __call__(self, data: Array, kernel: Array, /, *, out: Array | None = None) -> Array:
+        return self.convolve(data, out)
+
+    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Callable[..., bool]]:
+        after, operands = after_channels(links, result.shape.to_shape(), self.convolve.dtype)
+
+        def call(data: Array, kernel: Array, *coming: Array, out: Array) -> bool:
+            others = iter(coming)
+            given = [np.ascontiguousarray(next(others)) if known is None else known for known in operands]
+            return self.convolve.followed(data, out, after, given)
+
+        return len(after), call
 
 
 @convolution_1.work

@@ -1,0 +1,122 @@
+"""Chains: a layer and those after it that its kernel may compute before it stores its result.
+
+Nothing else changes: the layers keep their steps, buffers and checks. When the first layer has computed them all, the
+others hand on its result, which lies in the buffer that all of them have. So a chain needs that each layer alone reads
+the one before, writes its result in place, and that what else it reads is there when the first layer runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from irexec.engine.memory import MemoryPlan
+from irexec.engine.step import Step
+from irexec.ops.compute.follow import Link, follow_of
+from irexec.types import Array
+
+
+@dataclass(slots=True)
+class Chain:
+    """The calls of one chain: by number of the steps, and the slots that the first one reads besides its inputs."""
+
+    first: int
+    operands: tuple[int, ...]
+    lead: Callable[..., bool]
+    # By the number of the step that follows, the input that is handed on.
+    ports: dict[int, int]
+
+
+def find_chains(
+    steps: Sequence[Step], memory: MemoryPlan, template: Sequence[Any], kept: frozenset[int]
+) -> list[Chain]:
+    """All chains of a plan. `template` has the constants by slot; `kept` are slots that outlive the run."""
+    readers: dict[int, list[int]] = {}
+    made = {}
+    for number, step in enumerate(steps):
+        made.update(dict.fromkeys(step.outputs, number))
+        for slot in step.inputs:
+            readers.setdefault(slot, []).append(number)
+    finder = _Finder(steps, memory, template, kept, readers, made)
+    return [chain for number in range(len(steps)) if (chain := finder.chain(number)) is not None]
+
+
+@dataclass(slots=True)
+class _Finder:
+    steps: Sequence[Step]
+    memory: MemoryPlan
+    template: Sequence[Any]
+    kept: frozenset[int]
+    readers: dict[int, list[int]]
+    made: dict[int, int]
+
+    def chain(self, first: int) -> Chain | None:
+        """The chain that begins with a step, if any other layer belongs to it."""
+        step = self.steps[first]
+        leads = getattr(step.call, "leads", None)
+        if leads is None or not step.is_sure or first not in self.memory.buffer_of:
+            return None
+        links: list[Link] = []
+        found: list[tuple[int, int, int | None]] = []
+        last = first
+        while (following := self._following(first, last)) is not None:
+            number, port, link, operand = following
+            links.append(link)
+            found.append((number, port, operand))
+            last = number
+        if not links:
+            return None
+        count, lead = leads(links, step.types[0])
+        if not count:
+            return None
+        operands = tuple(operand for _, _, operand in found[:count] if operand is not None)
+        return Chain(first, operands, lead, {number: port for number, port, _ in found[:count]})
+
+    def _following(self, first: int, last: int) -> tuple[int, int, Link, int | None] | None:
+        """(step, port, link, slot of the operand that comes when the model runs) of the layer after `last`."""
+        (slot,) = self.steps[last].outputs
+        readers = self.readers.get(slot, [])
+        if len(readers) != 1 or slot in self.kept:
+            return None
+        (number,) = readers
+        step = self.steps[number]
+        if self.memory.buffer_of.get(number) != self.memory.buffer_of[first]:
+            return None
+        if not step.is_sure or (step.dtype, step.shape) != (self.steps[first].dtype, self.steps[first].shape):
+            return None
+        port = step.inputs.index(slot)
+        constants: list[Array | None] = [self.template[other] for other in step.inputs]
+        attributes = {a.name: step.node.attributes.get(a.name, a.default) for a in step.operator.attributes}
+        follow = follow_of(step.operator, port, attributes, constants)
+        if follow is None:
+            return None
+        if follow.operand is None:
+            return number, port, Link(follow), None
+        other = step.inputs[follow.operand]
+        if constants[follow.operand] is not None:
+            return number, port, Link(follow, constants[follow.operand]), None
+        if self.made.get(other, -1) >= first:
+            return None
+        return number, port, Link(follow, None, step.given[follow.operand]), other
+
+
+class Leading:
+    """The call of a chain's first step; `did_all` says what became of the others, until the next run."""
+
+    def __init__(self, chain: Chain, out: Array) -> None:
+        self._chain, self._out = chain, out
+        self.did_all = False
+
+    def __call__(self, *inputs: Any) -> Array:
+        self.did_all = self._chain.lead(*inputs, out=self._out)
+        return self._out
+
+
+def handing_on(leading: Leading, port: int, call: Callable[..., Any]) -> Callable[..., Any]:
+    """The call of a step that follows: what the first step has done already is handed on."""
+
+    def run(*inputs: Any) -> Any:
+        return inputs[port] if leading.did_all else call(*inputs)
+
+    return run

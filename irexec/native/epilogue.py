@@ -1,0 +1,119 @@
+"""What is done to sums before they are stored: the layers of single elements that follow the one that summed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from irexec.native.after import After
+from irexec.native.code import F32, I32, Code, Number, Run
+
+Change = Callable[[Number, Any], Any]
+
+
+def epilogue(code: Code, steps: Sequence[After], operands: Number, channel: Number, place: Number) -> Change:
+    """`change(index, vector)` for a run of the result that begins at `place`, all in one channel.
+
+    `operands` is the address of the steps' operands.
+    """
+    changes = [
+        _of_operand(code, step, operands.numbers().number(number).floats(), channel, place)
+        for number, step in enumerate(steps)
+    ]
+
+    def change(index: Number, vector: Any) -> Any:
+        for each in changes:
+            vector = each(index, vector)
+        return vector
+
+    return change
+
+
+def _of_operand(code: Code, step: After, operand: Run, channel: Number, place: Number) -> Change:
+    if step.takes == "numbers":
+        return _of_numbers(code, step.kind, [operand.scalar(number) for number in range(2)])
+    write = {"add": code.builder.fadd, "multiply": code.builder.fmul}[step.kind]
+    if step.takes == "channel":
+        scalar = operand.scalar(channel)
+        return lambda index, vector: write(vector, code.splat(scalar, vector.type.count))
+    run = operand + place
+    return lambda index, vector: write(vector, run.vector(index, vector.type.count))
+
+
+def _of_numbers(code: Code, kind: str, numbers: Sequence[Any]) -> Change:
+    b = code.builder
+
+    def clamp(index: Number, x: Any) -> Any:
+        """nan, which is neither below nor above, stays."""
+        low, high = (code.splat(number, x.type.count) for number in numbers)
+        x = b.select(b.fcmp_ordered("<", x, low), low, x)
+        return b.select(b.fcmp_ordered(">", x, high), high, x)
+
+    def sigmoid(index: Number, x: Any) -> Any:
+        return _logistic(code, x, code.splat(ir.Constant(F32, 1.0), x.type.count))
+
+    def swish(index: Number, x: Any) -> Any:
+        return _logistic(code, b.fmul(x, code.splat(numbers[0], x.type.count)), x)
+
+    return {"clamp": clamp, "sigmoid": sigmoid, "swish": swish}[kind]
+
+
+def _logistic(code: Code, x: Any, factor: Any) -> Any:
+    """`factor` / (1 + e⁻ˣ), by e to the power of a number below 0, which cannot overflow."""
+    b, count = code.builder, x.type.count
+    one = _constant(1.0, count)
+    high, scale = exp_below_0(code, b.fneg(code.call("fabs", x)))
+    power = b.fmul(high, scale)
+    # For a negative x: factor · eˣ / (1 + eˣ). Where eˣ is tiny its product with the factor is not.
+    product = b.fmul(b.fmul(high, factor), scale)
+    above = b.select(b.fcmp_ordered("<", x, _constant(0.0, count)), product, factor)
+    return b.fdiv(above, b.fadd(one, power))
+
+
+# e^r for |r| <= ln 2 / 2 as 1 + r + r² (1/2 + r/6 + ...), the least of the greatest relative error.
+_TAIL = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
+# ln 2 in two parts, so that n times the first one is exact.
+_LN2_HIGH, _LN2_LOW = 0.693359375, -2.12194440e-4
+# Added to a number, this rounds it to a whole one, which is then in its lowest bits.
+_ROUNDER, _ROUNDER_BITS = 12582912.0, 0x4B400000
+
+
+def exp_below_0(code: Code, x: Any) -> tuple[Any, Any]:
+    """eˣ for x <= 0 as two factors, the second a power of 2: right to 2 units in the last place.
+
+    Their product may be smaller than any normal number.
+    """
+    b, count = code.builder, x.type.count
+    whole_numbers = ir.VectorType(I32, count)
+    # From here on downwards even the product with the number itself is 0.
+    lowest = _constant(-126.0, count)
+    is_zero = b.fcmp_ordered("<", x, lowest)
+    x = b.select(is_zero, lowest, x)
+    shifted = code.call("fmuladd", x, _constant(1.44269504088896341, count), _constant(_ROUNDER, count))
+    n = b.fsub(shifted, _constant(_ROUNDER, count))
+    r = code.call("fmuladd", n, _constant(-_LN2_HIGH, count), x)
+    r = code.call("fmuladd", n, _constant(-_LN2_LOW, count), r)
+    tail = _constant(_TAIL[0], count)
+    for coefficient in _TAIL[1:]:
+        tail = code.call("fmuladd", tail, r, _constant(coefficient, count))
+    result = b.fadd(code.call("fmuladd", tail, b.fmul(r, r), r), _constant(1.0, count))
+    # 2ⁿ is made of two factors too, which are normal numbers where it is none.
+    power = b.sub(b.bitcast(shifted, whole_numbers), ir.Constant(whole_numbers, [_ROUNDER_BITS] * count))
+    half = b.ashr(power, ir.Constant(whole_numbers, [1] * count))
+    first, second = (
+        b.bitcast(
+            b.shl(
+                b.add(part, ir.Constant(whole_numbers, [127] * count)),
+                ir.Constant(whole_numbers, [23] * count),
+            ),
+            x.type,
+        )
+        for part in (half, b.sub(power, half))
+    )
+    return b.fmul(result, first), b.select(is_zero, _constant(0.0, count), second)
+
+
+def _constant(value: float, count: int) -> Any:
+    return ir.Constant(ir.VectorType(F32, count), [value] * count)

@@ -1,0 +1,104 @@
+"""Layers of single elements that compiled code can compute on the way, before it stores the result of another layer.
+
+An operator says by `follows` what it does to the one input that comes from that layer; who made the layer's kernel says
+by `leads` what it can take on. The engine finds the chains: irexec.engine.chains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from irexec.native.after import After, Kind
+from irexec.ops.declare.operator import Operator
+from irexec.types import Array, TensorType
+
+
+class Follow(NamedTuple):
+    """What a layer does to each element of one input: with another input, or with numbers that are known."""
+
+    kind: Kind
+    operand: int | None = None
+    numbers: tuple[float, ...] = ()
+
+
+class Link(NamedTuple):
+    """A layer that follows: its other operand is a constant, or has a type and comes when the model runs."""
+
+    follow: Follow
+    constant: Array | None = None
+    type: TensorType | None = None
+
+
+class Leader(Protocol):
+    """A kernel that may compute the layers that follow it."""
+
+    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Callable[..., bool]]:
+        """How many of the links it takes on, and the call that computes itself and those.
+
+        The call takes the kernel's inputs, the operands that come when the model runs, and `out`; it returns False
+        where only itself was computed.
+        """
+        ...
+
+
+# What an operator does to the input of this number, given its attributes and constants; None: nothing simple.
+Describe = Callable[[int, dict[str, Any], Sequence[Array | None]], Follow | None]
+_described: dict[Operator, Describe] = {}
+
+
+def follows(*operators: Operator) -> Callable[[Describe], Describe]:
+    """Declare how operators follow another layer."""
+
+    def declare(describe: Describe) -> Describe:
+        _described.update(dict.fromkeys(operators, describe))
+        return describe
+
+    return declare
+
+
+def follow_of(
+    operator: Operator, port: int, attributes: dict[str, Any], constants: Sequence[Array | None]
+) -> Follow | None:
+    """What an operator does to its input `port`."""
+    describe = _described.get(operator)
+    return None if describe is None else describe(port, attributes, constants)
+
+
+def after_channels(
+    links: Sequence[Link], shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> tuple[list[After], list[Array | None]]:
+    """As many of the links as compiled code takes on after an f32 result `[N, C, ...]`, with their operands.
+
+    None stands for an operand that comes when the model runs.
+    """
+    after: list[After] = []
+    operands: list[Array | None] = []
+    for link in links if dtype == np.float32 else ():
+        if link.follow.operand is None:
+            after.append(After(link.follow.kind, "numbers"))
+            operands.append(np.array([*link.follow.numbers, 0, 0], np.float32))
+        elif link.constant is not None:
+            channels = _of_channels(link.constant, shape)
+            if channels is None:
+                break
+            after.append(After(link.follow.kind, "channel"))
+            operands.append(channels)
+        elif link.type is not None and link.type.shape == shape:
+            after.append(After(link.follow.kind, "result"))
+            operands.append(None)
+        else:
+            break
+    return after, operands
+
+
+def _of_channels(constant: Array, shape: tuple[int, ...]) -> Array | None:
+    """`[C]`, where a constant that broadcasts to `[N, C, ...]` has one number for each channel, or just one."""
+    if constant.ndim > len(shape):
+        return None
+    extents = (1,) * (len(shape) - constant.ndim) + constant.shape
+    if extents[0] != 1 or any(extent != 1 for extent in extents[2:]):
+        return None
+    return np.ascontiguousarray(np.broadcast_to(constant.reshape(-1), shape[1]))

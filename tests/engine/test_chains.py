@@ -1,0 +1,147 @@
+"""Chains: layers that compiled code computes with the one before give what they give alone, and stay layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec import native
+from irexec.graph.model import Model
+from irexec.ops.compute import follow
+
+ops: Any = irexec.opset15
+SHAPE = [2, 6, 19, 21]
+rng = np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "MANY_PRODUCTS", 1)
+
+
+def constant(*shape: int) -> Any:
+    return ops.constant(rng.standard_normal(shape).astype(np.float32))
+
+
+def convolved(x: Any, channels: int = 6) -> Any:
+    return ops.convolution(x, constant(channels, channels, 3, 3), [1, 1], [1, 1], [1, 1], [1, 1])
+
+
+def swish(x: Any) -> Any:
+    return ops.swish(x, ops.constant(np.float32(1.5)))
+
+
+CHAINS: dict[str, tuple[int, Callable[[Any], Any]]] = {
+    "bias": (1, lambda x: ops.add(convolved(x), constant(1, 6, 1, 1))),
+    "bias without batch": (1, lambda x: ops.add(constant(6, 1, 1), convolved(x))),
+    "scalar": (1, lambda x: ops.multiply(convolved(x), constant())),
+    "bias and relu": (2, lambda x: ops.relu(ops.add(convolved(x), constant(1, 6, 1, 1)))),
+    "clamp": (2, lambda x: ops.clamp(ops.add(convolved(x), constant(1, 6, 1, 1)), 0.0, 6.0)),
+    "swish": (2, lambda x: swish(ops.add(convolved(x), constant(1, 6, 1, 1)))),
+    "swish of 1": (1, lambda x: ops.swish(convolved(x))),
+    "sigmoid": (1, lambda x: ops.sigmoid(convolved(x))),
+    "input added": (1, lambda x: ops.add(convolved(x), x)),
+    "residual": (3, lambda x: ops.relu(ops.add(ops.exp(x), ops.add(convolved(x), constant(1, 6, 1, 1))))),
+    "made later": (1, lambda x: ops.multiply(ops.relu(convolved(x)), ops.exp(x))),
+    "not of channels": (0, lambda x: ops.add(convolved(x), constant(19, 21))),
+    "grouped": (
+        2,
+        lambda x: ops.relu(
+            ops.add(
+                ops.group_convolution(x, constant(6, 1, 1, 3, 3), [1, 1], [1, 1], [1, 1], [1, 1]),
+                constant(1, 6, 1, 1),
+            )
+        ),
+    ),
+}
+
+
+def taken(compiled: Any) -> int:
+    """How many layers follow others."""
+    return sum(len(chain.ports) for chain in compiled._plans.general.chains)
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_chain_computes_what_its_layers_do(name: str) -> None:
+    count, build = CHAINS[name]
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    compiled = irexec.compile_model(Model([ops.exp(build(x))], [x]))
+    assert taken(compiled) == count
+    given = [rng.standard_normal(SHAPE).astype(np.float32) for _ in range(6)]
+    for index, array in enumerate(given):
+        found = compiled([array])[0]
+        # A listener sees every layer, so that none is computed with another.
+        request = compiled.create_infer_request([Watching()])
+        np.testing.assert_allclose(found, request.infer([array])[0], rtol=2e-4, atol=1e-6, err_msg=str(index))
+
+
+class Watching:
+    def before(self, node: Any, inputs: Any) -> None: ...
+
+    def after(self, node: Any, inputs: Any, outputs: Any, seconds: float) -> None: ...
+
+
+def test_what_another_layer_reads_ends_the_chain() -> None:
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    sums = convolved(x)
+    compiled = irexec.compile_model(Model([ops.exp(ops.add(ops.relu(sums), ops.exp(sums)))], [x]))
+    assert taken(compiled) == 0
+
+
+def test_a_result_ends_the_chain() -> None:
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    biased = ops.add(convolved(x), constant(1, 6, 1, 1))
+    compiled = irexec.compile_model(Model([biased, ops.relu(biased)], [x]))
+    assert taken(compiled) == 0
+    for _ in range(5):
+        first, second = compiled([np.ones(SHAPE, np.float32)]).to_tuple()
+        assert np.array_equal(np.maximum(first, 0), second)
+
+
+@pytest.mark.parametrize(
+    ("function", "exact"),
+    [
+        (ops.swish, lambda x: x / (1 + np.exp(-x))),
+        (ops.sigmoid, lambda x: 1 / (1 + np.exp(-x))),
+        (ops.relu, lambda x: np.maximum(x, 0)),
+        (lambda x: ops.clamp(x, -1.0, 88.0), lambda x: np.clip(x, -1, 88)),
+    ],
+    ids=["swish", "sigmoid", "relu", "clamp"],
+)
+def test_extremes(function: Callable[[Any], Any], exact: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Very large, very small, infinite and nan."""
+    magnitudes = np.float32([0, 1e-45, 1e-20, 0.5, 1, 17, 80, 87.4, 88.8, 89, 95, 103, 104.5, 120, 1e10, 3e38, np.inf])
+    values = np.concatenate([magnitudes, -magnitudes, np.float32([np.nan] * 30), np.linspace(-110, 95, 64 * 64)])
+    values = np.resize(values.astype(np.float32), (1, 4, 8, 160))
+    x = ops.parameter(values.shape, np.float32, name="x")
+    kernel = ops.constant(np.ones((4, 1, 1, 1, 1), np.float32))
+    same = ops.group_convolution(x, kernel, [1, 1], [0, 0], [0, 0], [1, 1])
+    compiled = irexec.compile_model(Model([ops.add(function(same), ops.constant(np.float32([[0]])))], [x]))
+    expected = compiled([values])[0]
+    for _ in range(4):
+        found = compiled([values])[0]
+    assert taken(compiled) >= 1
+    assert np.array_equal(np.isnan(found), np.isnan(expected))
+    with np.errstate(all="ignore"):
+        exactly = exact(values.astype(np.float64))
+    finite = np.isfinite(exactly) & np.isfinite(values)
+    spacing = np.spacing(np.abs(exactly[finite].astype(np.float32)))
+    assert (np.abs(found[finite] - exactly[finite]) <= 8 * spacing).all()
+    infinite = np.isinf(values)
+    np.testing.assert_array_equal(found[infinite], expected[infinite])
+
+
+def test_every_kind_is_known_to_the_compiler() -> None:
+    from typing import get_args
+
+    from irexec.native.after import Kind
+
+    described = {
+        describe(0, {"auto_broadcast": "numpy", "min": 0, "max": 1}, [None])
+        for describe in set(follow._described.values())
+    }
+    assert {one.kind for one in described if one is not None} == set(get_args(Kind))
