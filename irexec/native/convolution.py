@@ -32,6 +32,9 @@ TASK = (
     "pixels", "last_tile",  # of the sums, gaps between rows included; where the last tile may begin
     "rows", "pitch", "width",  # of the result, and how far apart its rows are in the sums
 )  # fmt: skip
+# For what is padded before, once for all tasks.
+PADDING = ("input", "padded", "channel_input", "channel_padded", "lines", "line_count", "stride")
+CHANNELS = ("first", "last")
 LINE = ("target", "before", "source", "count", "after")
 
 
@@ -60,8 +63,9 @@ def write_convolve(module: Any, name: str, lanes: int, height: int, width: int, 
         base = Run(code, code.builder.select(is_padded, scratch.pointer, source.pointer))
         with code.loop(task.first_block, task.last_block) as block:
             weights = layer.weights.floats() + (group * layer.blocks + block) * layer.depth * height
-            with code.loop(0, layer.depth, layer.depth_step) as k, code.loop(0, task.pixels, step) as pixel:
-                # The last tile may overlap the one before: then both make the same sums of the same products.
+            with code.loop(0, task.pixels, step) as pixel, code.loop(0, layer.depth, layer.depth_step) as k:
+                # The last tile may overlap the one before: then both make the same sums of the same products, each of
+                # them all of its sums before the next one begins.
                 start = pixel.at_most(task.last_tile)
                 code.run(
                     tile,
@@ -81,6 +85,18 @@ def write_convolve(module: Any, name: str, lanes: int, height: int, width: int, 
                 change = epilogue(code, after, layer.operands, group * layer.outputs + channel + m, place)
                 row = sums + (m * layer.row_length + y * task.pitch)
                 copy_run(row, layer.result.floats() + place, task.width, change)
+    return code.end()
+
+
+def write_padding(module: Any, name: str, lanes: int) -> Code:
+    """`pad(padding, channels, scratch)`: some channels of an input, copied with their padding."""
+    pad = _pad(module, f"{name}_channel", lanes)
+    code = Code(module, name, 3, lanes)
+    padding, task = Fields(code.parameters[0], PADDING), Fields(code.parameters[1], CHANNELS)
+    with code.loop(task.first, task.last) as channel:
+        source = padding.input.floats() + channel * padding.channel_input
+        target = padding.padded.floats() + channel * padding.channel_padded
+        code.run(pad, source.address, target.address, padding.lines, padding.line_count, padding.stride)
     return code.end()
 
 

@@ -37,8 +37,11 @@ class Compiler:
         self._made: dict[Any, Native] = {}
         self._lock = threading.Lock()
 
-    def tile(self, rows: int, vectors: int) -> tuple[int, int]:
-        """The (rows, vectors) of a tile of sums that stay in registers, which covers so many in the least time."""
+    def tile(self, rows: int, vectors: int, widest: int | None = None) -> tuple[int, int]:
+        """The (rows, vectors) of a tile of sums that stay in registers, which covers so many in the least time.
+
+        It has at most `widest` vectors, if there is such a tile.
+        """
 
         def cycles(tile: tuple[int, int]) -> float:
             height, width = tile
@@ -46,7 +49,8 @@ class Compiler:
             once = max(height * width, 1.5 * width + height) + 2
             return -(-rows // height) * -(-vectors // width) * once
 
-        return min(TILES[self.registers], key=cycles)
+        fitting = [tile for tile in TILES[self.registers] if widest is None or tile[1] <= widest]
+        return min(fitting or TILES[self.registers], key=cycles)
 
     def height(self, rows: int, vectors: int) -> int:
         """The rows of a tile so many `vectors` wide, no more than there are, which covers `rows` in the least time."""

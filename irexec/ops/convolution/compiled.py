@@ -10,9 +10,9 @@ import numpy as np
 
 from irexec.native import compiler
 from irexec.native.after import After
-from irexec.native.convolution import LAYER, LINE, TASK, write_convolve
+from irexec.native.convolution import LAYER, LINE, PADDING, TASK, write_convolve, write_padding
 from irexec.native.llvm import Native
-from irexec.ops.compute.parallel import split
+from irexec.ops.compute.parallel import scratch, split
 from irexec.ops.compute.team import run_tasks, threads_for
 from irexec.ops.convolution.columns import Block, Range
 from irexec.ops.rules.windows import Windows
@@ -39,15 +39,16 @@ class CompiledConvolver:
         self.pixels = self.plane if pointwise else Block(windows, *self._all_rows, 0).pixels
         made = compiler()
         lanes = made.lanes
-        height, width = made.tile(self.outputs, -(-self.pixels // lanes))
-        self.step = width * lanes
         # A tile reads whole vectors, and there is nothing to be read behind the last pixel of the input.
+        height, width = made.tile(self.outputs, -(-self.pixels // lanes), self.pixels // lanes if pointwise else None)
+        self.step = width * lanes
         self.is_direct = pointwise and self.pixels >= self.step
         self.blocks = -(-self.outputs // height)
         self.tile = height, width
         self.weights = _packed(weights.reshape(self.groups, self.outputs, -1), height)
         self.threads = threads_for(batch * self.pixels * weights.size)
         self._kept: list[Array] = []
+        self.padding: _Padding | None = None
         tasks = list(self._tasks())
         self.tasks = np.array([_record(TASK, task) for task in tasks])
         row_length = -(-max(task["pixels"] for task in tasks) // self.step) * self.step
@@ -64,6 +65,8 @@ class CompiledConvolver:
         data = np.ascontiguousarray(data)
         layer = self.layer.copy()
         addresses = np.array([operand.ctypes.data for operand in operands], np.int64)
+        if self.padding is not None:
+            data = self.padding(data)
         layer[:3] = data.ctypes.data, out.ctypes.data, addresses.ctypes.data
         run_tasks(self._function(tuple(after)), layer, self.tasks, self.scratch)
         return out
@@ -84,7 +87,7 @@ class CompiledConvolver:
                 "weights": self.weights.ctypes.data,
                 "depth": self.weights.shape[2],
                 "depth_step": DEPTH_STEP,
-                "group_input": self.inputs * self.image,
+                "group_input": self.inputs * (self.padding.channel if self.padding else self.image),
                 "channel_input": self.image,
                 "inputs": self.inputs,
                 "group_result": self.outputs * self.plane,
@@ -106,13 +109,20 @@ class CompiledConvolver:
         parts = max(-(-nbytes // TASK_BYTES), min(wanted, self.pixels // FEW_PIXELS), 1)
         chunks = list(self._chunks(parts))
         block_parts = split(self.blocks, -(-wanted // len(chunks)))
+        image = self.image
+        if len(chunks) == 1 and len(block_parts) > 1 and not self.is_direct:
+            # All tasks read the same input, so it is padded once.
+            (chunk,) = chunks
+            self.padding = _Padding(self, chunk)
+            image = self.padding.channel
+            chunks = [chunk | {"line_count": 0, "channel_padded": 0}]
         for chunk, n, (g0, g1), (b0, b1) in product(chunks, range(self.batch), group_parts, block_parts):
             yield chunk | {
                 "first_group": g0,
                 "last_group": g1,
                 "first_block": b0,
                 "last_block": b1,
-                "input": chunk["input"] + n * self.groups * self.inputs * self.image,
+                "input": chunk["input"] + n * self.groups * self.inputs * image,
                 "result": chunk["result"] + n * self.groups * self.outputs * self.plane,
             }
 
@@ -158,6 +168,27 @@ class CompiledConvolver:
         """The address of an array, which lives as long as this object."""
         self._kept.append(np.ascontiguousarray(numbers, np.int64))
         return int(self._kept[-1].ctypes.data)
+
+
+class _Padding:
+    """The input of a convolution with its padding, in memory of the calling thread."""
+
+    def __init__(self, convolver: CompiledConvolver, chunk: dict[str, int]) -> None:
+        channels = convolver.batch * convolver.groups * convolver.inputs
+        self.channel = chunk["channel_padded"]
+        self.size = channels * self.channel + convolver.step
+        self.tasks = np.array(split(channels, 2 * convolver.threads), np.int64)
+        fields = {"input": 0, "padded": 0, "channel_input": convolver.image, "stride": convolver.windows.strides[2]}
+        self.record = _record(PADDING, chunk | fields)
+        made = compiler()
+        self.function = made.made("pad", 3, lambda module, name: write_padding(module, name, made.lanes))
+
+    def __call__(self, data: Array) -> Array:
+        padded = scratch("padded input", (self.size,), F32)
+        record = self.record.copy()
+        record[:2] = data.ctypes.data, padded.ctypes.data
+        run_tasks(self.function, record, self.tasks, 0)
+        return padded
 
 
 def _packed(weights: Array, height: int) -> Array:

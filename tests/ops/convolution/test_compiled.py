@@ -46,8 +46,23 @@ def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, Windows]:
 @pytest.mark.parametrize("seed", range(80))
 def test_the_sums_are_those_of_the_plain_kernel(seed: int) -> None:
     data, weights, windows = drawn(seed)
-    if 0 in windows.counts or 0 in windows.kernel:
-        return
+    if 0 not in windows.counts and 0 not in windows.kernel:
+        compare(data, weights, windows)
+
+
+@pytest.mark.parametrize("outputs", [1, 7, 160])
+@pytest.mark.parametrize("extent", [5, 7, 14])
+@pytest.mark.parametrize("kernel", [1, 3])
+def test_sums_of_many_products(kernel: int, extent: int, outputs: int) -> None:
+    rng = np.random.default_rng(0)
+    pads = (kernel // 2,) * 2
+    how = Windowing(strides=(), pads_begin=pads, pads_end=pads, dilations=())
+    data = rng.standard_normal((2, 1100, extent, extent), dtype=np.float32)
+    weights = rng.standard_normal((1, outputs, 1100, kernel, kernel), dtype=np.float32)
+    compare(data, weights, Windows.over((extent, extent), (kernel, kernel), how))
+
+
+def compare(data: np.ndarray, weights: np.ndarray, windows: Windows) -> None:
     shape = (len(data), weights.shape[0] * weights.shape[1], *windows.counts)
     expected, found = np.empty(shape, np.float32), np.full(shape, np.nan, np.float32)
     convolver(len(data), weights, windows)(data, expected)
