@@ -20,6 +20,7 @@ COMMANDS = {
     "report": "write an HTML file that shows a model, or the examples of a page, in a browser",
     "compare": "find the first layer where another runtime computes something else",
     "diff": "tell what changed between two models",
+    "reduce": "find the smallest model that still fails in the same way",
     "cut": "make a part of a model a model of its own, with the inputs that reach it",
     "convert": "write an ONNX model as IR that OpenVINO reads",
     "doctest": "run the examples inside documentation pages and compare the values they state",

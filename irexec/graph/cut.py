@@ -30,14 +30,20 @@ def cut(
     """These layers of a model, with `ends` (values, or Results of the model) as results.
 
     Values from outside become Parameters, with the value's type or the one in `types`; layers that depend on constants
-    alone are copied too. Layers that no end needs are left out. Bodies are shared with the whole model.
+    alone are copied too. Layers that no end needs are left out, except sinks. Bodies are shared with the whole model.
     """
     return _Cutting(whole, set(nodes), types or {}).part(ends)
 
 
 def copied(model: Model) -> Model:
     """A copy of a model, bodies included; only the arrays of constants are shared."""
-    return _Cutting(model, set(model.nodes), {}).copy()
+    return twin(model)[0]
+
+
+def twin(model: Model) -> tuple[Model, dict[Node, Node]]:
+    """A copy of a model, bodies included, and which of its layers is the copy of which."""
+    cutting = _Cutting(model, set(model.nodes), {})
+    return cutting.copy(), cutting.copies
 
 
 def constant_nodes(model: Model) -> set[Node]:
@@ -110,13 +116,14 @@ class _Cutting:
     """The state of one cut: copies made so far and the values that became Parameters."""
 
     def __init__(self, whole: Model, nodes: set[Node], types: Mapping[Value, TensorType]) -> None:
-        self.whole, self.types = whole, types
+        self.whole, self.given, self.types = whole, nodes, types
         self.inside = nodes | constant_nodes(whole)
         self.begins: dict[Value, Node] = {}
         self.copies: dict[Node, Node] = {}
 
     def part(self, ends: Sequence[Value | Node]) -> Part:
-        needed = self._needed(ends)
+        sinks = [node for node in self.whole.sinks if node in self.given]
+        needed = self._needed([*ends, *sinks])
         for node in self.whole.nodes:
             if node in needed and node not in self.copies:
                 self._copy(node)
@@ -124,7 +131,8 @@ class _Cutting:
         order = {node: number for number, node in enumerate(self.whole.nodes)}
         is_parameter = {node: number for number, node in enumerate(self.whole.parameters)}
         begins = sorted(self.begins, key=lambda v: (is_parameter.get(v.node, len(is_parameter)), order[v.node]))
-        model = Model(results, [self.begins[value] for value in begins], self.whole.name)
+        parameters = [self.begins[value] for value in begins]
+        model = Model(results, parameters, self.whole.name, [self.copies[sink] for sink in sinks])
         for node, end in zip(model.results, ends, strict=True):
             if isinstance(end, Value):
                 node.outputs[0].declared = end.declared
@@ -137,8 +145,11 @@ class _Cutting:
         whole = self.whole
         for node in whole.nodes:
             self._copy(node)
-        for copy in self.copies.values():
-            copy.bodies = [replace(body, model=copied(body.model)) for body in copy.bodies]
+        for copy in list(self.copies.values()):
+            inner = [twin(body.model) for body in copy.bodies]
+            copy.bodies = [replace(b, model=m) for b, (m, _) in zip(copy.bodies, inner, strict=True)]
+            for _, copies in inner:
+                self.copies |= copies
         made = Model(
             [self.copies[node] for node in whole.results],
             [self.copies[node] for node in whole.parameters],

@@ -47,6 +47,15 @@ def write_model(model: Model, path: str | os.PathLike[str]) -> None:
         text.write(document.encode())
 
 
+def written_names(model: Model) -> dict[Node, str]:
+    """The names that layers have in the file; those without one get their type and number."""
+    return {node: _written_name(node, number) for number, node in enumerate(_in_order(model))}
+
+
+def _written_name(node: Node, number: int) -> str:
+    return node.given_name or f"{node.type}_{number}"
+
+
 def _refuse_character(document: str, character: str, findings: Findings) -> None:
     line = next(line.strip() for line in document.split("\n") if character in line)
     message = f"no XML text can hold the character {character!r} of a name or attribute"
@@ -99,7 +108,7 @@ class _NetWriter:
         out.close("layer")
 
     def _name(self, node: Node) -> str:
-        return node.given_name or f"{node.type}_{self.ids[node]}"
+        return _written_name(node, self.ids[node])
 
     def _names(self, node: Node, names: Iterable[str]) -> str:
         # A backslash at the end of a name would escape the comma that separates it from the next name.

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from irexec.diagnostics import IRError
-from irexec.graph.model import Model, Value
-from irexec.graph.write import write_model
+from irexec.graph.model import Model, Node, Value
+from irexec.graph.write import write_model, written_names
 from irexec.trust.process import LIMIT, Process
-from irexec.trust.runtimes import CannotRun, Died, Loaded, Steps
+from irexec.trust.runtimes import CannotWrite, Died, Loaded, Steps
 from irexec.types import Array
 
 
@@ -81,19 +81,19 @@ class Apart:
         try:
             write_model(model, file)
         except IRError as error:
-            raise CannotRun(f"the model cannot be written for {self.name}: {error.report.errors[0]}") from None
-        return _Loaded(self, file, folder)
+            raise CannotWrite(f"the model cannot be written for {self.name}: {error.report.errors[0]}") from None
+        return _Loaded(self, file, written_names(model), folder)
 
     def reads(self, file: Path) -> Loaded:
         """The model of a file that the other process reads as it is."""
-        return _Loaded(self, file)
+        return _Loaded(self, file, {})
 
 
 class _Loaded:
     """A model of which the other process knows the file: it is read there again after another one was, or a crash."""
 
-    def __init__(self, runtime: Apart, file: Path, folder: Any = None) -> None:
-        self._runtime, self._file, self._folder = runtime, file, folder
+    def __init__(self, runtime: Apart, file: Path, names: dict[Node, str], folder: Any = None) -> None:
+        self._runtime, self._file, self._names, self._folder = runtime, file, names, folder
         self.precision = ""
         self._call("describe")
 
@@ -102,7 +102,8 @@ class _Loaded:
         return found
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
-        shown = [Shown(v.node.friendly_name, v.index, tuple(sorted(v.names))) for v in values]
+        named = ((v, self._names.get(v.node, v.node.friendly_name)) for v in values)
+        shown = [Shown(name, value.index, tuple(sorted(value.names))) for value, name in named]
         runs: list[dict[int, Array]] = self._call("observe", steps, shown)
         return [{values[index]: array for index, array in step.items()} for step in runs]
 

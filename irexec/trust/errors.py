@@ -174,8 +174,10 @@ def _typical_unit(reference: Array) -> float:
 def _typical(reference: Array) -> float:
     """The root mean square of the finite elements."""
     wide = np.ravel(_wide(reference))
-    finite = wide[np.isfinite(wide)]
-    return float(np.sqrt(np.mean(finite * finite))) if finite.size else 0.0
+    finite = np.abs(wide[np.isfinite(wide)])
+    largest = float(finite.max()) if finite.size else 0.0
+    # The squares of large numbers may be too large.
+    return largest * float(np.sqrt(np.mean((finite / largest) ** 2))) if largest else 0.0
 
 
 def _spreads(run: Run, inputs: Sequence[Array]) -> list[Any]:

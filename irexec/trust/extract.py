@@ -22,7 +22,7 @@ from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
 from irexec.watch.run import port_name
 
 # Integer constants up to this size are axes, shapes and indices; larger ones are weights.
-_MAX_STRUCTURE = 64
+MAX_STRUCTURE = 64
 # State operations: in an extract, what they read is an input, and they write nothing.
 STATE = ("ReadValue", "Assign")
 
@@ -130,7 +130,7 @@ def _strip_body(body: Body, rng: np.random.Generator, counter: list[int]) -> Non
 def _noise(array: Array, rng: np.random.Generator) -> Array:
     """Random values of the same type, shape and range; small integer arrays, which are structure, stay."""
     kind = ElementType.of(array.dtype)
-    if array.size == 0 or not (kind.is_real or (kind.is_integral and array.size > _MAX_STRUCTURE)):
+    if array.size == 0 or not (kind.is_real or (kind.is_integral and array.size > MAX_STRUCTURE)):
         return array
     wide = array.astype(np.float64)
     finite = wide[np.isfinite(wide)]

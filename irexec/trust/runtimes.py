@@ -18,6 +18,10 @@ class CannotRun(Exception):
     """A runtime that is not there, or that cannot run this model; the message says why."""
 
 
+class CannotWrite(CannotRun):
+    """A model that IR cannot express, so that no other runtime can be given it."""
+
+
 class Died(CannotRun):
     """A runtime that ended its process (`how` is "crash") or gave no answer in time ("hang")."""
 

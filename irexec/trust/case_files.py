@@ -1,0 +1,62 @@
+"""Cases on disk: the model as .xml and .bin, the inputs of each step as .npz."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from irexec.api import read_model
+from irexec.arrays.given import convert
+from irexec.arrays.plain import exact_array
+from irexec.arrays.saving import archive_names, save_arrays
+from irexec.graph.model import Model
+from irexec.graph.write import write_model
+from irexec.trust.case import Case, case_of
+from irexec.types import Array
+from irexec.watch.run import port_name
+
+
+def save_case(case: Case, path: str | os.PathLike[str]) -> list[Path]:
+    """Write the model and its inputs: model.xml, model.bin and model.npz, further steps as model.1.npz, ...
+
+    Raises IRError and OSError.
+    """
+    xml = Path(path)
+    write_model(case.model, xml)
+    names = input_names(case.model)
+    files = [xml, xml.with_suffix(".bin")]
+    for number, step in enumerate(case.steps):
+        kinds = (port.element_type for port in case.model.inputs)
+        arrays = {n: exact_array(a, k) for n, a, k in zip(names, step, kinds, strict=True)}
+        files.append(_archive(xml, number))
+        save_arrays(files[-1], arrays)
+    return files
+
+
+def load_case(path: str | os.PathLike[str]) -> Case:
+    """What `save_case` wrote. Raises IRError, OSError and ValueError."""
+    xml = Path(path)
+    model = read_model(xml)
+    names = input_names(model)
+    steps: list[list[Array]] = []
+    while (archive := _archive(xml, len(steps))).is_file():
+        with np.load(archive, allow_pickle=False) as arrays:
+            kinds = (port.element_type for port in model.inputs)
+            step = [convert(arrays[name], kind) for name, kind in zip(names, kinds, strict=True)]
+        if any(array is None for array in step):
+            raise ValueError(f"{archive} does not hold the model's inputs")
+        steps.append([array for array in step if array is not None])
+    if not steps:
+        raise ValueError(f"there is no {_archive(xml, 0)}")
+    return case_of(model, steps)
+
+
+def input_names(model: Model) -> list[str]:
+    """The names of the model's inputs in an archive."""
+    return archive_names([port_name(port) for port in model.inputs])
+
+
+def _archive(xml: Path, step: int) -> Path:
+    return xml.with_suffix(f".{step}.npz" if step else ".npz")
