@@ -8,7 +8,6 @@ goals: no escape, 2 s, 500 MB. A seeded sample of the same calls is a test (test
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import resource
 import signal
@@ -23,6 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.calls import Call, calls
 from support.hostile import hostile
+from support.memory import most_resident, reset_most_resident
 
 import irexec
 
@@ -37,21 +37,6 @@ class TooLong(BaseException):
 
 def stop(signum: int, frame: object) -> None:
     raise TooLong
-
-
-def resident() -> int:
-    """The largest resident size since the last reset, in bytes; 0 where the system does not say."""
-    try:
-        text = Path("/proc/self/status").read_text()
-    except OSError:
-        return 0
-    return int(text.split("VmHWM:")[1].split()[0]) << 10
-
-
-def reset() -> None:
-    """Forget the largest resident size; where the system has no such thing, peaks add up."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
 
 
 def attempt(call: Call) -> tuple[str | None, float]:
@@ -93,10 +78,10 @@ def main() -> None:
         # Each call has a seed of its own, so that one can be made again.
         rng = np.random.default_rng((options.seed, number))
         call = hostile(rng, table[int(rng.integers(len(table)))])
-        reset()
-        before = resident()
+        reset_most_resident()
+        before = most_resident()
         escape, seconds = attempt(call)
-        taken = resident() - before
+        taken = most_resident() - before
         done += escape is None
         if escape is not None:
             key = (call.operator.versioned_name, escape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import random
 from pathlib import Path
 
@@ -52,3 +53,26 @@ def test_what_the_campaign_would_say(campaign, monkeypatch: pytest.MonkeyPatch, 
     found = campaign.commands("m.xml")
     assert [what.partition(":")[0] for what in found] == ["no line", "escape"]
     assert "StopIteration" in found[1]
+
+
+def test_the_campaign_goes_on_behind_a_mutant_that_kills_its_process(
+    campaign, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    taken = 0
+
+    def deadly(path: str) -> list[str]:
+        nonlocal taken
+        taken += 1
+        if taken == 3:
+            os._exit(7)
+        return ["escape: of some kind"] if taken == 2 else []
+
+    monkeypatch.setattr(campaign, "commands", deadly)
+    mutants = campaign.Campaign(campaign.originals([HOME / "samples"]), 0, tmp_path / "model.xml")
+    found = [(outcome.number, outcome.wrong) for outcome in mutants.outcomes(10, 14)]
+    assert found == [
+        (10, []),
+        (11, ["escape: of some kind"]),
+        (12, ["escape: the process ended with code 7"]),
+        (13, []),
+    ]
