@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import Any
 
 import numpy as np
 
 from irexec.ops.declare.operator import Operator
+from irexec.ops.declare.work import memory
 from irexec.types import BOOLEAN, F8E8M0, F32, STRING, Array, ElementType, TensorType
 
-MAX_DRAWN_BYTES = 1 << 31
-"""The most that is drawn for all inputs together: more is not worth the memory of a small machine."""
+_BLOCK = 1 << 20
+"""Elements that are drawn at once."""
+
+
+def most_drawn() -> int:
+    """The most bytes that are drawn for all inputs together: more is not worth the memory of a small machine."""
+    return min(1 << 31, memory() // 8)
 
 
 def draw_for(
@@ -40,6 +47,17 @@ def repeated(rng: np.random.Generator, indices: Array) -> Array:
 
 def draw(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...]) -> Array:
     """Random values of an element type: normal floats, small whole numbers, coin flips, short words."""
+    count = math.prod(shape)
+    if count <= _BLOCK:
+        return _drawn(rng, kind, shape)
+    # In blocks, because what they are drawn as can be four times as large.
+    result = np.empty(count, np.uint8 if kind.is_carried else kind.dtype)
+    for begin in range(0, count, _BLOCK):
+        result[begin : begin + _BLOCK] = _drawn(rng, kind, (min(_BLOCK, count - begin),))
+    return result.reshape(shape)
+
+
+def _drawn(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...]) -> Array:
     if kind is BOOLEAN:
         return rng.integers(0, 2, shape).astype(np.bool_)
     if kind is STRING:

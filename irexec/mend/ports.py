@@ -8,7 +8,7 @@ from irexec.diagnostics import Diagnostic, Fix, Safety
 from irexec.graph.build import declared_type
 from irexec.ir.document import Port
 from irexec.mend.written import Written
-from irexec.types import DYNAMIC, PartialShape
+from irexec.types import DYNAMIC, PartialShape, UnreadableShape
 
 
 def precision(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -25,7 +25,10 @@ def shape(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     """P005, E008: the shape of the value that the port carries, at both ends of its edges."""
     if finding.at is None or finding.allowed is None:
         return
-    inferred = PartialShape.parse(finding.allowed)
+    try:
+        inferred = PartialShape.parse(finding.allowed)
+    except UnreadableShape:  # An extent that no file can declare.
+        return
     if inferred.rank is None:
         return
     dims = [extent.min if extent.min == extent.max else -1 for extent in inferred]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.arrays.draw import MAX_DRAWN_BYTES, draw, draw_for
+from irexec.arrays.draw import draw, draw_for, most_drawn
 from irexec.arrays.given import Given, Origin, convert
 from irexec.arrays.options import check_names
 from irexec.arrays.plain import exact_array
@@ -183,7 +183,7 @@ def _draw(model: Model, inputs: list[ModelInput], types: list[TensorType], given
             findings.add("U006", f"the {what} of input {entry.name} is not known", layer=entry.port.node.ref, hint=hint)
             continue
         total += int(np.prod(shape, dtype=object)) * kind.dtype.itemsize
-        if total > MAX_DRAWN_BYTES:
+        if total > most_drawn():
             findings.add("U006", f"input {entry.name} is too large to be drawn at random", layer=entry.port.node.ref)
             continue
         array = _by_consumer(model, inference, entry.port, rng)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from irexec.arrays.draw import draw
+from irexec.arrays.draw import draw, most_drawn
 from irexec.types import ANY, F8E8M0, I32, NF4, ElementType
 
 
@@ -24,3 +24,19 @@ def test_drawn_values_stay_in_the_range_of_special_types() -> None:
     assert draw(np.random.default_rng(0), NF4, (9,)).max() < 16
     assert (draw(np.random.default_rng(0), F8E8M0, (9,)).astype(np.float32) > 0).all()
     assert draw(np.random.default_rng(0), I32, (9,)).min() >= 0
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16", "i32", "u4", "boolean", "string"])
+def test_large_arrays_are_drawn_in_blocks(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    type = ElementType.by_name[kind]
+    whole = draw(np.random.default_rng(0), type, (7, 9))
+    monkeypatch.setattr("irexec.arrays.draw._BLOCK", 10)
+    blocks = draw(np.random.default_rng(0), type, (7, 9))
+    assert (blocks.dtype, blocks.tolist()) == (whole.dtype, whole.tolist())
+
+
+def test_what_is_drawn_is_bounded_by_what_the_process_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("irexec.arrays.draw.memory", lambda: 1 << 40)
+    assert most_drawn() == 1 << 31
+    monkeypatch.setattr("irexec.arrays.draw.memory", lambda: 1 << 30)
+    assert most_drawn() == 1 << 27

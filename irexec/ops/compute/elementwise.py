@@ -128,7 +128,7 @@ def aligned(a: Array, b: Array, how: Broadcasting, port: str = "b") -> Array:
             shape = shape[:-1]
         after = a.ndim - start - len(shape)
         if start >= 0 and after >= 0 and all(y in (1, x) for x, y in zip(a.shape[start:], shape, strict=False)):
-            return b.reshape(*shape, *[1] * after)
+            return b.reshape((*shape, *[1] * after))
     raise ConstraintError(
         "broadcast", f"shapes {list(a.shape)} and {list(b.shape)} do not fit under {mode!r}", port=port
     )

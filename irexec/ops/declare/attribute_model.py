@@ -57,7 +57,10 @@ def _validator(annotation: Any) -> Callable[[Any], Any]:
             try:
                 return read(value)
             except Unreadable as error:
-                raise PydanticCustomError("unreadable", "{reason}", vars(error) | {"reason": str(error)}) from None
+                raise _unreadable(error) from None
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(item, int) and not -(2**63) <= item < 2**63:
+                raise _unreadable(Unreadable("D005", "a number beyond 64 bits"))
         if is_list and not isinstance(value, tuple) and hasattr(value, "__iter__"):
             return tuple(v.item() if isinstance(v, np.generic) else v for v in value)
         if base is ElementType and not isinstance(value, ElementType) and value is not None:
@@ -76,11 +79,11 @@ def _element_type(value: Any) -> ElementType:
     if isinstance(value, (type, np.dtype)):
         with contextlib.suppress(TypeError):
             return ElementType.of(value)
-    raise PydanticCustomError(
-        "unreadable",
-        "{reason}",
-        {"reason": f"{value!r} is no element type", "code": "D005", "lenient": None, "candidates": ()},
-    )
+    raise _unreadable(Unreadable("D005", f"{value!r} is no element type"))
+
+
+def _unreadable(error: Unreadable) -> PydanticCustomError:
+    return PydanticCustomError("unreadable", "{reason}", vars(error) | {"reason": str(error)})
 
 
 def parse_attributes(

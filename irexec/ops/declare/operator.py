@@ -323,21 +323,21 @@ class Operator:
             found.append(Breach("O001", message, constraint, **details))
             return False
 
-        if self.rule is None or any(b.code == "O002" for b in found):
-            shapes: Any = None
-        else:
+        shapes: Any = None
+        if self.rule is not None and not any(b.code == "O002" for b in found):
             padded = [*inputs, *[None] * (len(self.inputs) - len(inputs))] if not self.signature.is_variadic else inputs
             try:
                 with running(self):
                     shapes = self.rule(check, *padded, **self._rule_binding(attributes))
             except UnknownRank:
-                shapes = None
+                pass
             except Exception as error:
-                if RULES_MUST_NOT_FAIL:
+                # With a breach it went on with what is refused already; without one it is wrong.
+                if not found and RULES_MUST_NOT_FAIL:
                     raise
-                message = f"the shape rule of {self} is wrong; it failed: {type(error).__name__}: {error}"
-                found.append(Breach("O007", message))
-                shapes = None
+                if not found:
+                    message = f"the shape rule of {self} is wrong; it failed: {type(error).__name__}: {error}"
+                    found.append(Breach("O007", message))
         return self._output_types(shapes, bound, attributes)
 
     def _bind_types(self, inputs: Sequence[TensorType | None], found: list[Breach]) -> dict[str, ElementType]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from irexec.ops.declare.operator import Operator
@@ -13,6 +15,8 @@ from irexec.types import MAX_RANK, TensorType, UnknownRank
 
 # The addresses that a process of today's machines has.
 _ADDRESSES = 1 << 47
+# What is not worth asking the system for.
+_SMALL = 1 << 24
 
 
 def steps(
@@ -45,18 +49,29 @@ def beyond_memory(outputs: Sequence[TensorType]) -> str | None:
         item = tensor.element_type.dtype.itemsize if tensor.element_type.dtype else 1
         # NumPy counts the bytes of an empty array as if its empty axes were not there.
         total += item * math.prod(max(1, extent.min) for extent in tensor.shape)
-        if total > _machine_memory():
+        if total > _SMALL and total > memory():
             return f"output {index}, {tensor}, is more than this machine's memory holds"
     return None
 
 
+def memory() -> int:
+    """The bytes of memory that this process may have, as far as the system says: the machine's, or a limit below."""
+    with contextlib.suppress(ImportError):
+        import resource  # not on Windows
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        return min(_machine_memory(), limit) if limit != resource.RLIM_INFINITY else _machine_memory()
+    return _machine_memory()
+
+
 @cache
 def _machine_memory() -> int:
-    """The bytes of memory of this machine, as far as the system says."""
-    try:
-        return min(_ADDRESSES, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        return _ADDRESSES
+    found = _ADDRESSES
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        found = min(found, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    with contextlib.suppress(ValueError, OSError):  # In a container; "max" is no number.
+        found = min(found, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return found
 
 
 def lacks_memory(error: Exception) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -39,19 +39,33 @@ class Bins:
     spatial_scale: Scale
 
 
+class Between(NamedTuple):
+    """Where places on one axis lie between its pixels: [places] each, all but `outside` usable as indices, weights."""
+
+    outside: Array
+    low: Array
+    high: Array
+    before: Array  # the weight of `low`
+    after: Array  # the weight of `high`
+
+    @staticmethod
+    def pixels(places: Array, extent: int) -> Between:
+        # So that a place that is no number is outside, too.
+        outside = ~((places >= -1) & (places <= extent))
+        inside = np.where(outside, 0, places).clip(0, extent - 1).astype(places.dtype, copy=False)
+        low = np.floor(inside).astype(np.intp)
+        after = (inside - low).astype(places.dtype)
+        return Between(outside, low, np.minimum(low + 1, extent - 1), 1 - after, after)
+
+
 def sample(feature: Array, y: Array, x: Array) -> Array:
     """Values [C, *points] of a feature map [C, H, W] at places y and x [*points], interpolated linearly."""
-    height, width = feature.shape[1:]
-    outside = (y < -1) | (y > height) | (x < -1) | (x > width)
-    y, x = np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)
-    top, left = np.floor(y).astype(np.intp), np.floor(x).astype(np.intp)
-    bottom, right = np.minimum(top + 1, height - 1), np.minimum(left + 1, width - 1)
-    ly, lx = (y - top).astype(y.dtype), (x - left).astype(x.dtype)
-    hy, hx = 1 - ly, 1 - lx
-    values: Array = (hy * hx) * feature[:, top, left] + (hy * lx) * feature[:, top, right]
-    values += (ly * hx) * feature[:, bottom, left]
-    values += (ly * lx) * feature[:, bottom, right]
-    values[:, outside] = 0
+    v, h = Between.pixels(y, feature.shape[1]), Between.pixels(x, feature.shape[2])
+    values: Array = (v.before * h.before) * feature[:, v.low, h.low]
+    values += (v.before * h.after) * feature[:, v.low, h.high]
+    values += (v.after * h.before) * feature[:, v.high, h.low]
+    values += (v.after * h.after) * feature[:, v.high, h.high]
+    values[:, v.outside | h.outside] = 0
     return values
 
 
@@ -63,7 +77,51 @@ def average_or_max(
         bin_samples(first, length, count, sampling_ratio, -1, extent)
         for first, length, count, extent in zip(start, size, pooled, feature.shape[1:], strict=True)
     )
-    return pool(sample(feature, *np.broadcast_arrays(y[:, :, None, None], x)), mode, rows * columns)
+    if mode == "avg" and y.shape[1] * x.shape[1] > _FEW_SAMPLES:
+        (over_y, used_y), (over_x, used_x) = (
+            _weights(places, extent) for places, extent in ((y, feature.shape[1]), (x, feature.shape[2]))
+        )
+        part = feature[:, used_y[:, None], used_x]
+        # Where there is a number that is not finite, it must not reach bins that do not see it.
+        if np.isfinite(part).all():
+            return np.asarray(over_y @ part @ over_x.T / feature.dtype.type(max(rows * columns, 1)))
+    if mode == "max":
+        y, x = _ends(y), _ends(x)
+    at_once = max(_SAMPLES_AT_ONCE // max(y.shape[1] * x.size, 1), 1)
+    parts = [y[begin : begin + at_once, :, None, None] for begin in range(0, len(y), at_once)]
+    bins = [pool(sample(feature, *np.broadcast_arrays(part, x)), mode, rows * columns) for part in parts]
+    return bins[0] if len(bins) == 1 else np.concatenate(bins, axis=1)
+
+
+_FEW_SAMPLES = 64
+"""Samples of a bin from which on its mean is computed by axes: the interpolation is separable."""
+_SAMPLES_AT_ONCE = 1 << 16
+"""Of each channel: what bounds the memory."""
+
+
+def _ends(places: Array) -> Array:
+    """Of samples [bins, samples] the first and the last between two pixels: none between those can be the largest."""
+    if places.shape[1] <= _FEW_SAMPLES:
+        return places
+    cells = np.floor(places)
+    new = cells[:, 1:] != cells[:, :-1]
+    ends = np.pad(new, ((0, 0), (1, 0)), constant_values=True) | np.pad(new, ((0, 0), (0, 1)), constant_values=True)
+    order = np.argsort(~ends, axis=1, kind="stable")[:, : ends.sum(axis=1).max()]
+    # A bin that has fewer repeats its first.
+    order = np.where(np.take_along_axis(ends, order, 1), order, 0)
+    return np.take_along_axis(places, order, 1)
+
+
+def _weights(places: Array, extent: int) -> tuple[Array, Array]:
+    """How much the samples [bins, samples] of an axis take from its pixels: [bins, used], and which are used."""
+    between = Between.pixels(places, extent)
+    flat = np.arange(len(places))[:, None] * extent
+    total = np.zeros(len(places) * extent)
+    for index, weight in ((between.low, between.before), (between.high, between.after)):
+        total += np.bincount((flat + index).ravel(), np.where(between.outside, 0, weight).ravel(), total.size)
+    weights = total.reshape(len(places), extent)
+    used = np.flatnonzero(weights.any(axis=0))
+    return weights[:, used].astype(places.dtype), used
 
 
 def bin_samples(start: Any, size: Any, pooled: int, sampling_ratio: int, low: float, high: float) -> tuple[Array, int]:
@@ -201,7 +259,7 @@ def roi_align_rotated_15(
     result = np.zeros((len(boxes), features.shape[1], bins.pooled_h, bins.pooled_w), features.dtype)
     # The feature map lies within a circle around its middle.
     middle, radius = np.array(features.shape[:1:-1]) / 2, float(np.hypot(*features.shape[2:])) + 4
-    for index in usable(boxes, features):
+    for index in usable(np.column_stack([scaled, angles]), features):
         (cx, cy, width, height), angle = scaled[index], angles[index]
         cos, sin = np.cos(angle), np.sin(angle)
         dx, dy = middle - (cx, cy)

@@ -97,15 +97,20 @@ def seed_sequence(seeds: tuple[int, ...], count: int) -> tuple[int, ...]:
 
 def draw(weights: Array, numbers: Array, with_replacement: bool) -> Array:
     """The class [batch, count] for each number in [0, 1]; without replacement a class drawn has no more weight."""
-    weights = weights.copy()
-    rows = np.arange(len(weights))
     drawn = np.zeros(numbers.shape, np.int64)
+    if not numbers.size:
+        return drawn
+    if with_replacement:
+        for row, cumulative in enumerate(np.cumsum(weights, axis=1)):
+            first = np.flatnonzero(weights[row])[0]
+            drawn[row] = np.maximum(np.searchsorted(cumulative, numbers[row] * cumulative[-1]), first)
+        return drawn
+    weights, rows = weights.copy(), np.arange(len(weights))
     for sample in range(numbers.shape[1]):
         cumulative = np.cumsum(weights, axis=1)
         share = numbers[:, sample, None] * cumulative[:, -1:]
         drawn[:, sample] = np.argmax((cumulative >= share) & (weights > 0), axis=1)
-        if not with_replacement:
-            weights[rows, drawn[:, sample]] = 0
+        weights[rows, drawn[:, sample]] = 0
     return drawn
 
 

@@ -16,7 +16,7 @@ from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.declare.attributes import NonNegativeInts
 from irexec.ops.declare.groups import AttributesOf, group
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
-from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, Taps, resample, taps_of
+from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, resample
 from irexec.ops.rules.axes import integers
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import FLOATS, INTEGERS, MAX_LENGTH, NUMERIC, Array, Dimension, PartialShape, TensorType
@@ -91,42 +91,39 @@ def interpolate_11(
         return np.empty([targets.get(a, extent) for a, extent in enumerate(padded.shape)], image.dtype)
     stretched = antialias and mode == "linear" and any(np.float32(s) < 1 for s in scales.values())
     double = image.dtype == np.float64 or not is_float(image.dtype)
-    taps = {
-        a: taps_of(
-            Axis(
-                mode,
-                coordinate_transformation_mode,
-                nearest_mode,
-                scales[a] if stretched else 1.0,
-                cube_coeff,
-                padded.shape[a],
-                targets[a],
-                scales[a],
-                double,
-            )
+    resized = {
+        a: Axis(
+            mode,
+            coordinate_transformation_mode,
+            nearest_mode,
+            scales[a] if stretched else 1.0,
+            cube_coeff,
+            padded.shape[a],
+            targets[a],
+            scales[a],
+            double,
         )
         for a in chosen
     }
     # Pillow goes over the width first; elsewhere the passes that leave least to do come first.
     order = chosen[::-1] if mode in PILLOW else sorted(chosen, key=lambda a: (scales[a], -a))
-    return _apply(padded, mode, [(a, taps[a]) for a in order])
+    return _apply(padded, mode, [(a, resized[a]) for a in order])
 
 
-def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Taps]]) -> Array:
+def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Axis]]) -> Array:
     """All passes in order, with the rounding that the mode has for integers."""
     if mode == "nearest":
         result = image
-        for axis, taps in passes:
-            if not _is_identity(taps, image.shape[axis]):
-                result = resample(result, axis, taps)
+        for number, axis in passes:
+            result = resample(result, number, axis)
         return result.copy() if result is image else result
     integral = not is_float(image.dtype)
     result = image.astype(np.float64) if integral else widen(image)
-    for axis, taps in passes:
-        if not _is_identity(taps, image.shape[axis]):
-            result = resample(result, axis, taps)
-            if integral and mode in PILLOW:
-                result = half_away(result)
+    for number, axis in passes:
+        before = result
+        result = resample(result, number, axis)
+        if integral and mode in PILLOW and result is not before:
+            result = half_away(result)
     if not integral:
         return narrow(result.copy() if result is image else result, image.dtype)
     result = np.rint(result)
@@ -135,10 +132,6 @@ def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Taps]]) -> Arra
     with np.errstate(invalid="ignore"):
         cast = inside.astype(image.dtype)
     return np.where(inside >= limits.max, np.asarray(limits.max, image.dtype), cast)
-
-
-def _is_identity(taps: Taps, extent: int) -> bool:
-    return taps.weights is None and np.array_equal(taps.indices[0], np.arange(extent))
 
 
 def _pads(pads: Sequence[int], rank: int) -> list[int]:

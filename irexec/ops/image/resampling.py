@@ -42,19 +42,36 @@ class Axis(NamedTuple):
 
 
 @lru_cache(maxsize=512)
-def taps_of(axis: Axis) -> Taps:
-    """The taps of one axis."""
-    return _BUILDERS[axis.mode](axis)
+def taps_of(axis: Axis, part: range) -> Taps:
+    """The taps of a part of an axis' output elements."""
+    return _BUILDERS[axis.mode](axis, part)
 
 
-def resample(x: Array, axis: int, taps: Taps, out: Array | None = None) -> Array:
-    """One pass along `axis`, in x's dtype."""
+BLOCK = 1 << 14
+"""Output elements along an axis whose taps are held at once: they are several times as large as the elements."""
+
+
+def resample(x: Array, number: int, axis: Axis) -> Array:
+    """One pass along axis `number`, in x's dtype; `x` itself where that changes nothing."""
+    if axis.target <= BLOCK:
+        taps = taps_of(axis, range(axis.target))
+        identity = taps.weights is None and np.array_equal(taps.indices[0], np.arange(x.shape[number]))
+        return x if identity else _resampled(x, number, taps)
+    result = np.empty((*x.shape[:number], axis.target, *x.shape[number + 1 :]), x.dtype)
+    for begin in range(0, axis.target, BLOCK):
+        part = range(begin, min(begin + BLOCK, axis.target))
+        place = (slice(None),) * number + (slice(part.start, part.stop),)
+        result[place] = _resampled(x, number, _BUILDERS[axis.mode](axis, part))
+    return result
+
+
+def _resampled(x: Array, axis: int, taps: Taps) -> Array:
     index, weight = taps
     if weight is None:
-        return _pick(x, axis, index[0], out)
+        return _pick(x, axis, index[0])
     shape = [1] * x.ndim
     shape[axis] = -1
-    result: Array = np.take(x, index[0], axis, mode="clip", out=out)
+    result: Array = np.take(x, index[0], axis, mode="clip")
     result *= weight[0].reshape(shape)
     for one, w in zip(index[1:], weight[1:], strict=True):
         part = np.take(x, one, axis, mode="clip")
@@ -63,24 +80,23 @@ def resample(x: Array, axis: int, taps: Taps, out: Array | None = None) -> Array
     return result
 
 
-def _pick(x: Array, axis: int, index: Array, out: Array | None) -> Array:
+def _pick(x: Array, axis: int, index: Array) -> Array:
     """x[index] along the axis. Whole-number enlargement is a broadcast, which is far faster than a gather."""
     source, target = x.shape[axis], len(index)
     if source and target % source == 0 and np.array_equal(index, np.arange(target) // (target // source)):
         shape = (*x.shape[:axis], target, *x.shape[axis + 1 :])
-        result = np.empty(shape, x.dtype) if out is None else out
-        if result.flags.c_contiguous:
-            split = result.reshape(*x.shape[: axis + 1], target // source, *x.shape[axis + 1 :])
-            split[...] = np.expand_dims(x, axis + 1)
-            return result
-    taken: Array = np.take(x, index, axis, mode="clip", out=out)
+        result = np.empty(shape, x.dtype)
+        split = result.reshape(*x.shape[: axis + 1], target // source, *x.shape[axis + 1 :])
+        split[...] = np.expand_dims(x, axis + 1)
+        return result
+    taken: Array = np.take(x, index, axis, mode="clip")
     return taken
 
 
-def _coordinates(axis: Axis) -> Array:
+def _coordinates(axis: Axis, part: range) -> Array:
     """Where each output element lies on the input axis, in f32 (as OpenVINO) or, for f64 data, in f64."""
     kind: Any = np.float64 if axis.double else np.float32
-    x: Array = np.arange(axis.target, dtype=kind)
+    x: Array = np.arange(part.start, part.stop).astype(kind)
     scale = kind(axis.scale)
     if axis.coordinates == "half_pixel" or (axis.coordinates == "pytorch_half_pixel" and axis.target > 1):
         x = (x + kind(0.5)) / scale - kind(0.5)
@@ -95,9 +111,9 @@ def _coordinates(axis: Axis) -> Array:
     return x
 
 
-def _nearest(axis: Axis) -> Taps:
+def _nearest(axis: Axis, part: range) -> Taps:
     # A rounding decision has to fall as in OpenVINO, hence f32 for all types.
-    x = _coordinates(axis._replace(double=False))
+    x = _coordinates(axis._replace(double=False), part)
     low = np.floor(x)
     if axis.rounding == "round_prefer_floor":
         index = low + (x - low > 0.5)
@@ -112,8 +128,8 @@ def _nearest(axis: Axis) -> Taps:
     return Taps(np.clip(index, 0, axis.source - 1).astype(np.intp)[None], None)
 
 
-def _linear_onnx(axis: Axis) -> Taps:
-    x = np.clip(_coordinates(axis), 0, axis.source - 1)
+def _linear_onnx(axis: Axis, part: range) -> Taps:
+    x = np.clip(_coordinates(axis, part), 0, axis.source - 1)
     low = np.minimum(x.astype(np.intp), axis.source - 1)
     high = np.minimum(low + 1, axis.source - 1)
     after = (x - low).astype(x.dtype)
@@ -123,8 +139,8 @@ def _linear_onnx(axis: Axis) -> Taps:
     return Taps(np.stack([low, high]), np.stack([before, after]))
 
 
-def _linear(axis: Axis) -> Taps:
-    x = _coordinates(axis)
+def _linear(axis: Axis, part: range) -> Taps:
+    x = _coordinates(axis, part)
     a = x.dtype.type(axis.stretch)
     radius = 2 if axis.scale > 1 else math.ceil(2.0 / axis.stretch)
     offset = np.arange(-radius, radius + 1)[:, None]
@@ -133,8 +149,8 @@ def _linear(axis: Axis) -> Taps:
     return _normalised(index, weight, axis.source)
 
 
-def _cubic(axis: Axis) -> Taps:
-    x = _coordinates(axis)
+def _cubic(axis: Axis, part: range) -> Taps:
+    x = _coordinates(axis, part)
     low = np.floor(x)
     s, a = x - low, x.dtype.type(axis.cube_coeff)
     weight = np.stack(
@@ -149,15 +165,15 @@ def _cubic(axis: Axis) -> Taps:
     return Taps(np.clip(index, 0, axis.source - 1), weight)
 
 
-def _pillow(support: float, filter: Callable[[Array, float], Array]) -> Callable[[Axis], Taps]:
+def _pillow(support: float, filter: Callable[[Array, float], Array]) -> Callable[[Axis, range], Taps]:
     """Pillow's resampling: the filter is stretched when shrinking, and its weights within the image sum to 1."""
 
-    def build(axis: Axis) -> Taps:
+    def build(axis: Axis, part: range) -> Taps:
         if axis.source == axis.target:
-            return Taps(np.arange(axis.target)[None], None)
+            return Taps(np.arange(part.start, part.stop)[None], None)
         scale = axis.source / axis.target
         stretch = max(scale, 1.0)
-        centre = (np.arange(axis.target) + 0.5) * scale
+        centre = (np.arange(part.start, part.stop) + 0.5) * scale
         first = np.maximum(np.trunc(centre - support * stretch + 0.5), 0).astype(np.intp)
         last = np.minimum(np.trunc(centre + support * stretch + 0.5), axis.source).astype(np.intp)
         index = first + np.arange(max(int((last - first).max(initial=1)), 1))[:, None]
@@ -180,10 +196,10 @@ def _bicubic(x: Array, a: float) -> Array:
     return np.where(x < 1, near, np.where(x < 2, far, 0.0))
 
 
-def _area(axis: Axis) -> Taps:
+def _area(axis: Axis, part: range) -> Taps:
     """Each output element is the mean of the stretch of input that it covers."""
     ratio = axis.source / axis.target
-    left = np.arange(axis.target) * ratio
+    left = np.arange(part.start, part.stop) * ratio
     index = np.floor(left).astype(np.intp) + np.arange(math.ceil(ratio) + 1)[:, None]
     weight = np.minimum(left + ratio, index + 1) - np.maximum(left, index)
     taps = _normalised(index, np.maximum(weight, 0), axis.source)
@@ -202,7 +218,7 @@ def _normalised(index: Array, weight: Array, extent: int) -> Taps:
     return Taps(index, np.take_along_axis(weight, order, axis=0)[:count])
 
 
-_BUILDERS: dict[str, Callable[[Axis], Taps]] = {
+_BUILDERS: dict[str, Callable[[Axis, range], Taps]] = {
     "nearest": _nearest,
     "linear": _linear,
     "linear_onnx": _linear_onnx,

@@ -10,6 +10,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from irexec.ops.compute.along import take_along
 from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import axis_of, drawn_below, into
 from irexec.ops.rules.shapes import axis_in
@@ -39,7 +40,7 @@ def gather_elements_6(data: T, indices: T_IND, /, *, axis: int, out: Array | Non
     count = data.shape[at]
     valid = indices.size == 0 or (indices.min() >= -count and indices.max() < count)
     require("C4", valid, f"an index is outside [{-count}, {count - 1}], data.shape[{at}] being {count}", port="indices")
-    return into(np.take_along_axis(data, indices.astype(np.intp, copy=False), at), out)
+    return into(take_along(data, indices.astype(np.intp, copy=False), at), out)
 
 
 @gather_elements_6.shapes

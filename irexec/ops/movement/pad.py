@@ -112,9 +112,9 @@ def _constant(data: Array, begin: list[int], end: list[int], pad_value: Array | 
 
 def _sources(count: int, before: int, after: int, mode: str) -> Array:
     """Where along a dimension of `count` elements each element of the result comes from."""
-    # Bounded, so that cropping more than any axis has leaves an empty one.
-    first, end = min(-before, MAX_LENGTH), min(max(count + after, -before), MAX_LENGTH)
-    places = np.arange(first, end)
+    # What lies before the first place may be more than an axis can have.
+    first = min(-before, count if mode == "edge" else MAX_LENGTH)
+    places = np.arange(max(before + count + after, 0)) + first
     if mode == "edge":
         require(
             "C5", count > 0 or not places.size, "a dimension to pad is empty: it has no edge to repeat", port="data"

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.ops.compute.along import take_along
 from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import axes_of, axis_of, drawn_below, filled, has_length, into, known_axes
 from irexec.ops.rules.shapes import axis_in, has_rank
@@ -79,10 +80,12 @@ def reverse_sequence_1(
     require("C5", valid, f"a length is outside [1, {extent}]", port="seq_lengths")
     places = np.arange(extent)
     index = np.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
+    if batch == along:  # Each element is a sequence's own one.
+        return into(np.take(data, index.diagonal(), along), out)
     wide = [1] * data.ndim
     wide[batch], wide[along] = index.shape
     index = index.reshape(wide) if batch < along else index.T.reshape(wide)
-    return into(np.take_along_axis(data, index, along), out)
+    return into(take_along(data, index, along), out)
 
 
 @reverse_sequence_1.shapes

@@ -15,7 +15,7 @@ import numpy as np
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import NonNegative, NonNegativeInts, Positive, PositiveInts
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
-from irexec.ops.detection.roi_align import bin_samples
+from irexec.ops.detection.roi_align import Between, bin_samples
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
 from irexec.ops.pooling.slide import slide
 from irexec.ops.rules.extents import Extents
@@ -190,16 +190,14 @@ def roi_align_16(
 
 def _largest(feature: Array, y: Array, x: Array) -> Array:
     """The largest of the four weighted pixels around each place; 0 for a place outside of the image."""
-    height, width = feature.shape[1:]
-    outside = (y < -1) | (y > height) | (x < -1) | (x > width)
-    y, x = np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)
-    top, left = np.floor(y).astype(np.intp), np.floor(x).astype(np.intp)
-    bottom, right = np.minimum(top + 1, height - 1), np.minimum(left + 1, width - 1)
-    ly, lx = (y - top).astype(y.dtype), (x - left).astype(x.dtype)
-    hy, hx = 1 - ly, 1 - lx
-    corners = ((hy * hx, top, left), (hy * lx, top, right), (ly * hx, bottom, left), (ly * lx, bottom, right))
+    v, h = Between.pixels(y, feature.shape[1]), Between.pixels(x, feature.shape[2])
+    corners = [
+        (one * other, i, j)
+        for one, i in ((v.before, v.low), (v.after, v.high))
+        for other, j in ((h.before, h.low), (h.after, h.high))
+    ]
     values: Array = np.max([weight * feature[:, i, j] for weight, i, j in corners], axis=0)
-    values[:, outside] = 0
+    values[:, v.outside | h.outside] = 0
     return values
 
 

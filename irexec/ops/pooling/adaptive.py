@@ -32,9 +32,11 @@ def adaptive_avg_pool_8(data: T, output_shape: T_SHAPE, /) -> T:
     C1: data has rank 3, 4 or 5. C2: output_shape is 1D, with one value per spatial axis. C3: no value is negative, none
     is positive where data is empty.
     """
-    sums = widen(data)
+    sums, windows = widen(data), _windows(data, output_shape)
+    if windows is None:
+        return np.empty((*data.shape[:2], *map(int, output_shape)), data.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
-        for axis, spans in enumerate(_windows(data, output_shape), 2):
+        for axis, spans in enumerate(windows, 2):
             shape = (*sums.shape[:axis], len(spans), *sums.shape[axis + 1 :])
             folded = np.empty(shape, sums.dtype)
             for index, (start, stop) in enumerate(spans):
@@ -52,9 +54,10 @@ def adaptive_max_pool_8(data: T, output_shape: T_SHAPE, /, *, index_element_type
     C1: data has rank 3, 4 or 5. C2: output_shape is 1D, with one value per spatial axis. C3: no value is negative, none
     is positive where data is empty. C4: index_element_type is i32 or i64.
     """
-    spans = _windows(data, output_shape)
-    shape = (*data.shape[:2], *map(len, spans))
+    spans, shape = _windows(data, output_shape), (*data.shape[:2], *map(int, output_shape))
     values, indices = np.empty(shape, data.dtype), np.empty(shape, index_element_type.dtype)
+    if spans is None:
+        return values, indices
     places = np.arange(int(np.prod(data.shape[2:]))).reshape(data.shape[2:])
     for target in product(*(range(len(s)) for s in spans)):
         window: Any = (..., *(slice(*axis[index]) for axis, index in zip(spans, target, strict=True)))
@@ -67,8 +70,8 @@ def adaptive_max_pool_8(data: T, output_shape: T_SHAPE, /, *, index_element_type
     return values, indices
 
 
-def _windows(data: Array, output_shape: Array) -> list[list[Span]]:
-    """Where each window starts and stops, per spatial axis."""
+def _windows(data: Array, output_shape: Array) -> list[list[Span]] | None:
+    """Where each window starts and stops, per spatial axis; None where there is nothing to compute."""
     wanted = [int(v) for v in output_shape]
     message = f"output_shape has {len(wanted)} values, expected one for each of the {data.ndim - 2} spatial axes"
     require("C2", len(wanted) == data.ndim - 2, message, port="output_shape")
@@ -76,7 +79,8 @@ def _windows(data: Array, output_shape: Array) -> list[list[Span]]:
         message = f"output_shape contains {count}, expected {'0 or more' if extent else '0: data is empty there'}"
         require("C3", count >= 0 and (extent > 0 or count == 0), message, port="output_shape")
     # A shape that memory cannot hold must fail here, before its windows are counted one by one.
-    np.empty((*data.shape[:2], *wanted), data.dtype)
+    if not np.empty((*data.shape[:2], *wanted), data.dtype).size:
+        return None
     return [
         [(i * extent // count, -(-(i + 1) * extent // count)) for i in range(count)]
         for extent, count in zip(data.shape[2:], wanted, strict=True)

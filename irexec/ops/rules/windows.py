@@ -202,7 +202,9 @@ def output_dims(
         if not check(constraint, fits, message, found=str(low), allowed=f"at most {extent.max}"):
             result.append(Dimension(0, None))
             continue
-        smallest = 1 if high is None else max(1, _count(extent.min, 1, s, 1, b, e - high + 1, rounding))
+        # What does not fit is refused at run time; without a pixel and without padding before it, ceil_torch has none.
+        least = 0 if rounding == "ceil_torch" and extent.min + b == 0 else 1
+        smallest = least if high is None else max(least, _count(extent.min, 1, s, 1, b, e - high + 1, rounding))
         largest = None if extent.max is None else max(smallest, _count(extent.max, 1, s, 1, b, e - low + 1, rounding))
         result.append(Dimension(smallest, largest))
     return result

@@ -6,6 +6,7 @@ one with the lower index comes first, sort "none" sorts by value, NaN is greater
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -47,11 +48,14 @@ def top_k_11(
     at, count = axis_of("C1", axis, data.ndim), integer(k)
     extent = data.shape[at]
     require("C3", 0 <= count <= extent, f"k is {count}, outside [1, {extent}]", port="k")
-    rows = np.moveaxis(data, at, -1)
+    slices = np.moveaxis(data, at, -1)
+    # As rows, for NumPy does not do all of this in more than 32 dimensions.
+    rows = slices.reshape(math.prod(slices.shape[:-1]), extent)
     picks = _best(widen(rows), count, mode == "max", by_index=sort == "index")
     values = np.take_along_axis(rows, picks, -1)
     kind = ElementType.by_name[index_element_type].dtype
-    return np.moveaxis(values, -1, at), np.moveaxis(picks.astype(kind), -1, at)
+    shape = (*slices.shape[:-1], count)
+    return np.moveaxis(values.reshape(shape), -1, at), np.moveaxis(picks.astype(kind).reshape(shape), -1, at)
 
 
 @operator("TopK", "opset3")

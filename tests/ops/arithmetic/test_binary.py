@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+import irexec
 from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.types import BOOLEAN, F32, I32, Dimension, PartialShape, TensorType
@@ -191,3 +192,8 @@ def test_intervals_pass_through_the_kernel() -> None:
     assert list(binary("Multiply")(known, np.array([2, 2], object))) == [Dimension(4, 8), 6]
     assert list(binary("Divide")(known, np.array([2, 2], object))) == [Dimension(1, 2), 1]
     assert TensorType(I32, PartialShape([2]), partial=known).known == [Dimension(2, 4), 3]
+
+
+def test_a_scalar_under_pdpd() -> None:
+    result = irexec.opset15.subtract(np.ones((2, 3), np.float32), np.float32(1), auto_broadcast="pdpd")
+    assert result.tolist() == [[0, 0, 0], [0, 0, 0]]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal, TypeAlias
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
+import irexec
 from irexec.ops.declare.attribute_model import parse_attributes
 from irexec.ops.declare.attributes import (
     Alias,
@@ -229,3 +231,17 @@ def test_the_schema_knows_texts_and_limits() -> None:
     assert schema["properties"]["mode"]["enum"] == ["linear", "cubic"]
     assert "odd-name" in schema["properties"]
     assert "f16" in schema["properties"]["kind"]["enum"]
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**400], ids=["high", "low", "far"])
+def test_numbers_beyond_64_bits_are_refused_in_calls(value: int) -> None:
+    x = np.float32([1, 2])
+    for call in (
+        lambda: irexec.opset15.fake_quantize(x, x, x, x, x, value),
+        lambda: irexec.opset15.softmax(x, axis=value),
+        lambda: irexec.opset15.softmax(x, axis=[0, value]),
+        lambda: irexec.opset15.depth_to_space(np.ones((1, 4, 1)), "blocks_first", value),
+    ):
+        with pytest.raises(irexec.IRError) as error:
+            call()
+        assert {d.code for d in error.value.report} <= {"D005", "D007"}

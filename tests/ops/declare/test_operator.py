@@ -194,3 +194,20 @@ def test_a_kernel_refuses_a_value() -> None:
     with pytest.raises(ConstraintError, match="index 7 of 3") as failed:
         require("C4", np.bool_(False), "index 7 of 3", port="index")
     assert (failed.value.constraint, failed.value.port) == ("C4", "index")
+
+
+def test_a_rule_that_goes_on_with_what_it_has_refused_adds_no_finding_of_its_own_failure() -> None:
+    @operator("Refusing", "own")
+    def refusing(x: T, /) -> T:
+        """C1: x is [2]."""
+        return x
+
+    @refusing.shapes
+    def _(check: Check, x: TensorType) -> PartialShape:
+        check("C1", x.rank == 1, "x has another rank than 1", port="x")
+        return PartialShape([x.shape.dims[0]])
+
+    breaches: list[Breach] = []
+    (made,) = refusing.infer([TensorType(F32, PartialShape([]))], {}, breaches)
+    assert [(b.code, b.constraint) for b in breaches] == [("O001", "C1")]
+    assert made.rank is None

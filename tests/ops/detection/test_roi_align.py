@@ -10,6 +10,7 @@ import pytest
 from support.cases import the
 from support.oracle import infer, openvino, run, tensor
 
+import irexec
 from irexec.ops.declare.operator import ConstraintError
 from irexec.types import F32, I64
 
@@ -107,3 +108,33 @@ def test_c1_to_c3_of_align(type: str, opset: int, numbers: int) -> None:
         op(features(), np.zeros((1, numbers), np.float32), np.array([2]), **attributes)
     types = [tensor(F32, "?,3,?,?"), tensor(F32, f"?,{numbers}"), tensor(I64, "4")]
     assert str(infer(op, types, **attributes)[0][0]) == "f32[4,3,2,3]"
+
+
+def test_a_scale_that_leaves_no_finite_place_gives_zeros() -> None:
+    features, rois = np.ones((1, 1, 4, 4), np.float32), np.float32([[2, 2, 3, 3, 0.5]])
+    result = irexec.opset15.roi_align_rotated(features, rois, np.int32([0]), 2, 2, 3, 3e38, clockwise_mode=False)
+    assert not result.any()
+
+
+@pytest.mark.parametrize("mode", ["avg", "max"])
+@pytest.mark.parametrize("ratio", [9, 20])
+def test_many_samples_are_not_taken_one_by_one(mode: str, ratio: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mean is computed axis by axis, the maximum of the samples that are next to pixels: the same numbers."""
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((2, 3, 9, 7)).astype(np.float32)
+    features[1, 1, 4, 4] = np.inf
+    rois = np.float32([[0.3, 0.2, 6, 6], [-40, -3, 50, 4], [1, 1, 1.5, 1.5], [3, 3, 2, 2], [100, 100, 101, 101]])
+    arguments = (features, rois, np.int32([0, 1, 0, 1, 0]), 3, 2, ratio, 1.0, mode)
+    quick = irexec.opset15.roi_align(*arguments)
+    monkeypatch.setattr("irexec.ops.detection.roi_align._FEW_SAMPLES", 1 << 40)
+    monkeypatch.setattr("irexec.ops.detection.roi_align._SAMPLES_AT_ONCE", 1)
+    with np.errstate(invalid="ignore"):
+        one_by_one = irexec.opset15.roi_align(*arguments)
+    np.testing.assert_allclose(quick, one_by_one, rtol=1e-4, atol=1e-5)
+
+
+def test_a_bin_of_four_million_samples() -> None:
+    features = np.ones((1, 2, 8, 8), np.float32)
+    for mode in ("avg", "max"):
+        result = irexec.opset15.roi_align(features, np.float32([[1, 1, 6, 6]]), np.int32([0]), 64, 64, 2000, 1.0, mode)
+        np.testing.assert_allclose(result, 1, rtol=1e-5)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+import irexec
 from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.ops.generation.multinomial import draw, seed_sequence
@@ -90,3 +91,14 @@ def test_inferred_shape() -> None:
     types = [tensor(F32, "?,3"), tensor(I64, "", 4)]
     assert str(infer(op(), types, **PLAIN)[0][0]) == "i64[?,4]"
     assert str(infer(op(), [types[0], tensor(I64, "")], **PLAIN)[0][0]) == "i64[?,?]"
+
+
+def test_samples_of_nothing_are_not_drawn_one_by_one() -> None:
+    drawn = irexec.opset15.multinomial(np.zeros((0, 3), np.float32), np.int64(1 << 26), "i64", True, False)
+    assert drawn.shape == (0, 1 << 26)
+
+
+def test_with_replacement_a_class_without_weight_is_never_drawn() -> None:
+    weights = np.array([[0, 0.25, 0, 0.75, 0], [1, 0, 0, 0, 0]])
+    numbers = np.array([[0, 0.25, 0.2500001, 1], [0, 0.5, 1, 1]])
+    assert draw(weights, numbers, with_replacement=True).tolist() == [[1, 1, 3, 3], [0, 0, 0, 0]]

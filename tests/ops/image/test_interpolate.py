@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+import irexec
 from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.types import F32, I64
@@ -266,3 +267,14 @@ def test_partial_shapes() -> None:
 def test_an_axis_may_become_empty(mode: str) -> None:
     result = run(op_of(11), image(shape=(3, 2)), ints(0, 4), ints(0, 1), mode=mode, shape_calculation_mode="sizes")[0]
     assert result.shape == (0, 4)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear", "linear_onnx", "cubic", "bilinear_pillow", "bicubic_pillow"])
+@pytest.mark.parametrize("extent", [(3, 50), (50, 50), (50, 20), (25, 50)])
+def test_a_long_axis_is_resampled_in_parts(mode: Any, extent: tuple[int, int], monkeypatch) -> None:
+    x = image(shape=(1, 1, extent[0], 4))
+    attributes = {"mode": mode, "shape_calculation_mode": "sizes", "antialias": mode == "linear"}
+    arguments = (x, np.array([extent[1], 5]), np.array([2, 3]))
+    whole = irexec.opset11.interpolate(*arguments, **attributes)
+    monkeypatch.setattr("irexec.ops.image.resampling.BLOCK", 7)
+    np.testing.assert_allclose(irexec.opset11.interpolate(*arguments, **attributes), whole, rtol=1e-6, atol=1e-6)

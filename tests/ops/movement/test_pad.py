@@ -7,6 +7,7 @@ import pytest
 from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
+import irexec
 from irexec.types import F32, I64, STRING
 
 pad_1, pad_12 = the("Pad", 1), the("Pad", 12)
@@ -100,3 +101,12 @@ def test_pad_value_is_a_scalar_in_the_kernel_too() -> None:
 def test_more_is_taken_away_than_any_axis_has(mode: str) -> None:
     (result,) = run(pad_12, np.array([1, 2]), ints(-(2**63)), ints(0), pad_mode=mode)
     assert result.size == 0
+
+
+def test_edges_far_behind_the_data() -> None:
+    """What is taken away before and what is added behind may be more than any axis has."""
+    far = 2**63 - 1
+    padded = irexec.opset15.pad(np.float32([[1, 2, 3]]), [1, -far - 1], [0, far], "edge")
+    assert padded.tolist() == [[3, 3], [3, 3]]
+    before = irexec.opset15.pad(np.float32([1, 2, 3]), [far], [-far], "edge")
+    assert before.tolist() == [1, 1, 1]

@@ -55,3 +55,13 @@ def test_reverse_sequence_constraints() -> None:
     refuses(sequence, "C5", table, ints(1, 4))
     refuses(sequence, "C5", table, ints(0, 1))
     assert dims(sequence, tensor(F32, "?,3"), tensor(I64, "4")) == "[4,3]"
+
+
+def test_each_element_may_be_a_sequence_of_its_own_axis() -> None:
+    """batch_axis and seq_axis are one: element i goes to the place that the length of sequence i says."""
+    data = np.float32([[1, 2], [3, 4], [5, 6]])
+    assert the("ReverseSequence", 1)(data, np.array([1, 2, 2]), batch_axis=0, seq_axis=0).tolist() == [
+        [1, 2],
+        [1, 2],
+        [5, 6],
+    ]

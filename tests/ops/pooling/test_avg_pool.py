@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+import irexec
 from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.types import F32
@@ -172,3 +173,9 @@ def test_nothing_between_is_larger_than_the_data_or_the_result() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10_000_000
+
+
+def test_ceil_torch_without_a_pixel_has_no_window() -> None:
+    data = np.zeros((1, 2, 0, 5), np.float32)
+    attributes = {"strides": (2, 2), "pads_begin": (0, 0), "pads_end": (2, 2), "kernel": (2, 2), "exclude_pad": False}
+    assert irexec.opset14.avg_pool(data, **attributes, rounding_type="ceil_torch").shape == (1, 2, 0, 3)
