@@ -126,7 +126,8 @@ def _read(
         found = Weights()
     built = build(document, findings, found)
     set_types(built, infer(built, findings=findings))
-    findings.excuse(idle_layers(built))
+    if findings.error_count:
+        findings.excuse(idle_layers(built))
     return built, findings.finished()
 
 

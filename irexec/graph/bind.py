@@ -143,6 +143,32 @@ def _note_newer(layer: Layer, canonical: str, found: Operator, findings: Finding
         findings.add("L007", message, at=At(layer.at, "version"), layer=layer.ref, attribute="version")
 
 
+# No two Consts are alike, and few Parameters; looking for such would cost more than it saves.
+_SINGLE = frozenset({"Parameter", "Const"})
+
+
+class Binder:
+    """Binds the layers of one model. Those that say the same, without a finding, share one dict of attributes."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._bound: dict[object, dict[str, Any]] = {}
+
+    def attributes(self, layer: Layer, operator: Operator) -> dict[str, Any]:
+        """As `bind_attributes`. What is returned is not to be changed."""
+        if operator.type in _SINGLE:
+            return bind_attributes(layer, operator, self._findings)
+        key = (operator, *layer.data.items())
+        found = self._bound.get(key)
+        if found is None:
+            reported = len(self._findings.report)
+            found = bind_attributes(layer, operator, self._findings)
+            # A shape that is too large for its port is not reported again, so what is said of it depends on the layer.
+            if len(self._findings.report) == reported and not any(isinstance(v, PartialShape) for v in found.values()):
+                self._bound[key] = found
+        return found
+
+
 def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dict[str, Any]:
     """The layer's attributes by Python name; every problem becomes a finding at the attribute's value."""
     given: dict[str, str] = dict(layer.data)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from irexec.diagnostics.findings import At, Findings
-from irexec.graph.bind import bind_attributes, bind_operator
+from irexec.graph.bind import Binder, bind_operator
 from irexec.graph.bodies import build_bodies
 from irexec.graph.model import Model, Node, Value, ordered
 from irexec.graph.pre_process import subtract_mean
@@ -38,17 +38,30 @@ def _bodies_of(model: Model) -> Iterator[Model]:
             yield from _bodies_of(body.model)
 
 
-def build_net(net: Net, findings: Findings, weights: Weights, version: int = 11) -> Model:
-    """The model of one net, a body for instance."""
-    return _Builder(net, findings, weights, version).model()
+def build_net(net: Net, findings: Findings, weights: Weights, version: int = 11, binder: Binder | None = None) -> Model:
+    """The model of one net, a body for instance. `binder`: that of the model which the body is in."""
+    return _Builder(net, findings, weights, version, binder or Binder(findings)).model()
+
+
+_OPEN = TensorType()
+
+
+class _Keys(dict[str | None, str]):
+    """Ids in canonical form, by their texts: OpenVINO compares ids as numbers, so `01` and `1` are the same."""
+
+    def __missing__(self, text: str | None) -> str:
+        number = whole(text).value
+        key = self[text] = text or "" if number is None else str(number)
+        return key
 
 
 class _Builder:
     """Builds one net; bodies are built by builders of their own."""
 
-    def __init__(self, net: Net, findings: Findings, weights: Weights, version: int) -> None:
+    def __init__(self, net: Net, findings: Findings, weights: Weights, version: int, binder: Binder) -> None:
         self.net, self.findings, self.weights, self.version = net, findings, weights, version
-        self.keys: dict[str | None, str] = {}
+        self.binder = binder
+        self.keys = _Keys()
         self.by_port: dict[tuple[str, str], Value] = {}
         self.in_ports: dict[tuple[str, str], tuple[Node, int]] = {}
 
@@ -68,9 +81,10 @@ class _Builder:
         )
         model.version = self.version
         model.rt_info = model_info(self.net)
-        # Layers that reach no Result are not part of the model, but they are checked too.
-        needed = set(model.nodes)
-        model.unreachable = [n for n in ordered(nodes) if n not in needed]
+        if len(model.nodes) < len(nodes):
+            # Layers that reach no Result are not part of the model, but they are checked too.
+            needed = set(model.nodes)
+            model.unreachable = [n for n in ordered(nodes) if n not in needed]
         for node in nodes:
             self._bodies(node)
         for result in results:
@@ -79,7 +93,8 @@ class _Builder:
 
     def _node(self, layer: Layer) -> Node:
         operator = bind_operator(layer, self.findings)
-        attributes = bind_attributes(layer, operator, self.findings) if operator else {}
+        attributes = self.binder.attributes(layer, operator) if operator else {}
+        keys, id = self.keys, self.keys[layer.id]
         node = Node(
             operator,
             [None] * len(layer.inputs),
@@ -93,41 +108,36 @@ class _Builder:
         declared = [declared_type(port) for port in layer.outputs]
         made = operator.outputs if operator is not None and node.type != "If" else ()
         least = 1 if node.type == "Result" else 0 if made and made[0].variadic else len(made)
-        node.set_outputs([TensorType()] * max(len(declared), least))
+        node.set_outputs([_OPEN] * max(len(declared), least))
         for value, type, port in zip(node.outputs, declared, layer.outputs, strict=False):
             value.declared = type
             value.names = set(name_list(port.names)) if port.names else set()
-            self.by_port.setdefault((self._key(layer.id), self._key(port.id)), value)
+            self.by_port.setdefault((id, keys[port.id]), value)
         if self.version >= 11:
             keep_info(node, layer)
         if self.version < 11 and node.type == "Parameter" and node.given_name and node.outputs:
             node.outputs[0].names.add(node.given_name)
         for position, port in enumerate(layer.inputs):
-            self.in_ports.setdefault((self._key(layer.id), self._key(port.id)), (node, position))
+            self.in_ports.setdefault((id, keys[port.id]), (node, position))
         if node.type == "Const":
             node.constant = self.weights.of_layer(layer, self.findings)
         return node
 
     def _connect(self) -> None:
+        keys = self.keys
         for edge in self.net.edges:
-            value = self.by_port.get((self._key(edge.from_layer), self._key(edge.from_port)))
-            end = self.in_ports.get((self._key(edge.to_layer), self._key(edge.to_port)))
+            value = self.by_port.get((keys[edge.from_layer], keys[edge.from_port]))
+            end = self.in_ports.get((keys[edge.to_layer], keys[edge.to_port]))
             if value is not None and end is not None:
                 node, position = end
                 if node.inputs[position] is None:
                     node.inputs[position] = value
 
-    def _key(self, text: str | None) -> str:
-        """An id in canonical form: OpenVINO compares ids as numbers, so `01` and `1` are the same."""
-        key = self.keys.get(text)
-        if key is None:
-            number = whole(text).value
-            key = self.keys[text] = text or "" if number is None else str(number)
-        return key
-
     def _bodies(self, node: Node) -> None:
         if node.layer is not None and node.type in ("If", "Loop", "TensorIterator"):
-            build_body = partial(build_net, findings=self.findings, weights=self.weights, version=self.version)
+            build_body = partial(
+                build_net, findings=self.findings, weights=self.weights, version=self.version, binder=self.binder
+            )
             node.bodies = build_bodies(node, node.layer, build_body, self.findings)
 
     def _name_result(self, result: Node) -> None:
@@ -171,10 +181,15 @@ def check_arity(node: Node, findings: Findings) -> None:
 
 def declared_type(port: Port) -> TensorType:
     """The tensor type that a port of the file declares. A port without dims leaves the shape open."""
-    kind = ElementType.from_port(port.precision) if port.precision else None
-    dims: Sequence[int | None] = [read_dim(text).value for text in port.dims]
-    if not dims:
+    return _declared_type(port.precision, port.dims)
+
+
+@lru_cache(maxsize=4096)
+def _declared_type(precision: str | None, dims: tuple[str, ...]) -> TensorType:
+    kind = ElementType.from_port(precision) if precision else None
+    extents: Sequence[int | None] = [read_dim(text).value for text in dims]
+    if not extents:
         shape = PartialShape.dynamic()
     else:
-        shape = PartialShape(Dimension(-1) if d is None or d < 0 else d for d in dims)
+        shape = PartialShape(Dimension(-1) if d is None or d < 0 else d for d in extents)
     return TensorType(kind or DYNAMIC, shape)

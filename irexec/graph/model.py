@@ -143,6 +143,7 @@ class Node:
     """A layer with its operator: inputs are the values it takes, outputs the values it makes.
 
     `operator` is None for a layer whose operator is unknown; such a node exists only while a file is being checked.
+    `attributes` may be shared with nodes that have the same: whoever changes them gives the node another dict.
     `constant` holds the value of a Const. `rt_info` is the layer's runtime information (its form: runtime_info.py),
     `input_rt_info` that of the input ports, by position.
     """
@@ -181,7 +182,7 @@ class Node:
         self.type = type or (operator.type if operator else "")
         self.version = version or (operator.opset if operator else "")
         self.inputs: Inputs = Inputs(inputs, self)
-        self.attributes: dict[str, Any] = attributes or {}
+        self.attributes: dict[str, Any] = {} if attributes is None else attributes
         self.outputs: Outputs = Outputs()
         self.given_name = name
         self.number = next(_numbers)

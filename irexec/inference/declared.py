@@ -15,21 +15,29 @@ DECLARED = frozenset({"P004", "P005", "E007", "E008"})
 """The codes of what is declared otherwise than it is."""
 
 
-def check_declared(node: Node, inference: Inference, findings: Findings, *, outputs: bool) -> None:
+def check_declared(
+    node: Node, inference: Inference, findings: Findings, agreeing: set[tuple[TensorType, TensorType]], *, outputs: bool
+) -> None:
     """Report every port whose precision or dims are not those of the value that it carries.
 
-    `outputs`: check output ports too. False for a layer with broken constraints, whose inferred outputs mean nothing.
+    `agreeing`: pairs of a declared and an inferred type that were compared before. `outputs`: check output ports too.
+    False for a layer with broken constraints, whose inferred outputs mean nothing.
     """
     layer = node.layer
     if layer is None:
         return
     for value, port in zip(node.inputs, layer.inputs, strict=False):
-        if value is not None:
+        if value is not None and not _is_declared_alike(port, value):
             _check_input(node, port, value, inference[value], findings)
     if outputs:
         for value, port in zip(node.outputs, layer.outputs, strict=False):
-            if value.declared is not None:
-                _check_output(node, port, value.index, value.declared, inference[value], findings)
+            declared, inferred = value.declared, inference[value]
+            if (
+                declared is not None
+                and (declared, inferred) not in agreeing
+                and _check_output(node, port, value.index, declared, inferred, findings)
+            ):
+                agreeing.add((declared, inferred))
 
 
 def _check_input(node: Node, port: Port, value: Value, made: TensorType, findings: Findings) -> None:
@@ -39,7 +47,7 @@ def _check_input(node: Node, port: Port, value: Value, made: TensorType, finding
     port without dims is not checked: it may be a scalar, have dynamic rank, or have been left out.
     """
     source = _port_of(value)
-    if source is None or _reads_alike(port, source):
+    if source is None:
         return
     taken, given = declared_type(port), value.declared or TensorType()
     details: dict[str, Any] = {"layer": node.ref, "port": port.id}
@@ -76,25 +84,31 @@ def _port_of(value: Value) -> Port | None:
     return outputs[value.index] if value.index < len(outputs) else None
 
 
-def _reads_alike(a: Port, b: Port) -> bool:
-    """True when two ports have the same texts: a fast path for nearly all edges."""
-    return a.precision == b.precision and a.dims == b.dims
+def _is_declared_alike(port: Port, value: Value) -> bool:
+    """True when an input port and its producer's have the same texts, as nearly all have: nothing is to be compared."""
+    source = _port_of(value)
+    return source is not None and port.dims == source.dims and port.precision == source.precision
 
 
 def _check_output(
     node: Node, port: Port, index: int, declared: TensorType, inferred: TensorType, findings: Findings
-) -> None:
+) -> bool:
+    """Report what differs; True when nothing does."""
+    agrees = _same_kind(declared.element_type, inferred.element_type), declared.shape.compatible(inferred.shape)
+    if all(agrees):
+        return True
     details: dict[str, Any] = {"layer": node.ref, "port": port.id}
-    if not _same_kind(declared.element_type, inferred.element_type):
+    if not agrees[0]:
         found, allowed = port.precision or "", inferred.element_type.port_name
         message = f"output {index} is declared {found}; the operator makes {allowed}"
         findings.add("P004", message, at=At(port.at, "precision"), found=found, allowed=allowed, **details)
-    if not declared.shape.compatible(inferred.shape):
+    if not agrees[1]:
         found, allowed = str(declared.shape), str(inferred.shape)
         message = f"output {index} is declared {found}; the operator makes {allowed}"
         where = _first_difference(port, declared.shape, inferred.shape)
         repair = {port.id or "": inferred.shape.to_shape()} if inferred.shape.is_static else None
         findings.add("P005", message, at=where, found=found, allowed=allowed, repair=repair, **details)
+    return False
 
 
 def _same_kind(a: ElementType, b: ElementType) -> bool:

@@ -12,6 +12,7 @@ from irexec.inference.breaches import report_breach, report_constraint, report_m
 from irexec.inference.declared import DECLARED, check_declared
 from irexec.inference.inference import Inference, Types
 from irexec.inference.propagate import propagate
+from irexec.inference.repeats import Repeats
 from irexec.inference.variables import check_variables
 from irexec.ops.declare.operator import Breach, ConstraintError
 from irexec.types import DYNAMIC, MAX_KNOWN, PartialShape, TensorType
@@ -55,17 +56,23 @@ class Inferring:
     """The state of one inference: of a model, or of a body for certain types of its Parameters.
 
     `declared`: compare inferred types with those that ports declare. `trials` caches the inferences of bodies, by body
-    and types; `broken` counts broken constraints.
+    and types, `repeats` those of layers; `broken` counts broken constraints.
     """
 
     def __init__(
-        self, findings: Findings, *, declared: bool = True, trials: dict[Body, dict[object, Inferring]] | None = None
+        self,
+        findings: Findings,
+        *,
+        declared: bool = True,
+        trials: dict[Body, dict[object, Inferring]] | None = None,
+        repeats: Repeats | None = None,
     ) -> None:
         self.findings = findings
         self._declared = declared
         self.inference = Inference(findings.report)
         self.broken = 0
         self._trials = {} if trials is None else trials
+        self._repeats = repeats or Repeats()
 
     def model(self, model: Model, inputs: Types | None = None) -> None:
         """Infer every node; `inputs` replace the types of the Parameters."""
@@ -82,7 +89,7 @@ class Inferring:
             # What the ports of a body declare is no reason not to look at those of the layer that holds it.
             new = self.findings.report.errors[before:] if self.findings.error_count > before else ()
             broken = any(finding.code not in DECLARED for finding in new)
-            check_declared(node, self.inference, self.findings, outputs=not broken)
+            check_declared(node, self.inference, self.findings, self._repeats.agreeing, outputs=not broken)
 
     def body(self, body: Body, parameters: Types) -> Inferring:
         """The inference of a body for these types of its Parameters, cached."""
@@ -92,7 +99,9 @@ class Inferring:
             parameters = declared_parameters(body)
             key = tuple(_key(type) for type in parameters)
         if key not in known:
-            known[key] = trial = Inferring(self.findings.trial(), declared=self._declared, trials=self._trials)
+            known[key] = trial = Inferring(
+                self.findings.trial(), declared=self._declared, trials=self._trials, repeats=self._repeats
+            )
             trial.model(body.model, parameters)
         return known[key]
 
@@ -109,12 +118,15 @@ class Inferring:
         if node.constant is not None and node.type == "Const":
             value = node.constant if node.constant.size <= MAX_KNOWN else None
             kind = node.attributes.get("element_type", DYNAMIC)
-            return (TensorType(kind, PartialShape(node.constant.shape), value),)
+            return (self._repeats.same(TensorType(kind, PartialShape(node.constant.shape), value)),)
         if operator is None:
             return [value.declared or TensorType() for value in node.outputs]
         inputs = self.inference.inputs(node)
         if node.type in _BODIES and node.bodies:
             return _BODIES[node.type](node, inputs, self)
+        key = self._repeats.key(node, inputs)
+        if (known := self._repeats.known(key)) is not None:
+            return known
         missing = any(a.name not in node.attributes for a in operator.attributes)
         most = operator.signature.max_inputs
         lacking = len(node.inputs) < operator.signature.min_inputs or any(
@@ -122,7 +134,11 @@ class Inferring:
         )
         if missing or lacking or (most is not None and len(node.inputs) > most):
             return [TensorType()] * len(node.outputs)
-        return self._for_each_port(node, self._of_operator(node, inputs))
+        reported = len(self.findings.report)
+        types = self._of_operator(node, inputs)
+        if operator.outputs and operator.outputs[0].variadic:
+            return self._for_each_port(node, types)
+        return types if len(self.findings.report) > reported else self._repeats.keep(key, types)
 
     def _of_operator(self, node: Node, inputs: Sequence[TensorType | None]) -> list[TensorType]:
         operator = node.operator
@@ -146,11 +162,8 @@ class Inferring:
         return types
 
     def _for_each_port(self, node: Node, types: list[TensorType]) -> Types:
-        """A type for each output port; reports ports beyond the outputs of a variadic operator."""
+        """A type for each output port of a variadic operator; reports ports beyond its outputs."""
         operator = node.operator
-        assert operator is not None
-        if not (operator.outputs and operator.outputs[0].variadic):
-            return types
         if [type.rank for type in types] == [None]:  # Even the number of outputs is unknown.
             return types * len(node.outputs)
         declared = node.layer.outputs if node.layer is not None else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -47,7 +48,8 @@ def read(source: Source, findings: Findings) -> Document | None:
             hint = "take the model that was compiled; the names of its layers stand in originalLayersNames"
             findings.add("N011", message, at=At(document.net.layers[0].at), hint=hint)
             return None
-        _stray_text(source.root, findings)
+        if _MAY_HOLD_TEXT.search(source.text) or "<![CDATA[" in source.text:
+            _stray_text(source.root, findings)
         check_document(document, findings)
     return document
 
@@ -94,6 +96,8 @@ def _is_execution_graph(net: Net) -> bool:
     return any(layer.type == "ExecutionNode" or "execOrder" in layer.data for layer in net.layers)
 
 
+# Text that does not directly follow a <dim>, wherever it is: in a comment, too.
+_MAY_HOLD_TEXT = re.compile(r">(?<!<dim>)\s*+[^<\s]", re.ASCII)
 _TEXTS = etree.XPath("//text()[not(parent::dim)][normalize-space()]")
 _FREE_SECTIONS = ("rt_info", "meta_data", "quantization_parameters", "pre-process")
 
@@ -146,10 +150,14 @@ class _Reader:
         at = self._enter()
         other = _attributes(element)
         take, once = other.pop, self._once.setdefault
-        layer = Layer(at, take("id", None), take("name", None))
-        layer.type = once(kind := take("type", None), kind)
-        layer.version = once(version := take("version", None), version)
-        layer.output_names = take("output_names", None)
+        layer = Layer(
+            at,
+            take("id", None),
+            take("name", None),
+            once(kind := take("type", None), kind),
+            once(version := take("version", None), version),
+            take("output_names", None),
+        )
         if other:
             layer.other = other
             self._unknown_attributes("layer", other, at, _LAYER_ATTRIBUTES)
@@ -288,8 +296,9 @@ class _Reader:
         )
 
     def _no_children(self, element: etree._Element) -> None:
-        for child in element:
-            self._unknown_element(child, element.tag, ())
+        if len(element):
+            for child in element:
+                self._unknown_element(child, element.tag, ())
 
     def _unknown_element(self, element: etree._Element, parent: object, known: Iterable[str]) -> None:
         tag, at = str(element.tag), At(self._skip(element))

@@ -176,13 +176,13 @@ class Model(graph.Model):
         """
         before = [parameter.attributes["shape"] for parameter in self.parameters]
         for port, shape in _wanted(self, partial_shapes).items():
-            port.node.attributes["shape"] = shape
+            port.node.attributes = port.node.attributes | {"shape": shape}
         try:
             _follow_parameters(self)
             self.validate_nodes_and_infer_types()
         except RuntimeError:
             for parameter, shape in zip(self.parameters, before, strict=True):
-                parameter.attributes["shape"] = shape
+                parameter.attributes = parameter.attributes | {"shape": shape}
             _follow_parameters(self)
             self.validate_nodes_and_infer_types()
             raise

@@ -92,7 +92,7 @@ def settle(part: Part, inputs: Sequence[Array]) -> None:
         if port.element_type is DYNAMIC or port.type.shape.rank is None:
             kind = ElementType.of(array.dtype) if port.element_type is DYNAMIC else port.element_type
             shape = port.type.shape if port.type.shape.rank is not None else PartialShape([-1] * array.ndim)
-            port.node.attributes |= {"element_type": kind, "shape": shape}
+            port.node.attributes = port.node.attributes | {"element_type": kind, "shape": shape}
             port.type = TensorType(kind, shape)
     set_types(part.model, infer(part.model))
 

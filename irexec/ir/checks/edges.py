@@ -34,7 +34,7 @@ class _End(NamedTuple):
 def check_edges(scope: NetScope) -> None:
     """Check the edges of a net; `scope.by_id` is filled."""
     producers: dict[int, Edge] = {}
-    complete = True
+    complete = ascending = True
     arcs: dict[int, list[tuple[int, Edge]]] = {}
     # Edges that end at no port, for a reason that has been reported: by the layer where that is known.
     astray: Counter[int | None] = Counter()
@@ -47,6 +47,7 @@ def check_edges(scope: NetScope) -> None:
             if first is not edge and target.layer.at not in scope.broken:
                 _second_producer(edge, first, target, scope)
         if source is not None and target is not None:
+            ascending = ascending and source.layer.at < target.layer.at
             arcs.setdefault(source.layer.at, []).append((target.layer.at, edge))
     layers = {layer.at: layer for layer in scope.net.layers}
     open_ports = [
@@ -62,7 +63,8 @@ def check_edges(scope: NetScope) -> None:
             message = f"input port {port.id} is not connected"
             scope.findings.add("E004", message, at=At(port.at), layer=layer.ref, port=port.id)
     needed = _needed(layers, arcs)
-    for cycle in _cycles(layers, arcs):
+    # Layers that follow what they depend on, as in nearly all files, form none.
+    for cycle in () if ascending else _cycles(layers, arcs):
         _report_cycle(cycle, layers, arcs, needed, scope)
     if not complete or not needed:
         return
@@ -102,8 +104,8 @@ def _report_missing_ends(scope: NetScope) -> None:
     """One finding for all edges that lack the same attributes, and have the same others in their place."""
     groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Edge]] = {}
     for edge in scope.net.edges:
-        missing = tuple(name for name, text in ends_of(edge).items() if text is None)
-        if missing:
+        if None in (edge.from_layer, edge.from_port, edge.to_layer, edge.to_port):
+            missing = tuple(name for name, text in ends_of(edge).items() if text is None)
             groups.setdefault((missing, tuple(edge.other or ())), []).append(edge)
     for (missing, others), edges in groups.items():
         message = f"{listed(missing)} of the edge {'is' if len(missing) == 1 else 'are'} missing"
@@ -120,10 +122,14 @@ def _report_missing_ends(scope: NetScope) -> None:
 
 
 def _ends(edge: Edge, scope: NetScope, astray: Counter[int | None]) -> tuple[_End | None, _End | None]:
-    numbers = [
-        None if text is None else scope.whole(text, edge.at, name, "E010", name) for name, text in ends_of(edge).items()
-    ]
-    from_layer, from_port, to_layer, to_port = numbers
+    number = scope.numbers.get
+    texts = edge.from_layer, edge.from_port, edge.to_layer, edge.to_port
+    from_layer, from_port, to_layer, to_port = (number(text or "") for text in texts)
+    if from_layer is None or from_port is None or to_layer is None or to_port is None:
+        from_layer, from_port, to_layer, to_port = (
+            None if text is None else scope.whole(text, edge.at, name, "E010", name)
+            for name, text in ends_of(edge).items()
+        )
     if to_layer is None or to_port is None:
         astray[None] += 1
     source = target = None

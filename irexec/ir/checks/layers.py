@@ -38,9 +38,11 @@ def check_layers(scope: NetScope, version: int) -> None:
         if layer.output_names is not None:
             _output_names(layer, version, scope)
         for port in layer.inputs:
-            _port(port, layer, scope, is_output=False)
+            if (port.precision, port.dims) not in scope.sound:
+                _port(port, layer, scope, is_output=False)
         for port in layer.outputs:
-            _port(port, layer, scope, is_output=True)
+            if (port.precision, port.dims) not in scope.sound:
+                _port(port, layer, scope, is_output=True)
             if port.names is not None:
                 _names(port, layer, tensor_names, scope)
         _port_ids(layer.inputs, layer, scope)
@@ -48,7 +50,7 @@ def check_layers(scope: NetScope, version: int) -> None:
 
 
 def _identity(layer: Layer, scope: NetScope) -> None:
-    for name in ("name", "type", "version"):
+    for name in ("name", "type", "version") if layer.name is None or not layer.type or not layer.version else ():
         value = getattr(layer, name)
         if value is None or (value == "" and name != "name"):
             what = "has no" if value is None else "has an empty"
@@ -101,6 +103,8 @@ def _port(port: Port, layer: Layer, scope: NetScope, *, is_output: bool) -> None
             message = "the port's tensor would take more bytes than 64 bits can count"
             found = f"[{listed(extents)}]"
             scope.findings.add("P011", message, at=At(port.at), layer=layer.ref, port=port.id, found=found)
+    elif extents is not None and element_type is not None:
+        scope.sound.add((port.precision, port.dims))
 
 
 def _no_precision(port: Port, layer: Layer, scope: NetScope, *, is_output: bool) -> None:
@@ -156,6 +160,8 @@ def _extent(text: str, at: At, port: Port, layer: Layer, scope: NetScope) -> int
 
 
 def _port_ids(ports: tuple[Port, ...], layer: Layer, scope: NetScope) -> None:
+    if not ports or (len(ports) == 1 and ports[0].id in scope.numbers):
+        return
     seen: dict[int, Port] = {}
     last, ascending = -1, True
     for port in ports:

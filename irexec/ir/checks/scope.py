@@ -18,6 +18,8 @@ class NetScope:
         self.by_id: dict[int, Layer] = {}
         # Cache of valid shapes by the texts of their dims: models repeat few shapes many times.
         self.clean_dims: dict[tuple[str, ...], tuple[int, ...]] = {}
+        # Precision and dims of ports in which nothing was found.
+        self.sound: set[tuple[str | None, tuple[str, ...]]] = set()
         # Elements whose id is unreadable or a duplicate: follow-up findings about them are suppressed.
         self.broken: set[int] = set()
         # Shapes already reported as too large.

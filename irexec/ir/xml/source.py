@@ -20,9 +20,8 @@ from irexec.ir.xml.positions import Comment, Positions, Span
 Remap = Callable[[Span], Span]
 
 _PROLOG = re.compile(r"\s*+(?:<\?.*?\?>\s*+|<!--.*?-->\s*+)*+", re.DOTALL)
-# Two patterns: compiling a single one for all texts would take longer than reading a small file.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_FORBIDDEN_IN_ASCII = re.compile("[^\t\n\r\x20-\x7f]")
+_ALLOWED_IN_ASCII = b"\t\n\r" + bytes(range(0x20, 0x80))
 _MARKUP = re.compile("<(?!/)")
 _MAX_PROBLEMS = 50
 
@@ -197,9 +196,9 @@ class Source:
 
     def _screen(self, limits: Limits) -> bool:
         """Refuse texts that must not reach the parser, and those for which its error message would not help."""
-        forbidden = _FORBIDDEN_IN_ASCII if self.text.isascii() else _FORBIDDEN
-        for match in islice(forbidden.finditer(self.text), _MAX_PROBLEMS):
-            self._problem("X007", f"character U+{ord(match[0]):04X} is not allowed in XML", Span(match.start(), 1))
+        if not self.text.isascii() or self.text.encode().translate(None, _ALLOWED_IN_ASCII):
+            for match in islice(_FORBIDDEN.finditer(self.text), _MAX_PROBLEMS):
+                self._problem("X007", f"character U+{ord(match[0]):04X} is not allowed in XML", Span(match.start(), 1))
         if self._faults:
             return False
         start = _PROLOG.match(self.text).end()  # type: ignore[union-attr]
@@ -288,6 +287,7 @@ def _parser(*, recover: bool) -> etree.XMLParser:
         remove_comments=True,
         remove_pis=True,
         remove_blank_text=True,
+        collect_ids=False,
     )
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import inspect
 import types as python_types
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from irexec.ops.declare.attributes import Attribute
@@ -74,7 +76,8 @@ class Output(NamedTuple):
     variadic: bool = False
 
 
-class Signature(NamedTuple):
+@dataclass(frozen=True)
+class Signature:
     """The ports and attributes of an operator, as its kernel declares them."""
 
     inputs: tuple[Input, ...]
@@ -84,15 +87,15 @@ class Signature(NamedTuple):
     groups: tuple[tuple[str, type, tuple[str, ...]], ...] = ()
     """The parameters that stand for groups: name, class, the attributes' names."""
 
-    @property
+    @cached_property
     def min_inputs(self) -> int:
         return sum(not i.optional and not i.variadic for i in self.inputs)
 
-    @property
+    @cached_property
     def max_inputs(self) -> int | None:
         return None if any(i.variadic for i in self.inputs) else len(self.inputs)
 
-    @property
+    @cached_property
     def is_variadic(self) -> bool:
         return self.max_inputs is None
 

@@ -1,0 +1,47 @@
+"""Layers that repeat: models stack the same blocks, and what a rule finds for one holds for the others.
+
+A rule sees the types of the inputs and the attributes, nothing else. So equal types are one object here, and a layer
+whose operator, attributes and input types are those of an earlier one has the earlier one's output types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from irexec.graph.model import Node
+from irexec.types import TensorType
+
+# Values that are compared: scalars, axes, shapes. Larger ones, such as weights, hardly repeat.
+_MAX_COMPARED = 64
+
+
+class Repeats:
+    """The types that were found in one inference, and what they were found for."""
+
+    def __init__(self) -> None:
+        self._types: dict[object, TensorType] = {}
+        self._found: dict[object, Sequence[TensorType]] = {}
+        # Pairs of a declared and an inferred type that were compared and agree.
+        self.agreeing: set[tuple[TensorType, TensorType]] = set()
+
+    def same(self, type: TensorType) -> TensorType:
+        """The one object for types equal to this one, with the same value; the type itself if it is hard to compare."""
+        value = type.value
+        if type.partial is not None or (value is not None and (value.size > _MAX_COMPARED or value.dtype.kind in "TO")):
+            return type
+        known = None if value is None else (value.dtype, value.shape, value.tobytes())
+        return self._types.setdefault((type.element_type, type.shape, known), type)
+
+    @staticmethod
+    def key(node: Node, inputs: Sequence[TensorType | None]) -> object:
+        """Compares by identity: nodes that were bound alike share their attributes, and equal types are one object."""
+        return node.operator, id(node.attributes), *inputs
+
+    def known(self, key: object) -> Sequence[TensorType] | None:
+        """What was found for a key."""
+        return self._found.get(key)
+
+    def keep(self, key: object, types: Sequence[TensorType]) -> Sequence[TensorType]:
+        """Note what was found, and nothing was reported; returns the types."""
+        found = self._found[key] = tuple(map(self.same, types))
+        return found
