@@ -168,6 +168,11 @@ class Number:
         limit = self.code.number(other)
         return Number(self.code, self.code.builder.select(self < limit, self.value, limit.value))
 
+    def at_least(self, other: int | Number) -> Number:
+        """The larger of the two."""
+        limit = self.code.number(other)
+        return Number(self.code, self.code.builder.select(self < limit, limit.value, self.value))
+
     def numbers(self) -> Run:
         """The run of numbers of 64 bits at this address."""
         return Run(self.code, self.code.builder.inttoptr(self.value, I64.as_pointer()))
@@ -245,6 +250,18 @@ def copy_run(
 ) -> None:
     """Copy so many elements, each vector as `change(index, vector)`."""
     source.code.in_vectors(count, lambda x, lanes: target.put_vector(x, change(x, source.vector(x, lanes))))
+
+
+def copy_every_second(source: Run, target: Run, count: Number) -> None:
+    """Copy so many elements, of which another one lies behind each."""
+    code = source.code
+
+    def copy(x: Number, lanes: int) -> None:
+        first, second = source.vector(x * 2, lanes), source.vector(x * 2 + lanes, lanes)
+        even = ir.Constant(ir.VectorType(I32, lanes), list(range(0, 2 * lanes, 2)))
+        target.put_vector(x, code.builder.shuffle_vector(first, second, even))
+
+    code.in_vectors(count, copy)
 
 
 def clear_run(target: Run, count: Number) -> None:

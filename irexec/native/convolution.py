@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from irexec.native.after import After
-from irexec.native.code import Code, Fields, Run, clear_run, copy_run
+from irexec.native.code import Code, Fields, Number, Run, clear_run, copy_every_second, copy_run
 from irexec.native.epilogue import epilogue
 
 # The fields of what `convolve` is given, each a number of 64 bits. Lengths and places count elements of f32.
@@ -132,10 +132,14 @@ def _pad(module: Any, name: str, lanes: int) -> Code:
         begin = target + line.target
         clear_run(begin, line.before)
         pixels, row = begin + line.before, source + line.source
-        is_dense = stride < 2
-        with code.when(is_dense):
+        with code.when(stride < 2):
             copy_run(row, pixels, line.count)
-        with code.when(code.builder.not_(is_dense)), code.loop(0, line.count) as x:
-            pixels.put(x, row.scalar(x * stride))
+        with code.when(code.number(1) < stride):
+            # Reading every second pixel in vectors goes one pixel beyond the last, which need not be there.
+            most = code.number(0).at_least(line.count - 1)
+            done = Number(code, code.builder.select(stride < 3, most.value, code.number(0).value))
+            copy_every_second(row, pixels, done)
+            with code.loop(done, line.count) as x:
+                pixels.put(x, row.scalar(x * stride))
         clear_run(pixels + line.count, line.after)
     return code.end()

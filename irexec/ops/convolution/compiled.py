@@ -46,7 +46,8 @@ class CompiledConvolver:
         self.blocks = -(-self.outputs // height)
         self.tile = height, width
         self.weights = _packed(weights.reshape(self.groups, self.outputs, -1), height)
-        self.threads = threads_for(batch * self.pixels * weights.size)
+        # An element of the padded input and of the sums costs about as much as so many multiply-adds.
+        self.threads = threads_for(batch * self.pixels * weights.size * (self.outputs + 16) // self.outputs)
         self._kept: list[Array] = []
         self.padding: _Padding | None = None
         tasks = list(self._tasks())
