@@ -5,6 +5,7 @@ Source: operation pages LSTMCell-1, LSTMSequence-1 and -5. Gates are ordered f, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, operator, rounded
+from irexec.ops.declare.operator import Check, NodeTypes, operator, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.recurrent import (
     T1,
@@ -21,6 +22,7 @@ from irexec.ops.sequence.recurrent import (
     Direction,
     Gates,
     InPlace,
+    Recurrence,
     SequenceActivations,
     Step,
     T,
@@ -51,17 +53,17 @@ class SequenceGates(Gates):
 WeightsFormat = Literal["fico", "icof", "ifco", "ifoc", "iofc"]
 
 
-def lstm_step(r: Array, batch: int, functions: list[InPlace], clip: float) -> Step:
+def lstm_step(r: Recurrence, batch: int, functions: list[InPlace], clip: float) -> Step:
     """The step of one direction; it works in a buffer of its own and on the states [h, c] in place."""
     f, g, h = functions
-    size = r.shape[1]
-    gates = np.empty((4 * size, batch), r.dtype)
+    size = r.r.shape[1]
+    gates = np.empty((4 * size, batch), r.r.dtype)
     forget_input, forget, input_ = gates[: 2 * size], gates[:size], gates[size : 2 * size]
     candidate, output = gates[2 * size : 3 * size], gates[3 * size :]
 
     def step(projected: Array, states: list[Array]) -> None:
         hidden, cell = states
-        np.matmul(r, hidden, out=gates)
+        r(hidden, gates)
         np.add(gates, projected, out=gates)
         clipped(gates, clip)
         f(forget_input)
@@ -104,7 +106,8 @@ def lstm_cell_4(
     if b is not None:
         projected += widen(b)[:, None]
     with np.errstate(over="ignore"):
-        lstm_step(widen(r), len(x), activations_of(gates.activations, DEFAULTS), gates.clip)(projected, [hidden, cell])
+        step = lstm_step(Recurrence(widen(r)), len(x), activations_of(gates.activations, DEFAULTS), gates.clip)
+        step(projected, [hidden, cell])
     return narrow(transposed(hidden), x.dtype), narrow(transposed(cell), x.dtype)
 
 
@@ -220,7 +223,39 @@ def lstm_sequence_5(
     [batch_size, num_directions, hidden_size]. C7: W is [num_directions, 4 * hidden_size, input_size].
     C8: R is [num_directions, 4 * hidden_size, hidden_size]. C9: B is [num_directions, 4 * hidden_size].
     """
-    functions = activations_of(gates.activations, DEFAULTS)
+    recurrences = map(Recurrence, widen(r))
+    return _run(x, initial_hidden_state, initial_cell_state, sequence_lengths, w, r, b, recurrences, direction, gates)
+
+
+@lstm_sequence_5.specialize
+def _(types: NodeTypes, *, direction: Direction, gates: SequenceGates) -> Callable[..., tuple[T1, T1, T1]] | None:
+    """Recurrence weights that stay the same may be compiled for."""
+    known = types.constants[5]
+    if known is None:
+        return None
+    recurrences = [Recurrence(r) for r in widen(known)]
+
+    def run(x: Array, hidden: Array, cell: Array, lengths: Array, w: Array, r: Array, b: Array) -> tuple[T1, T1, T1]:
+        begun = [recurrence.begin(recurrence.r.size * x.shape[0] * x.shape[1]) for recurrence in recurrences]
+        return _run(x, hidden, cell, lengths, w, r, b, begun, direction, gates)
+
+    return run
+
+
+def _run(
+    x: Array,
+    initial_hidden_state: Array,
+    initial_cell_state: Array,
+    sequence_lengths: Array,
+    w: Array,
+    r: Array,
+    b: Array,
+    recurrences: Iterable[Recurrence],
+    direction: str,
+    gates: SequenceGates,
+) -> tuple[T1, T1, T1]:
+    """LSTMSequence, with a Recurrence for each direction."""
+    functions, directions = activations_of(gates.activations, DEFAULTS), iter(recurrences)
     y, hidden, cell = run_sequence(
         widen(x),
         [widen(initial_hidden_state), widen(initial_cell_state)],
@@ -229,7 +264,7 @@ def lstm_sequence_5(
         widen(r),
         widen(b),
         lambda b: b,
-        lambda r, b, batch: lstm_step(r, batch, functions, gates.clip),
+        lambda r, b, batch: lstm_step(next(directions), batch, functions, gates.clip),
         direction,
     )
     return narrow(y, x.dtype), narrow(hidden, x.dtype), narrow(cell, x.dtype)

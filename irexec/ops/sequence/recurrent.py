@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.native import pays
 from irexec.ops.declare.attributes import ReaderDefault
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, require
@@ -34,6 +35,9 @@ class Gates:
     clip: float = math.inf
 
 
+# Recurrence weights so large are worth compiled products.
+_WORTH_COMPILING = 1 << 17
+
 InPlace = Callable[[Array], object]
 # Updates the states in place, given one time step of the projected input. Inside the walk batches are columns, states
 # [hidden, batch] and the projected input [gates * hidden, batch]: the recurrence is R @ h with R as it is stored, and
@@ -41,6 +45,34 @@ InPlace = Callable[[Array], object]
 Step = Callable[[Array, list[Array]], None]
 # Makes the step of one direction: recurrence weights, biases (as the page lays them out), batch.
 MakeStep = Callable[[Array, Array, int], Step]
+
+
+class Recurrence:
+    """R `[gates * hidden, hidden]` times the states of each time step: plainly, or by compiled code when that pays."""
+
+    def __init__(self, r: Array) -> None:
+        self.r = r
+        self._runs = 0
+        self._compiled: Callable[[Array, Array], Array] | None = None
+
+    def begin(self, products: int) -> Recurrence:
+        """Say that a run with so many multiply-adds begins; only who keeps R for many runs does."""
+        self._runs += 1
+        large = self.r.dtype == np.float32 and self.r.size >= _WORTH_COMPILING
+        if self._compiled is None and large and pays(self._runs, products):
+            from irexec.ops.matrix.compiled import CompiledProduct
+
+            self._compiled = CompiledProduct(self.r.T, 1)
+        return self
+
+    def __call__(self, states: Array, out: Array) -> None:
+        """R times `states` `[hidden, batch]` into `out` `[gates * hidden, batch]`."""
+        if self._compiled is None:
+            np.matmul(self.r, states, out=out)
+        elif states.shape[1] == 1:
+            self._compiled(states.reshape(1, -1), out.reshape(1, -1))
+        else:
+            out[...] = self._compiled(states.T, np.empty(out.shape[::-1], out.dtype)).T
 
 
 def _sigmoid(x: Array) -> None:
