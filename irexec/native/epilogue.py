@@ -7,14 +7,14 @@ from typing import Any
 
 from llvmlite import ir
 
-from irexec.native.after import After
+from irexec.native.after import NUMBERS, After
 from irexec.native.code import F32, I32, Code, Number, Run
 
 Change = Callable[[Number, Any], Any]
 
 
 def epilogue(code: Code, steps: Sequence[After], operands: Number, channel: Number, place: Number) -> Change:
-    """`change(index, vector)` for a run of the result that begins at `place`, all in one channel.
+    """`change(index, vector)` for a run of the result that begins at `place`, in this channel or from this column on.
 
     `operands` is the address of the steps' operands.
     """
@@ -33,12 +33,12 @@ def epilogue(code: Code, steps: Sequence[After], operands: Number, channel: Numb
 
 def _of_operand(code: Code, step: After, operand: Run, channel: Number, place: Number) -> Change:
     if step.takes == "numbers":
-        return _of_numbers(code, step.kind, [operand.scalar(number) for number in range(2)])
+        return _of_numbers(code, step.kind, [operand.scalar(number) for number in range(NUMBERS)])
     write = {"add": code.builder.fadd, "multiply": code.builder.fmul}[step.kind]
     if step.takes == "channel":
         scalar = operand.scalar(channel)
         return lambda index, vector: write(vector, code.splat(scalar, vector.type.count))
-    run = operand + place
+    run = operand + (channel if step.takes == "column" else place)
     return lambda index, vector: write(vector, run.vector(index, vector.type.count))
 
 
@@ -47,7 +47,7 @@ def _of_numbers(code: Code, kind: str, numbers: Sequence[Any]) -> Change:
 
     def clamp(index: Number, x: Any) -> Any:
         """nan, which is neither below nor above, stays."""
-        low, high = (code.splat(number, x.type.count) for number in numbers)
+        low, high = (code.splat(number, x.type.count) for number in numbers[:2])
         x = b.select(b.fcmp_ordered("<", x, low), low, x)
         return b.select(b.fcmp_ordered(">", x, high), high, x)
 
@@ -57,7 +57,34 @@ def _of_numbers(code: Code, kind: str, numbers: Sequence[Any]) -> Change:
     def swish(index: Number, x: Any) -> Any:
         return _logistic(code, b.fmul(x, code.splat(numbers[0], x.type.count)), x)
 
-    return {"clamp": clamp, "sigmoid": sigmoid, "swish": swish}[kind]
+    def gelu_erf(index: Number, x: Any) -> Any:
+        """The numbers are two polynomials in x², whose quotient times -x is the logit of the normal distribution."""
+        square = b.fmul(x, x)
+        most = _constant(144.0, x.type.count)
+        square = b.select(b.fcmp_ordered(">", square, most), most, square)
+        quotient = b.fdiv(polynomial(numbers[:5], square), polynomial([*numbers[5:8], None], square))
+        return _logistic(code, b.fneg(b.fmul(quotient, x)), x)
+
+    def gelu_tanh(index: Number, x: Any) -> Any:
+        """The numbers are a polynomial in x², which times x is the logit."""
+        return _logistic(code, b.fmul(polynomial(numbers[:2], b.fmul(x, x)), x), x)
+
+    def polynomial(coefficients: Sequence[Any], x: Any) -> Any:
+        """The lowest coefficient comes first; None stands for 1."""
+        one = ir.Constant(F32, 1.0)
+        *rest, result = (code.splat(one if c is None else c, x.type.count) for c in coefficients)
+        for coefficient in reversed(rest):
+            result = code.call("fmuladd", result, x, coefficient)
+        return result
+
+    formulas: dict[str, Change] = {
+        "clamp": clamp,
+        "sigmoid": sigmoid,
+        "swish": swish,
+        "gelu_erf": gelu_erf,
+        "gelu_tanh": gelu_tanh,
+    }
+    return formulas[kind]
 
 
 def _logistic(code: Code, x: Any, factor: Any) -> Any:

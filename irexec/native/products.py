@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from irexec.native.after import After
 from irexec.native.code import Code, Fields, copy_run
+from irexec.native.epilogue import epilogue
 
 # The fields of what `multiply` is given, each a number of 64 bits. Lengths and places count elements of f32.
 LAYER = (
-    "left", "panels", "result",  # addresses
+    "left", "panels", "result", "operands",  # addresses; the operands are those of the layers that follow
     "depth", "depth_step",  # products per sum, and how many of them are summed before they are added to the others
     "columns",  # of the result
 )  # fmt: skip
@@ -17,7 +20,7 @@ TASK = ("first_panel", "last_panel", "first_row", "last_row")
 UNROLLED = 8
 
 
-def write_multiply(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
+def write_multiply(module: Any, name: str, lanes: int, height: int, width: int, after: Sequence[After] = ()) -> Code:
     """`multiply(layer, task, scratch)`: one task. Tiles are `height` rows by `width` vectors, a panel's columns.
 
     A task has `height` rows or more.
@@ -37,10 +40,11 @@ def write_multiply(module: Any, name: str, lanes: int, height: int, width: int) 
             with code.loop(0, layer.depth, layer.depth_step) as k:
                 depth = (layer.depth - k).at_most(layer.depth_step)
                 code.run(tile, (left + k).address, (weights + k * across).address, depth, layer.depth, sums.address, k)
-            target = layer.result.floats() + (first * layer.columns + column)
             count = (layer.columns - column).at_most(across)
             with code.loop(0, height) as m:
-                copy_run(sums + m * across, target + m * layer.columns, count)
+                place = (first + m) * layer.columns + column
+                change = epilogue(code, after, layer.operands, column, place)
+                copy_run(sums + m * across, layer.result.floats() + place, count, change)
     return code.end()
 
 

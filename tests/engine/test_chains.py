@@ -35,6 +35,10 @@ def swish(x: Any) -> Any:
     return ops.swish(x, ops.constant(np.float32(1.5)))
 
 
+def multiplied(x: Any) -> Any:
+    return ops.matmul(x, constant(21, 33), False, False)
+
+
 CHAINS: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "bias": (1, lambda x: ops.add(convolved(x), constant(1, 6, 1, 1))),
     "bias without batch": (1, lambda x: ops.add(constant(6, 1, 1), convolved(x))),
@@ -48,6 +52,19 @@ CHAINS: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "residual": (3, lambda x: ops.relu(ops.add(ops.exp(x), ops.add(convolved(x), constant(1, 6, 1, 1))))),
     "made later": (1, lambda x: ops.multiply(ops.relu(convolved(x)), ops.exp(x))),
     "not of channels": (0, lambda x: ops.add(convolved(x), constant(19, 21))),
+    "columns": (1, lambda x: ops.add(multiplied(x), constant(33))),
+    "columns and gelu": (2, lambda x: ops.gelu(ops.add(multiplied(x), constant(1, 1, 33)), approximation_mode="erf")),
+    "columns and gelu by tanh": (
+        2,
+        lambda x: ops.gelu(ops.add(constant(33), multiplied(x)), approximation_mode="tanh"),
+    ),
+    "columns and residual": (
+        2,
+        lambda x: ops.add(
+            ops.exp(ops.gather(x, ops.constant(np.arange(33) % 21), ops.constant(3))),
+            ops.add(multiplied(x), constant(33)),
+        ),
+    ),
     "grouped": (
         2,
         lambda x: ops.relu(
@@ -135,13 +152,31 @@ def test_extremes(function: Callable[[Any], Any], exact: Callable[[np.ndarray], 
     np.testing.assert_array_equal(found[infinite], expected[infinite])
 
 
+@pytest.mark.parametrize("mode", ["erf", "tanh"])
+def test_gelu_is_as_right_as_the_plain_kernel(mode: str) -> None:
+    """Deep in the tail the power's argument, and so the result, is known to fewer digits: by both in the same way."""
+    values = np.resize(np.linspace(-14, 14, 40_000).astype(np.float32), (1, 4, 100, 100))
+    values[0, 0, 0, :6] = [np.nan, np.inf, -np.inf, -0.0, 3e38, -3e38]
+    x = ops.parameter(values.shape, np.float32, name="x")
+    same = ops.group_convolution(x, ops.constant(np.ones((4, 1, 1, 1, 1), np.float32)), [1, 1], [0, 0], [0, 0], [1, 1])
+    last = ops.add(ops.gelu(same, approximation_mode=mode), ops.constant(np.float32([[0]])))
+    compiled = irexec.compile_model(Model([last], [x]))
+    expected = compiled([values])[0]
+    for _ in range(4):
+        found = compiled([values])[0]
+    assert taken(compiled) == 1
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-37)
+
+
 def test_every_kind_is_known_to_the_compiler() -> None:
     from typing import get_args
 
     from irexec.native.after import Kind
 
+    attributes = {"auto_broadcast": "numpy", "min": 0, "max": 1}
     described = {
-        describe(0, {"auto_broadcast": "numpy", "min": 0, "max": 1}, [None])
+        describe(0, attributes | {"approximation_mode": mode}, [None])
         for describe in set(follow._described.values())
+        for mode in ("erf", "tanh")
     }
     assert {one.kind for one in described if one is not None} == set(get_args(Kind))

@@ -51,16 +51,16 @@ def gelu_erf(x: Array, out: Array, scratch: Array) -> None:
     _over_one_plus_exp(x, y, out, scratch[0])
 
 
-_GELU_LINEAR = 2 * np.sqrt(2 / np.pi)
-_GELU_CUBIC = _GELU_LINEAR * 0.044715
+# 2u / x, with u as below, as a polynomial in x².
+GELU_TANH = (2 * np.sqrt(2 / np.pi), 2 * np.sqrt(2 / np.pi) * 0.044715)
 
 
 def gelu_tanh(x: Array, out: Array, scratch: Array) -> None:
     """x (1 + tanh(u)) / 2 = x / (1 + e^-2u) with u = √(2/π) (x + 0.044715 x³)."""
     y = scratch[0]
     np.multiply(x, x, y)
-    np.multiply(y, x.dtype.type(-_GELU_CUBIC), y)
-    np.add(y, x.dtype.type(-_GELU_LINEAR), y)
+    np.multiply(y, x.dtype.type(-GELU_TANH[1]), y)
+    np.add(y, x.dtype.type(-GELU_TANH[0]), y)
     np.multiply(y, x, y)
     _over_one_plus_exp(x, y, out, scratch[1])
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.activation.formulas import (
+    GELU_TANH,
     elu,
     gelu_erf,
     gelu_tanh,
@@ -25,6 +26,7 @@ from irexec.ops.activation.formulas import (
     softsign,
     swish,
 )
+from irexec.ops.arithmetic.error_function import LOGIT_ABOVE, LOGIT_BELOW
 from irexec.ops.compute.elementwise import blockwise, result_like, through_floats, wide_pair
 from irexec.ops.compute.follow import Follow, follows
 from irexec.ops.compute.precision import is_float, narrow
@@ -299,3 +301,10 @@ def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) 
 def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
     beta = constants[1] if len(constants) > 1 else np.ones(1)
     return Follow("swish", numbers=(float(beta.reshape(-1)[0]),)) if beta is not None and beta.size == 1 else None
+
+
+@follows(gelu_2, gelu_7)
+def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
+    if attributes.get("approximation_mode", "erf").lower() == "tanh":
+        return Follow("gelu_tanh", numbers=GELU_TANH)
+    return Follow("gelu_erf", numbers=(*LOGIT_ABOVE, *LOGIT_BELOW))

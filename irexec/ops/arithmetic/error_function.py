@@ -15,10 +15,10 @@ _F32 = np.float32
 
 # With L(x) = ln(Φ(x) / Φ(-x)), Φ the normal distribution: -L(x) / x as a fraction in x², whose lower part ends with the
 # plain cube. Φ and erf are right to 1.6e-7.
-_LOGIT_ABOVE = tuple(
+LOGIT_ABOVE = tuple(
     map(_F32, (-17180.163165559257, -2395.0211127452176, -200.1114747710613, -6.222210553242162, -0.01727755443939564))
 )
-_LOGIT_BELOW = tuple(map(_F32, (10766.072413101188, 1010.5566004902812, 79.89922893893025)))
+LOGIT_BELOW = tuple(map(_F32, (10766.072413101188, 1010.5566004902812, 79.89922893893025)))
 
 # erf(x) / x in x², for |x| <= 1.
 _ERF_SMALL = (
@@ -95,8 +95,8 @@ def minus_normal_logit_f32(x: Array, out: Array, scratch: Array) -> None:
     np.multiply(x, x, square)
     if not square.max(initial=0) <= 144:  # beyond 12 the f32 result is constant; infinity / infinity would be nan
         np.minimum(square, _F32(144), out=square)
-    _polynomial(_LOGIT_ABOVE, square, out)
-    _monic(_LOGIT_BELOW, square, below)
+    _polynomial(LOGIT_ABOVE, square, out)
+    _monic(LOGIT_BELOW, square, below)
     np.divide(out, below, out)
     np.multiply(out, x, out)
 

@@ -7,11 +7,11 @@ by `leads` what it can take on. The engine finds the chains: irexec.engine.chain
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, SupportsFloat
 
 import numpy as np
 
-from irexec.native.after import After, Kind
+from irexec.native.after import NUMBERS, After, Kind
 from irexec.ops.declare.operator import Operator
 from irexec.types import Array, TensorType
 
@@ -21,7 +21,7 @@ class Follow(NamedTuple):
 
     kind: Kind
     operand: int | None = None
-    numbers: tuple[float, ...] = ()
+    numbers: tuple[SupportsFloat, ...] = ()
 
 
 class Link(NamedTuple):
@@ -67,25 +67,27 @@ def follow_of(
     return None if describe is None else describe(port, attributes, constants)
 
 
-def after_channels(
-    links: Sequence[Link], shape: tuple[int, ...], dtype: np.dtype[Any]
+def after_links(
+    links: Sequence[Link], shape: tuple[int, ...], dtype: np.dtype[Any], takes: Literal["channel", "column"]
 ) -> tuple[list[After], list[Array | None]]:
-    """As many of the links as compiled code takes on after an f32 result `[N, C, ...]`, with their operands.
+    """As many of the links as compiled code takes on after an f32 result of this shape, with their operands.
 
-    None stands for an operand that comes when the model runs.
+    `takes`: whether a constant has a number for each channel (axis 1) or each column (the last axis). None stands for
+    an operand that comes when the model runs.
     """
     after: list[After] = []
     operands: list[Array | None] = []
     for link in links if dtype == np.float32 else ():
         if link.follow.operand is None:
             after.append(After(link.follow.kind, "numbers"))
-            operands.append(np.array([*link.follow.numbers, 0, 0], np.float32))
+            numbers = link.follow.numbers
+            operands.append(np.array([*map(float, numbers), *[0] * (NUMBERS - len(numbers))], np.float32))
         elif link.constant is not None:
-            channels = _of_channels(link.constant, shape)
-            if channels is None:
+            along = _along(link.constant, shape, 1 if takes == "channel" else len(shape) - 1)
+            if along is None:
                 break
-            after.append(After(link.follow.kind, "channel"))
-            operands.append(channels)
+            after.append(After(link.follow.kind, takes))
+            operands.append(along)
         elif link.type is not None and link.type.shape == shape:
             after.append(After(link.follow.kind, "result"))
             operands.append(None)
@@ -94,11 +96,17 @@ def after_channels(
     return after, operands
 
 
-def _of_channels(constant: Array, shape: tuple[int, ...]) -> Array | None:
-    """`[C]`, where a constant that broadcasts to `[N, C, ...]` has one number for each channel, or just one."""
+def arrived(operands: Sequence[Array | None], coming: Sequence[Array]) -> list[Array]:
+    """The operands, with those in place that came when the model ran."""
+    others = iter(coming)
+    return [np.ascontiguousarray(next(others)) if known is None else known for known in operands]
+
+
+def _along(constant: Array, shape: tuple[int, ...], axis: int) -> Array | None:
+    """The numbers of a constant, one for each position of the axis, where it varies along this axis alone."""
     if constant.ndim > len(shape):
         return None
     extents = (1,) * (len(shape) - constant.ndim) + constant.shape
-    if extents[0] != 1 or any(extent != 1 for extent in extents[2:]):
+    if any(extent != 1 for other, extent in enumerate(extents) if other != axis):
         return None
-    return np.ascontiguousarray(np.broadcast_to(constant.reshape(-1), shape[1]))
+    return np.ascontiguousarray(np.broadcast_to(constant.reshape(-1), shape[axis]))

@@ -15,7 +15,7 @@ import numpy as np
 
 from irexec.native import pays
 from irexec.native.after import After
-from irexec.ops.compute.follow import Link, after_channels
+from irexec.ops.compute.follow import Link, after_links, arrived
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.blocks import Runner, convolver
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
@@ -154,12 +154,10 @@ class _ConstantKernel:
         return self.convolve(data, out)
 
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Callable[..., bool]]:
-        after, operands = after_channels(links, result.shape.to_shape(), self.convolve.dtype)
+        after, operands = after_links(links, result.shape.to_shape(), self.convolve.dtype, "channel")
 
         def call(data: Array, kernel: Array, *coming: Array, out: Array) -> bool:
-            others = iter(coming)
-            given = [np.ascontiguousarray(next(others)) if known is None else known for known in operands]
-            return self.convolve.followed(data, out, after, given)
+            return self.convolve.followed(data, out, after, arrived(operands, coming))
 
         return len(after), call
 

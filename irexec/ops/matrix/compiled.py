@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
 
 from irexec.native import compiler
+from irexec.native.after import After
 from irexec.native.llvm import Native
 from irexec.native.products import write_multiply
 from irexec.ops.compute.parallel import num_threads, parallel_for, split
@@ -32,33 +34,36 @@ class CompiledProduct:
         self.vectors = 2 if rows >= FEW_ROWS else 8 if made.registers == 32 else 4
         self.across = self.vectors * made.lanes
         self.panels = _packed(right, self.across)
-        self._prepared: dict[int, tuple[Native, Array, int]] = {}
+        self._prepared: dict[int, tuple[int, Array]] = {}
 
-    def __call__(self, a: Array, out: Array) -> Array:
-        """Into `out` `[M, N]`, which is contiguous."""
+    def __call__(self, a: Array, out: Array, after: Sequence[After] = (), operands: Sequence[Array] = ()) -> Array:
+        """Into `out` `[M, N]`, which is contiguous, with what comes after: see `native.epilogue`."""
         a = np.ascontiguousarray(a)
         rows = len(a)
         if rows not in self._prepared:
             if len(self._prepared) >= self.KEPT:
                 self._prepared.clear()
             self._prepared[rows] = self._prepare(rows)
-        function, tasks, scratch = self._prepared[rows]
-        addresses = a.ctypes.data, self.panels.ctypes.data, out.ctypes.data
-        run_tasks(function, np.array([*addresses, self.depth, DEPTH_STEP, self.columns]), tasks, scratch)
+        height, tasks = self._prepared[rows]
+        others = np.array([operand.ctypes.data for operand in operands], np.int64)
+        addresses = (array.ctypes.data for array in (a, self.panels, out, others))
+        layer = np.array([*addresses, self.depth, DEPTH_STEP, self.columns])
+        run_tasks(self._function(height, tuple(after)), layer, tasks, height * self.across)
         return out
 
-    def _prepare(self, rows: int) -> tuple[Native, Array, int]:
-        """The function, the tasks and the scratch memory for so many rows."""
-        made = compiler()
-        lanes, vectors, height = made.lanes, self.vectors, made.height(rows, self.vectors)
-        function = made.made(
-            f"multiply_{height}_{vectors}", 3, lambda module, name: write_multiply(module, name, lanes, height, vectors)
-        )
+    def _prepare(self, rows: int) -> tuple[int, Array]:
+        """The height of a tile and the tasks for so many rows."""
+        height = compiler().height(rows, self.vectors)
         parts = 1 if threads_for(rows * self.depth * self.columns) == 1 else 4 * num_threads()
         pieces = [piece for piece in split(rows, -(-rows // MOST_ROWS), height) if piece[1] - piece[0] >= height]
         pieces[-1] = (pieces[-1][0], rows)
         tasks = [[p0, p1, r0, r1] for (r0, r1), (p0, p1) in product(pieces, split(len(self.panels), parts))]
-        return function, np.array(tasks), height * self.across
+        return height, np.array(tasks)
+
+    def _function(self, height: int, after: tuple[After, ...]) -> Native:
+        made, width = compiler(), self.vectors
+        name = "_".join(("multiply", f"{height}x{width}", *(step.name for step in after)))
+        return made.made(name, 3, lambda module, name: write_multiply(module, name, made.lanes, height, width, after))
 
 
 def _packed(right: Array, across: int) -> Array:

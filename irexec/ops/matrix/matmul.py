@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.native import pays
+from irexec.ops.compute.follow import Link, after_links, arrived
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
 from irexec.ops.matrix.product import multiply, product_shape
@@ -79,25 +80,45 @@ class _Product:
 
     def __init__(self, right: Array, declared: np.dtype[Any], plain: Callable[..., Array]) -> None:
         self._right, self._declared, self._plain = right, declared, plain
-        self._compiled: Callable[[Array, Array], Array] | None = None
+        self._compiled: Callable[..., Array] | None = None
         self._calls = 0
 
     def __call__(self, a: Array, b: Array, /, *, out: Array | None = None) -> Array:
+        compiled = self._when_it_pays(a)
+        if compiled is None:
+            return self._plain(a, b, out=out)
+        depth, columns = self._right.shape
+        target = summing_buffer((*a.shape[:-1], columns), np.dtype(np.float32), out)
+        compiled(a.astype(np.float32, copy=False).reshape(-1, depth), target.reshape(-1, columns))
+        return settle(target, self._declared, out)
+
+    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Callable[..., bool]]:
+        """Layers that compiled code can compute with the product: irexec.ops.compute.follow."""
+        after, operands = after_links(links, result.shape.to_shape(), self._declared, "column")
+        depth, columns = self._right.shape
+
+        def call(a: Array, b: Array, *coming: Array, out: Array) -> bool:
+            compiled = self._when_it_pays(a)
+            if compiled is None:
+                self._plain(a, b, out=out)
+                return False
+            compiled(a.reshape(-1, depth), out.reshape(-1, columns), after, arrived(operands, coming))
+            return True
+
+        return len(after), call
+
+    def _when_it_pays(self, a: Array) -> Callable[..., Array] | None:
+        """The compiled product, if there is to be one and `a` fits it."""
         depth, columns = self._right.shape
         if a.ndim < 2 or a.shape[-1] != depth or not a.size:
-            return self._plain(a, b, out=out)
-        rows = a.size // depth
+            return None
         if self._compiled is None:
             self._calls += 1
-            if not pays(self._calls, rows * depth * columns):
-                return self._plain(a, b, out=out)
-            from irexec.ops.matrix.compiled import CompiledProduct
+            if pays(self._calls, a.size * columns):
+                from irexec.ops.matrix.compiled import CompiledProduct
 
-            self._compiled = CompiledProduct(self._right, rows)
-        target = summing_buffer((*a.shape[:-1], columns), np.dtype(np.float32), out)
-        left = a.astype(np.float32, copy=False).reshape(rows, depth)
-        self._compiled(left, target.reshape(rows, columns))
-        return settle(target, self._declared, out)
+                self._compiled = CompiledProduct(self._right, a.size // depth)
+        return self._compiled
 
 
 @matmul_1.work
