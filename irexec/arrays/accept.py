@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.types import Array
+from irexec.types import MAX_RANK, Array
 
 # Kinds of dtypes that have no element type.
 _FOREIGN = {"M": "dates", "m": "time spans", "V": "records or raw bytes"}
@@ -42,9 +42,18 @@ def _as_array(given: Any) -> Array:
     try:
         return np.asarray(given)
     except (ValueError, TypeError, OverflowError) as error:
-        if "inhomogeneous" in str(error):
+        if _shape_of(given) is None:
             raise ValueError("the rows differ in length, so this is no tensor") from None
         raise ValueError(str(error)) from None
+
+
+def _shape_of(given: Any, depth: int = 0) -> tuple[int, ...] | None:
+    """The shape of nested lists and arrays, as deep as an array can be; None where rows differ in length or depth."""
+    if not isinstance(given, (list, tuple)) or depth == MAX_RANK:
+        return given.shape if isinstance(given, np.ndarray) else ()
+    inner = {_shape_of(item, depth + 1) for item in given} or {()}
+    first = inner.pop()
+    return None if inner or first is None else (len(given), *first)
 
 
 def _texts(array: Array) -> Array:

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import refuse
 from irexec.cli.many import add_many_arguments, gather_all, shared_path
+from irexec.cli.options import add_extensions
 from irexec.diagnostics import Place, Report, Severity
 from irexec.diagnostics.render import FORMATS, wants_color, write
 
@@ -33,9 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--errata", metavar="FILE.md", help="write a report of the errata that can be acted on")
     parser.add_argument("--large", action="store_true", help="execute large examples that document no values, too")
     parser.add_argument("--verbose", action="store_true", help="show what was checked, and notes")
-    parser.add_argument(
-        "--extension", action="append", default=[], metavar="PY", help="a Python file that declares more operators"
-    )
+    add_extensions(parser)
     add_many_arguments(parser)
 
 

@@ -8,6 +8,7 @@ from typing import IO, Any
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable, exit_code, refuse
+from irexec.cli.options import add_extensions, add_weights
 from irexec.diagnostics import Diagnostic, Place, Report
 from irexec.diagnostics.render import write
 
@@ -18,10 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--diff", action="store_true", help="print what would be changed; leave the files alone")
     parser.add_argument("--select", metavar="CODES", help="mend these findings only, such as P004,D or L0")
     parser.add_argument("--ignore", metavar="CODES", help="leave these findings alone")
-    parser.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside FILE, with the same name)")
-    parser.add_argument(
-        "--extension", action="append", default=[], metavar="PY", help="a Python file that declares more operators"
-    )
+    add_weights(parser, "FILE")
+    add_extensions(parser)
 
 
 def run(args: argparse.Namespace) -> int:

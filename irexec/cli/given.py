@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable
+from irexec.cli.options import add_extensions, add_shapes, add_weights
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import Findings
 
@@ -33,10 +34,10 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="x=file.npy, x=@file.npz:key, 'x=[1, 2, 3]', or a whole file.npz; each further file.npz is a further step",
     )
-    give.add_argument("--shape", action="append", default=[], metavar="NAME=DIMS", help="of an open shape: x=1,3,224")
+    add_shapes(give)
     give.add_argument("--seed", type=int, default=0, metavar="N", help="of random values (default: 0)")
-    give.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside MODEL, with the same name)")
-    give.add_argument("--extension", action="append", default=[], metavar="PY", help="a file that declares operators")
+    add_weights(give, "MODEL")
+    add_extensions(give)
 
 
 def load_with_inputs(args: argparse.Namespace) -> tuple[Loaded | None, Report]:

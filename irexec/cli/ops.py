@@ -8,6 +8,7 @@ import sys
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import exit_code, refuse
+from irexec.cli.options import add_extensions
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import write
 
@@ -16,9 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("operator", nargs="?", metavar="TYPE", help="such as Gather, Gather-7 or Gather-opset7")
     parser.add_argument("--missing", action="store_true", help="only operators that are not implemented")
     parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
-    parser.add_argument(
-        "--extension", action="append", default=[], metavar="PY", help="a Python file that declares more operators"
-    )
+    add_extensions(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable, refuse
 from irexec.cli.many import add_many_arguments
+from irexec.cli.options import add_extensions, add_shapes, add_weights
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.findings import Findings
@@ -33,9 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="x=file.npy, x=@file.npz:key or 'x=[1, 2, 3]'; NAME is a tensor, a layer, a port or a position",
     )
-    give.add_argument(
-        "--shape", action="append", default=[], metavar="NAME=DIMS", help="of an open shape: x=1,3,224,224"
-    )
+    add_shapes(give)
     give.add_argument(
         "--precision",
         action="append",
@@ -45,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     give.add_argument("--seed", type=_seed, default=0, metavar="N", help="of random values (default: 0)")
     give.add_argument("--duplicates", action="store_true", help="random indices of a snippet may repeat")
-    give.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside FILE, with the same name)")
-    give.add_argument("--extension", action="append", default=[], metavar="PY", help="a file that declares operators")
+    add_weights(give, "FILE")
+    add_extensions(give)
     give.add_argument("--page", help="the page that a snippet stands on, which may tell its version: ScatterUpdate-3")
     give.add_argument(
         "--inputs", metavar="FOLDER|BATCH.npz", help="run once for each file or sample; --save names a folder"

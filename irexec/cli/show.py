@@ -8,6 +8,7 @@ import sys
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable, exit_code
+from irexec.cli.options import add_extensions, add_shapes, add_weights
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color, write
@@ -18,11 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("text", "json", "svg", "model-explorer"), default="text", help="default: text"
     )
-    parser.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside MODEL, with the same name)")
-    parser.add_argument(
-        "--shape", action="append", default=[], metavar="NAME=DIMS", help="of an open input: x=1,3,224,224"
-    )
-    parser.add_argument("--extension", action="append", default=[], metavar="PY", help="a file that declares operators")
+    add_weights(parser, "MODEL")
+    add_shapes(parser)
+    add_extensions(parser)
 
 
 def run(args: argparse.Namespace) -> int:

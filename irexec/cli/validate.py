@@ -9,6 +9,7 @@ from irexec.cli.extension import load_extensions
 from irexec.cli.fix import mended
 from irexec.cli.inputs import check_readable, exit_code, refuse
 from irexec.cli.many import add_many_arguments, gather_all, shared_path
+from irexec.cli.options import add_extensions, add_weights
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.render import FORMATS, write
 from irexec.farm.models import Validate, models_in
@@ -31,10 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--alone", action="store_true", help="of ONNX: do not ask its checker, its reference and ONNX Runtime, too"
     )
-    parser.add_argument("--weights", metavar="BIN", help="the .bin file (default: beside FILE, with the same name)")
-    parser.add_argument(
-        "--extension", action="append", default=[], metavar="PY", help="a Python file that declares more operators"
-    )
+    add_weights(parser, "FILE")
+    add_extensions(parser)
     add_many_arguments(parser)
 
 

@@ -132,7 +132,7 @@ _CALLS = {
 }
 _BY_TYPE = {type: words for types, words in _CALLS.items() for type in types.split()}
 
-# Required attributes that OpenVINO's functions do not require: what they are made of.
+# Required attributes that a caller of OpenVINO's functions may leave out: the values that they then have.
 _LEFT_OUT: dict[str, dict[str, Callable[[list[Any]], Any]]] = {
     "ConvolutionBackpropData": {"dilations": lambda inputs: (1,) * (_rank(inputs[0]) - 2)},
     "GroupConvolutionBackpropData": {"dilations": lambda inputs: (1,) * (_rank(inputs[0]) - 2)},
@@ -206,7 +206,7 @@ def signature(operator: Operator) -> inspect.Signature:
     for parameter in parameters(operator):
         kind = inspect.Parameter.KEYWORD_ONLY if parameter.keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
         optional |= not parameter.required
-        # Python wants a default behind a default; what is missing all the same is said when it is missed.
+        # Behind a default Python wants a default; a required argument that is missing is reported by the call.
         default = None if parameter.required and optional and not parameter.keyword_only else parameter.default
         shown.append(inspect.Parameter(parameter.name, kind, default=default))
     name = inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)

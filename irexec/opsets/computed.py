@@ -1,7 +1,11 @@
-"""What an operator computed from arrays: an array for who wants the values, a node for who builds a graph.
+"""What an operator computed from arrays: an array for those who want values, a node for those who build a graph.
 
 OpenVINO's functions make a node of whatever they are given; irexec's evaluate arrays. A result that is both lets
 `opset13.add([1, 2], [3, 4])` be printed and indexed like any array, and be an input of the next layer, too.
+
+A class derived from both ndarray and Node is not possible: their instances are laid out differently. So the result is
+an array that is a proxy for the Node: it says so by `__class__`, which isinstance asks beside the type (as proxies of
+weakref and unittest.mock do), and hands the Node's attributes through.
 """
 
 from __future__ import annotations
@@ -32,9 +36,9 @@ class _Source:
 
 
 class Computed(np.ndarray[Any, Any]):
-    """The one result of an operator: an array that stands for its Node where a node is asked for.
+    """The one result of an operator: an array, and a proxy for the Node that computes it.
 
-    What it is views of, and computed from, are arrays alone.
+    Views of it, and what NumPy computes from it, are arrays alone.
     """
 
     _source: _Source | None = None
@@ -57,7 +61,7 @@ class Computed(np.ndarray[Any, Any]):
 
 
 class ComputedTuple(tuple[Array, ...]):
-    """The results of an operator with several outputs: their arrays, which stand for the Node likewise."""
+    """The results of an operator with several outputs: a tuple of arrays, and a proxy for the Node."""
 
     _source: _Source
 

@@ -17,7 +17,7 @@ from irexec.ir.xml.source import Source
 from irexec.ops.declare.attributes import attribute_text
 from irexec.survey.facts import Attribute, Input, Layer, Live, OperatorCount, Output, Port, State, Survey, Totals
 from irexec.survey.memory import bytes_of, most_live
-from irexec.survey.work import multiply_adds
+from irexec.survey.multiply_adds import multiply_adds
 from irexec.types import TensorType
 
 _BRANCHES = {"If": ("then", "else")}

@@ -17,7 +17,7 @@ from irexec.graph.cut import constant_nodes, copied, cut, leaving
 from irexec.graph.model import Model, Node, Value
 from irexec.ops.declare.operator import Tolerance
 from irexec.trust.errors import Bounds, Error, combined, judge, shown_error, tolerance_of, tolerance_text
-from irexec.trust.extract import STATE, Extract, settle
+from irexec.trust.extract import STATE, Extract, give_types
 from irexec.trust.record import Reference
 from irexec.trust.runtimes import CannotRun, Loaded, Runtime
 from irexec.types import DYNAMIC, Array, ElementType
@@ -107,7 +107,7 @@ def alone(
     """Some layers of a model as a function of the values that they read, which values these are, and the model."""
     part = cut(whole, nodes, ends)
     part.model.file = part.model.source = None
-    settle(part, [values[value] for value in part.begins])
+    give_types(part, [values[value] for value in part.begins])
     return _function(part.model), part.begins, part.model
 
 

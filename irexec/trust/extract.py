@@ -76,7 +76,7 @@ def extract(
     if len(inputs) < len(part.begins):
         missing = next(value for value in part.begins if value not in values)
         raise ValueError(f"{missing.node.friendly_name!r} does not run in this inference (run {call} of its layer)")
-    settle(part, inputs)
+    give_types(part, inputs)
     try:
         results = list(CompiledModel(part.model)(inputs).to_tuple())
     except IRError:
@@ -86,7 +86,7 @@ def extract(
     return Extract(part.model, inputs, results, checked)
 
 
-def settle(part: Part, inputs: Sequence[Array]) -> None:
+def give_types(part: Part, inputs: Sequence[Array]) -> None:
     """Give the part's values the types that follow from its Parameters'; open element types are those that came."""
     for port, array in zip(part.model.inputs, inputs, strict=True):
         if port.element_type is DYNAMIC or port.type.shape.rank is None:

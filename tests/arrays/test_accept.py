@@ -8,6 +8,9 @@ import pytest
 
 from irexec.arrays.accept import as_plain_array
 
+NESTED: list = []
+NESTED.append(NESTED)
+
 
 def test_an_array_is_itself() -> None:
     array = np.arange(6.0).reshape(2, 3).T
@@ -43,6 +46,9 @@ def test_texts(given) -> None:
     [
         (np.ma.array([1, 2], mask=[True, False]), "masked"),
         ([[1, 2], [3]], "differ in length"),
+        ([1, [2]], "differ in length"),
+        ([np.ones(2), np.ones(3)], "differ in length"),
+        (NESTED, "dimension"),
         (np.array(["2026-01-01"], "M8[D]"), "dates"),
         (np.array([3], "m8[s]"), "time spans"),
         (np.zeros(2, [("a", "f4")]), "records"),

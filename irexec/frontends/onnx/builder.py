@@ -56,8 +56,8 @@ class Builder:
         name: str,
         bodies: Sequence[Body] = (),
     ) -> Node:
-        """A new node with inferred outputs. Raises Refused when the operator does not take it so, Broken when it said
-        why itself.
+        """A new node with inferred outputs. Raises Refused when the operator does not take these inputs or attributes,
+        Broken when its rule reported why.
         """
         values, problems = operator.parse_attributes(attributes)
         if problems:

@@ -58,7 +58,8 @@ class Call:
             allowed = [found for text in texts if (found := constraint_type(text)) is not None]
             if allowed and kind not in allowed:
                 names = ", ".join(map(onnx_name, allowed))
-                message = f"{port.name} is {onnx_name(kind)}"
+                expected = names if len(allowed) <= _MOST_NAMED else f"one of {len(allowed)} other types"
+                message = f"{port.name} is {onnx_name(kind)}, expected {expected}"
                 raise Refused("F004", message, port=port.name, found=onnx_name(kind), allowed=names)
 
     def defaults(self) -> dict[str, onnx.AttributeProto]:
@@ -132,6 +133,8 @@ def call_of(
     return Call(node, attributes, opset, schema.since_version, schema, translator)
 
 
+# A message names no more element types than these.
+_MOST_NAMED = 8
 # Operators of these domains stand in models that do not import them: ONNX Runtime takes them so.
 _IMPLIED = {MICROSOFT}
 _HINT = "a function of that name in the model would be taken"

@@ -26,7 +26,7 @@ from irexec.types import DYNAMIC, I64, Dimension, ElementType, PartialShape, Ten
 
 # Functions that call functions: no ONNX model nests them deeper than a handful.
 _MAX_DEPTH = 64
-# Nodes of function bodies, at every call: beyond these a model is one whose functions multiply.
+# The most nodes that calls of functions may become: functions that call functions multiply.
 _MAX_CALLED = 50_000
 
 
@@ -44,21 +44,21 @@ def convert(
     proto: onnx.ModelProto,
     findings: OnnxFindings,
     folder: Path | None = None,
-    stand_ins: Mapping[str, TensorType] | None = None,
+    assumed: Mapping[str, TensorType] | None = None,
 ) -> Model:
     """The model of an ONNX model that was read. It can be run only when `findings` gets no error.
 
-    `folder`: where external data may lie. `stand_ins`: the types of values that may be missing, so that what follows
-    on an error is examined, too.
+    `folder`: where external data may lie. `assumed`: the types of values that cannot be made, so that the nodes
+    behind an error are checked, too.
     """
-    return Converter(proto, Builder(findings, folder), stand_ins or {}).model()
+    return Converter(proto, Builder(findings, folder), assumed or {}).model()
 
 
 class Converter:
     """Converts one model; findings say what cannot be."""
 
-    def __init__(self, proto: onnx.ModelProto, builder: Builder, stand_ins: Mapping[str, TensorType]) -> None:
-        self.proto, self.builder, self.stand_ins = proto, builder, stand_ins
+    def __init__(self, proto: onnx.ModelProto, builder: Builder, assumed: Mapping[str, TensorType]) -> None:
+        self.proto, self.builder, self.assumed = proto, builder, assumed
         self.findings = builder.findings
         self.functions = {(f.domain, f.name, f.overload): f for f in proto.functions}
         self.makers: dict[str, LayerRef] = {}
@@ -165,7 +165,7 @@ class Converter:
         """Translate nodes in order; what they make goes to the scope."""
         findings, around, told = self.findings, self.findings.node, self.findings.inputs
         for index, node in enumerate(nodes):
-            # The nodes of a function are the call's own: what the file says is the call.
+            # Within a function findings go to the call, which is what stands in the file.
             if scope.depth == 0:
                 inside = around is not None and isinstance(scope, BodyScope)
                 findings.node = ref_of(node, f"{around.id}/{index}" if inside and around else str(index), scope.opsets)
@@ -205,8 +205,8 @@ class Converter:
             value = results[index] if results is not None and index < len(results) else None
             if name and results is not None and value is None:
                 self.find("F004", f"{node.op_type}: the operator makes no output {index} here")
-            if value is None and name in self.stand_ins and type(scope) is Scope and scope.depth == 0:
-                value = self.builder.parameter(self.stand_ins[name], name).outputs[0]
+            if value is None and name in self.assumed and type(scope) is Scope and scope.depth == 0:
+                value = self.builder.parameter(self.assumed[name], name).outputs[0]
             self._define(name, value, scope)
 
     def _call(self, call: Call, inputs: list[Value | None], scope: Scope) -> Sequence[Value | None] | None:

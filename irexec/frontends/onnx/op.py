@@ -153,7 +153,7 @@ class Op:
         """The axis of an input that an attribute names, from the front. Raises Refused for one that it has not."""
         axis, rank = self.integer(name, default), self.needs_rank(index)
         if not -rank <= axis < rank:
-            self.refuse(f"{name} is {axis} for rank {rank}", attribute=name, found=str(axis))
+            self.refuse(f"{name} is {axis}, expected an axis of rank {rank}", attribute=name, found=str(axis))
         return axis % rank
 
     def flag(self, name: str, default: bool = False) -> bool:
@@ -175,7 +175,13 @@ class Op:
         attribute = self._attribute(name, onnx.AttributeProto.STRING)
         value = default if attribute is None else attribute.s.decode("utf-8", "replace")
         if allowed and value not in allowed:
-            raise Refused("F004", f"{name} is {value!r}", attribute=name, found=value, allowed=", ".join(allowed))
+            raise Refused(
+                "F004",
+                f"{name} is {value!r}, expected one of {', '.join(allowed)}",
+                attribute=name,
+                found=value,
+                allowed=", ".join(allowed),
+            )
         return value
 
     def texts(self, name: str) -> list[str] | None:

@@ -70,9 +70,9 @@ def dense(sparse: onnx.SparseTensorProto, folder: Path | None) -> tuple[Array, E
     places, _ = read_tensor(sparse.indices, folder)
     shape = tuple(sparse.dims)
     if any(d < 0 for d in shape) or math.prod(shape) > max(_MOST_ZEROS, 1024 * values.size):
-        raise BadTensor("F006", f"the dims {list(shape)} are no shape for {values.size} values")
+        raise BadTensor("F006", f"the dims {list(shape)} do not fit {values.size} values")
     if places.dtype != np.int64 or values.ndim != 1 or places.shape not in (values.shape, (values.size, len(shape))):
-        raise BadTensor("F006", f"the indices have the shape {list(places.shape)} for {values.size} values")
+        raise BadTensor("F006", f"the indices have shape {list(places.shape)}, which does not fit {values.size} values")
     flat = places if places.ndim == 1 else places @ np.cumprod([1, *shape[:0:-1]])[::-1].astype(np.int64)
     inside = (places >= 0) & (places < (shape if places.ndim == 2 else math.prod(shape)))
     if not inside.all():

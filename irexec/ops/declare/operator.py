@@ -10,13 +10,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from irexec.ops.declare.attributes import Attribute, AttributeFault, read_plainly
 from irexec.ops.declare.binding import Binding, binding_of, kernel_binding
 from irexec.ops.declare.checks import note, running
+from irexec.ops.declare.constraints import Breach, Check, ConstraintError, require
 from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, read_signature
 from irexec.types import ANY, DYNAMIC, Array, ElementType, PartialShape, TensorType, UnknownRank
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "REGISTRY",
+    "Breach",
     "Check",
     "ConstraintError",
     "Elements",
@@ -39,74 +39,6 @@ __all__ = [
     "require",
     "rounded",
 ]
-
-
-class ConstraintError(ValueError):
-    """A value breaks a constraint of the operator's page. Raised by kernels; becomes a located finding.
-
-    `details` are further fields of the finding; `repair` is as in Breach.
-    """
-
-    def __init__(
-        self,
-        constraint: str,
-        message: str,
-        *,
-        port: str | None = None,
-        hint: str | None = None,
-        repair: dict[str, tuple[int, ...]] | None = None,
-        **details: Any,
-    ) -> None:
-        super().__init__(message)
-        self.constraint, self.message, self.port, self.hint = constraint, message, port, hint
-        self.repair, self.details = repair, details
-
-
-def require(constraint: str, condition: bool | np.bool_, message: str, *, port: str | None = None) -> None:
-    """In a kernel: raise ConstraintError unless the condition holds."""
-    note(constraint, bool(condition))
-    if not condition:
-        raise ConstraintError(constraint, message, port=port)
-
-
-class Check(Protocol):
-    """What a shape rule reports with. Returns False when the condition is known to fail, True otherwise."""
-
-    def __call__(
-        self,
-        constraint: str,
-        condition: bool | None,
-        message: str,
-        *,
-        port: str | None = None,
-        attribute: str | None = None,
-        hint: str | None = None,
-        found: str | None = None,
-        allowed: str | None = None,
-        repair: dict[str, tuple[int, ...]] | None = None,
-    ) -> bool: ...
-
-
-class Breach(NamedTuple):
-    """One broken constraint, or one element type that does not fit, as inference found it.
-
-    `repair` maps ports to the shapes that would mend it: the same elements, read in another shape.
-    """
-
-    code: str
-    message: str
-    constraint: str | None = None
-    port: str | None = None
-    attribute: str | None = None
-    hint: str | None = None
-    found: str | None = None
-    allowed: str | None = None
-    repair: dict[str, tuple[int, ...]] | None = None
-
-    @property
-    def refuses(self) -> bool:
-        """False where the operator computes all the same."""
-        return self.code != "O010"
 
 
 class Tolerance(NamedTuple):
@@ -355,13 +287,16 @@ class Operator:
                 continue
             first, other = bound.setdefault(port.elements.name, (actual, name))
             if first is not actual:
+                message = f"{name} is {actual}, expected {first} as {other} is: both have type {port.elements.name}"
+                binding = port.elements.binding
                 found.append(
                     Breach(
-                        "O003" if port.elements.binding else "O010",
-                        f"{name} is {actual}, expected {first} as {other} is: both have type {port.elements.name}",
+                        "O003" if binding else "O010",
+                        message,
                         port=name,
                         found=str(actual),
                         allowed=str(first),
+                        refuses=binding,
                     )
                 )
         return {name: kind for name, (kind, _) in bound.items()}

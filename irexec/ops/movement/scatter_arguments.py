@@ -123,6 +123,38 @@ def check_indices(check: Check, constraint: str, indices: TensorType, dims: Part
         check(constraint, False, error.message, port=error.port, hint=error.hint, **error.details)
 
 
+def tuple_length(
+    check: Check,
+    constraints: tuple[str, str, str],
+    data: TensorType,
+    indices: TensorType,
+    mended: tuple[int, ...] | None = None,
+) -> int | None:
+    """In a rule: how many indices an entry has, the last extent of `indices`; None when it is not known or too large.
+
+    `constraints`: data is no scalar, indices is none, and the length is at most data's rank. `mended` is the shape of
+    indices that a finding proposes instead.
+    """
+    of_data, of_indices, of_length = constraints
+    fits = check(of_data, data.rank != 0, "data is a scalar: there is no dimension to index", port="data")
+    message = "indices is a scalar: index entries lie along its last axis"
+    fits &= check(of_indices, indices.rank != 0, message, port="indices")
+    if not fits or data.rank is None or indices.rank is None or indices.shape[-1].is_dynamic:
+        return None
+    length = indices.shape[-1].value
+    within = check(
+        of_length,
+        length <= data.rank,
+        f"indices.shape[-1] is {length} but data has rank {data.rank}",
+        port="indices",
+        hint=f"did you mean {PartialShape(mended)}?" if mended else None,
+        found=str(indices.shape),
+        allowed=f"a last dimension of at most {data.rank}",
+        repair={"indices": mended} if mended else None,
+    )
+    return length if within else None
+
+
 def check_updates(check: Check, constraint: str, updates: PartialShape, expected: PartialShape, why: str) -> bool:
     """In a rule: report updates of another shape than expected; a repair where only the shape is another."""
     repair = hint = None

@@ -21,6 +21,7 @@ from irexec.ops.movement.scatter_arguments import (
     enforce,
     flat_rows,
     open_rows,
+    tuple_length,
 )
 from irexec.ops.movement.scatter_engine import scatter
 from irexec.types import ANY, INDICES, STRING, Array, PartialShape, TensorType
@@ -104,18 +105,11 @@ def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType) 
 
 def _check_shapes(check: Check, data: TensorType, indices: TensorType, updates: TensorType) -> int | None:
     """C1, C2, C4, C5: k if it is known and none is broken."""
-    fits = check("C1", data.rank != 0, "data is a scalar: there is no dimension to index", port="data")
-    fits &= check("C2", indices.rank != 0, "indices is a scalar: index entries lie along its last axis", port="indices")
-    if not fits or data.rank is None or indices.rank is None or indices.shape[-1].is_dynamic:
-        return None
-    k = indices.shape[-1].value
     mended = _with_last_axis(data, indices, updates)
-    found, allowed = str(indices.shape), f"a last dimension of at most {data.rank}"
-    message = f"indices.shape[-1] is {k} but data has rank {data.rank}"
-    hint = f"did you mean {PartialShape(mended)}?" if mended else None
-    repair = {"indices": mended} if mended else None
-    if not check("C4", k <= data.rank, message, port="indices", hint=hint, found=found, allowed=allowed, repair=repair):
+    k = tuple_length(check, ("C1", "C2", "C4"), data, indices, mended)
+    if k is None:
         return None
+    repair = {"indices": mended} if mended else None
     expected = indices.shape[:-1] + data.shape[k:]
     if updates.rank is None:
         return k

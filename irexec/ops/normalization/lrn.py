@@ -36,7 +36,7 @@ def lrn_1(data: T, axes: T_IND, /, *, alpha: float, beta: float, bias: float, si
     with np.errstate(all="ignore"):
         for kind in (dtype, wider(dtype)):
             x = data.astype(kind, copy=False)
-            total = x * x
+            total = np.asarray(x * x)
             for axis in {a % data.ndim for a in places}:
                 total = _region(total, axis, size // 2)
             total *= dtype.type(alpha / float(size) ** len(places))

@@ -22,6 +22,7 @@ from irexec.ops.movement.scatter_arguments import (
     enforce,
     flat_rows,
     open_rows,
+    tuple_length,
 )
 from irexec.ops.movement.scatter_engine import scatter
 from irexec.types import BF16, BOOLEAN, C64, C128, F16, F32, F64, I64, INTEGERS, STRING, Array, PartialShape, TensorType
@@ -143,14 +144,8 @@ def _data_shape(check: Check, data: TensorType, indices: TensorType, updates: Te
 
 def _check_shapes(check: Check, data: TensorType, indices: TensorType, updates: TensorType) -> int | None:
     """C1 to C4: k if it is known and none is broken."""
-    fits = check("C1", data.rank != 0, "data is a scalar: there is no dimension to index", port="data")
-    fits &= check("C2", indices.rank != 0, "indices is a scalar: index entries lie along its last axis", port="indices")
-    if not fits or data.rank is None or indices.rank is None or indices.shape[-1].is_dynamic:
-        return None
-    k = indices.shape[-1].value
-    message = f"indices.shape[-1] is {k} but data has rank {data.rank}"
-    found, allowed = str(indices.shape), f"a last dimension of at most {data.rank}"
-    if not check("C3", k <= data.rank, message, port="indices", found=found, allowed=allowed):
+    k = tuple_length(check, ("C1", "C2", "C3"), data, indices)
+    if k is None:
         return None
     expected = indices.shape[:-1] + data.shape[k:]
     why = f"indices.shape[:-1] + data.shape[{k}:]"

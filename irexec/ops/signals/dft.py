@@ -6,12 +6,14 @@ Source: operation pages DFT-7, IDFT-7.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, operator, rounded
 from irexec.ops.signals.fourier import (
+    T_IND,
+    T_SIZE,
+    T,
     check_axes,
     check_pairs,
     draw_transformed,
@@ -22,11 +24,7 @@ from irexec.ops.signals.fourier import (
     to_pairs,
     transformed_axes,
 )
-from irexec.types import FLOATS, INDICES, Array, PartialShape, TensorType
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
-T_SIZE: TypeAlias = Annotated[Array, Elements("T_SIZE", INDICES)]
+from irexec.types import Array, PartialShape, TensorType
 
 
 @operator("DFT", "opset7", tolerance=rounded(64))

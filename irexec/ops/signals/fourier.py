@@ -6,15 +6,19 @@ Source: operation pages DFT-7, IDFT-7, RDFT-9, IRDFT-9.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, require
+from irexec.ops.declare.operator import Check, Elements, require
 from irexec.ops.rules.axes import axes_of, drawn_axes, integers, known_axes
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import Array, Dimension, TensorType
+from irexec.types import FLOATS, INDICES, Array, Dimension, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
+T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
+T_SIZE: TypeAlias = Annotated[Array, Elements("T_SIZE", INDICES)]
 
 
 def to_complex(data: Array) -> Array:

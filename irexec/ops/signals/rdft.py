@@ -5,14 +5,15 @@ Source: operation pages RDFT-9, IRDFT-9.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
-
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, operator, rounded
 from irexec.ops.rules.axes import drawn_axes
 from irexec.ops.signals.fourier import (
+    T_IND,
+    T_SIZE,
+    T,
     check_axes,
     check_pairs,
     draw_transformed,
@@ -23,11 +24,7 @@ from irexec.ops.signals.fourier import (
     to_pairs,
     transformed_axes,
 )
-from irexec.types import FLOATS, INDICES, Array, Dimension, PartialShape, TensorType
-
-T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
-T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
-T_SIZE: TypeAlias = Annotated[Array, Elements("T_SIZE", INDICES)]
+from irexec.types import Array, Dimension, PartialShape, TensorType
 
 
 @operator("RDFT", "opset9", tolerance=rounded(64))

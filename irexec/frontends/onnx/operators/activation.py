@@ -153,7 +153,7 @@ def _one_where_greatest(op: Op, x: Value, axis: int) -> Value:
 def flattened(op: Op, axis: int, rank: int) -> Value:
     """The input as a matrix: the axes before `axis`, and those from it on."""
     if not -rank <= axis <= rank:
-        op.refuse(f"axis is {axis} for rank {rank}", attribute="axis", allowed=f"{-rank} to {rank}")
+        op.refuse(f"axis is {axis}, expected {-rank} to {rank}", attribute="axis", allowed=f"{-rank} to {rank}")
     axis += rank if axis < 0 else 0
     shape = op.shape_of(op[0])
     begin, end = op.constant(np.arange(axis)), op.constant(np.arange(axis, rank))

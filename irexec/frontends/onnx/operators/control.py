@@ -85,7 +85,7 @@ def _settled(
     back: dict[int, int],
     sliced: dict[int, int] | None = None,
 ) -> Inner:
-    """The body with inputs so little known that what each iteration hands to the next fits.
+    """The body, its inputs typed as loosely as needed for every iteration's results to fit the next one's inputs.
 
     `back`: position of an input → position of the result that it becomes. `sliced` as in Enter.
     """
@@ -101,7 +101,7 @@ def _settled(
         if all(map(_same, types, widened)):
             return trial
         types = widened
-    raise Refused("F009", "what the iterations hand on never has one type")
+    raise Refused("F009", "the types that the body hands to the next iteration change with every iteration")
 
 
 def _same(a: TensorType | None, b: TensorType | None) -> bool:
@@ -135,7 +135,7 @@ def _loop(op: Op) -> list[Value]:
     go = op.get(1) if op.get(1) is not None else op.constant(np.array(True))
     outer = _Outer([trips, go, *carried])
     scanned = [_stacked(op, value) for value in inner.results[1 + count :]]
-    # What goes in as an optional and comes out without is one again for the next iteration.
+    # A value that came in as an optional and comes out as a tensor becomes an optional again for the next iteration.
     opened = [a.element_type is not b.element_type for a, b in zip(carried, inner.results[1:], strict=False)]
     handed = [_optional(op, value) if o else value for value, o in zip(inner.results[1:], opened, strict=False)]
     body = _body(op, inner, outer, [inner.results[0], *handed, *scanned])
@@ -168,7 +168,9 @@ def _scan(op: Op) -> list[Value]:
     scans = op.integer("num_scan_inputs", 1)
     states = len(op) - scans
     if states < 0 or scans < 1:
-        op.refuse(f"num_scan_inputs is {scans} of {len(op)} inputs", attribute="num_scan_inputs")
+        op.refuse(
+            f"num_scan_inputs is {scans}, expected 1 to {len(op)}, the number of inputs", attribute="num_scan_inputs"
+        )
     return _scanned(op, [op[i] for i in range(len(op))], states)
 
 
@@ -176,7 +178,7 @@ def _scan(op: Op) -> list[Value]:
 def _scan_8(op: Op) -> list[Value]:
     """Version 8 has batches: each is scanned by itself."""
     if op.get(0) is not None:
-        op.refuse("sequence lengths are not translated")
+        op.refuse("sequence_lens is given; lengths of sequences are not translated")
     values = [op[i] for i in range(1, len(op))]
     batches = values[-1].type.shape[0] if values and values[-1].type.shape.rank else None
     if batches is None or not batches.is_static or not 0 < batches.value <= _MAX_BATCHES:
@@ -197,7 +199,10 @@ def _scanned(op: Op, values: list[Value], states: int) -> list[Value]:
     for index, value in enumerate(values[states:]):
         rank = value.type.shape.rank
         if rank is None or not -rank <= axes[index] < rank:
-            op.refuse(f"scan input {index} has rank {rank}, the axis is {axes[index]}", attribute="scan_input_axes")
+            op.refuse(
+                f"the axis of scan input {index} is {axes[index]}, expected one of rank {rank}",
+                attribute="scan_input_axes",
+            )
         axes[index] %= rank
         shape = [d for i, d in enumerate(value.type.shape) if i != axes[index]]
         types.append(TensorType(value.element_type, PartialShape(shape)))

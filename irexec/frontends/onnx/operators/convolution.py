@@ -26,7 +26,7 @@ def spatial(op: Op, x: Value, least: int = 1) -> int:
     if rank is None:
         op.refuse("the rank of the image must be known")
     if not least <= rank - 2 <= 3:
-        op.refuse(f"the image has rank {rank}", found=str(rank), allowed=f"{least + 2} to 5")
+        op.refuse(f"the image has rank {rank}, expected {least + 2} to 5", found=str(rank), allowed=f"{least + 2} to 5")
     return rank - 2
 
 
@@ -41,16 +41,19 @@ def window_lists(op: Op, count: int) -> dict[str, Any]:
     }
     for name, values in lists.items():
         if len(values) != count:
-            op.refuse(f"{name} has {len(values)} values for {count} spatial axes", attribute=name.partition("_")[0])
+            op.refuse(
+                f"{name} has {len(values)} values, which do not fit {count} spatial axes",
+                attribute=name.partition("_")[0],
+            )
     if any(pad < 0 for pad in pads):
-        op.refuse(f"the pads {pads} are negative", attribute="pads")
+        op.refuse(f"pads is {pads}, expected no negative value", attribute="pads")
     return lists
 
 
 def grouped(op: Op, kernel: Value, groups: int) -> Value:
     """A kernel with an axis of groups before its others, cut out of the first one."""
     if groups < 1:
-        op.refuse(f"there are {groups} groups", attribute="group", allowed="1 or more")
+        op.refuse(f"group is {groups}, expected 1 or more", attribute="group", allowed="1 or more")
     if kernel.node.constant is not None and kernel.node.constant.shape[0] % groups == 0:
         weights = kernel.node.constant
         return op.constant(weights.reshape(groups, -1, *weights.shape[1:]), kernel.element_type)
@@ -66,7 +69,7 @@ def convolved(op: Op, x: Value, kernel: Value) -> Value:
     groups = op.integer("group", 1)
     given = op.integers("kernel_shape")
     if given is not None and not kernel.type.shape.compatible(PartialShape([-1, -1, *given])):
-        op.refuse(f"kernel_shape is {given}, the kernel {kernel.type.shape}", attribute="kernel_shape")
+        op.refuse(f"kernel_shape is {given}, but the kernel has shape {kernel.type.shape}", attribute="kernel_shape")
     if groups == 1:
         return op.make("Convolution", x, kernel, opset=1, **options)
     return op.make("GroupConvolution", x, grouped(op, kernel, groups), opset=1, **options)
@@ -91,7 +94,10 @@ def _conv_transpose(op: Op) -> Value:
     options = window_lists(op, count)
     added = op.integers("output_padding") or [0] * count
     if len(added) != count:
-        op.refuse(f"output_padding has {len(added)} values for {count} axes", attribute="output_padding")
+        op.refuse(
+            f"output_padding has {len(added)} values, expected {count}, one for each spatial axis",
+            attribute="output_padding",
+        )
     spans = _spans(op, kernel, options["dilations"])
     asked = op.integers("output_shape")
     mode = op.text("auto_pad", "NOTSET", allowed=tuple(_AUTO_PADS))

@@ -33,7 +33,7 @@ def _resize(op: Op) -> Value:
     }
     axes, scales, sizes = op.integers("axes") or [], _unless_empty(op.get(2)), _unless_empty(op.get(3))
     if (scales is None) == (sizes is None):
-        op.refuse("it takes scales or sizes, and not both")
+        op.refuse("scales and sizes are both given, or neither; expected one of them")
     plain = coordinates not in ("tf_crop_and_resize", "half_pixel_symmetric") and options["policy"] == "stretch"
     # Corners align in ONNX by the extent that the scales make, be it no whole number.
     plain &= coordinates != "align_corners" or scales is None

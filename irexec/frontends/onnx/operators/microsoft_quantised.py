@@ -140,11 +140,13 @@ def _matmul_bits(op: Op) -> Value:
     if op.get(4) is not None:
         op.refuse("columns in another order (g_idx) are not translated")
     if bits not in (2, 4, 8) or size < 1 or rows < 1 or columns < 1:
-        op.refuse(f"bits {bits}, block_size {size}, K {rows}, N {columns}")
+        op.refuse(f"bits is {bits}, block_size {size}, K {rows} and N {columns}: such weights are not translated")
     blocks = -(-rows // size)
     codes = _codes(packed, bits)
     if codes.size < columns * blocks * size or scales.size != columns * blocks:
-        op.refuse(f"{packed.size} bytes and {scales.size} scales for {rows} by {columns} weights")
+        op.refuse(
+            f"there are {packed.size} bytes and {scales.size} scales, which do not fit {rows} by {columns} weights"
+        )
     weights = codes[: columns * blocks * size].reshape(columns, blocks, size).astype(np.float32)
     middle = np.full((columns, blocks, 1), 1 << (bits - 1), np.float32)
     if zeros is not None and zeros.dtype == np.uint8:

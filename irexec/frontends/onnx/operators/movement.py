@@ -29,7 +29,7 @@ def _split(op: Op) -> list[Value]:
     if lengths is not None:
         return list(op.make_node("VariadicSplit", data, axis, lengths, opset=1).outputs)
     if not 1 <= count <= max(1, len(op.node.output)):
-        op.refuse(f"{count} parts for {len(op.node.output)} outputs", attribute="num_outputs")
+        op.refuse(f"num_outputs is {count}, but the node has {len(op.node.output)} outputs", attribute="num_outputs")
     rank = data.type.shape.rank
     extent = data.type.shape[axis] if rank is not None and -rank <= axis < rank else None
     if op.version < 18 or (extent is not None and extent.is_static and extent.value % count == 0):
@@ -109,7 +109,7 @@ def _wrapped(op: Op, begins: Value, ends: Value) -> Value:
 def _slice_1(op: Op) -> Value:
     starts, ends = op.integers("starts") or [], op.integers("ends") or []
     if not len(starts) == len(ends) == len(op.integers("axes") or starts):
-        op.refuse("starts, ends and axes are not as many")
+        op.refuse("starts, ends and axes differ in length, expected equal numbers")
     return op.make("Slice", op[0], starts, ends, [1] * len(starts), op.integers("axes"), opset=8)
 
 

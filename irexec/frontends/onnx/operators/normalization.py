@@ -102,7 +102,7 @@ def _group_normalization(op: Op) -> Value:
 def _lp_normalization(op: Op) -> Value:
     p, axis = op.integer("p", 2), op.integer("axis", -1)
     if p not in (1, 2):
-        op.refuse(f"p is {p}", attribute="p", allowed="1, 2")
+        op.refuse(f"p is {p}, expected 1 or 2", attribute="p", allowed="1, 2")
     norm = op.make(f"ReduceL{p}", op[0], [axis], opset=4, keep_dims=True)
     # Where all are zero the result is, too.
     norm = op.make("Select", op.make("Equal", norm, op.like(0), opset=1), op.like(1), norm, opset=1)

@@ -19,7 +19,10 @@ def _windows(op: Op) -> dict[str, Any]:
     count = spatial(op, op[0])
     kernel = op.integers("kernel_shape") or []
     if len(kernel) != count:
-        op.refuse(f"kernel_shape has {len(kernel)} values for {count} spatial axes", attribute="kernel_shape")
+        op.refuse(
+            f"kernel_shape has {len(kernel)} values, expected {count}, one for each spatial axis",
+            attribute="kernel_shape",
+        )
     # A window that would start in the padding at the end is left out.
     rounding = "ceil_torch" if op.flag("ceil_mode") else "floor"
     return window_lists(op, count) | {"kernel": kernel, "auto_pad": auto_pad(op), "rounding_type": rounding}

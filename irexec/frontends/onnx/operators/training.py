@@ -17,7 +17,7 @@ def _parts(op: Op, count: int) -> list[list[Value]]:
     """The inputs behind rate and step, in `count` groups: tensors, gradients, and what is kept of earlier steps."""
     size, rest = divmod(len(op) - 2, count)
     if rest or not size:
-        op.refuse(f"{len(op) - 2} inputs behind the first two are no {count} groups")
+        op.refuse(f"there are {len(op) - 2} inputs behind the first two, expected a multiple of {count}")
     return [[op[2 + group * size + i] for i in range(size)] for group in range(count)]
 
 

@@ -1,0 +1,24 @@
+"""Options that several commands have, each declared once."""
+
+from __future__ import annotations
+
+from argparse import _ActionsContainer
+
+
+def add_weights(parser: _ActionsContainer, file: str) -> None:
+    """`--weights BIN`. `file`: what the help calls the model."""
+    parser.add_argument("--weights", metavar="BIN", help=f"the .bin file (default: beside {file}, with the same name)")
+
+
+def add_shapes(parser: _ActionsContainer) -> None:
+    """`--shape NAME=DIMS`, any number of times."""
+    parser.add_argument(
+        "--shape", action="append", default=[], metavar="NAME=DIMS", help="of an open input: x=1,3,224,224"
+    )
+
+
+def add_extensions(parser: _ActionsContainer) -> None:
+    """`--extension PY`, any number of times."""
+    parser.add_argument(
+        "--extension", action="append", default=[], metavar="PY", help="a Python file that declares more operators"
+    )
