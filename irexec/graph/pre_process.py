@@ -16,9 +16,8 @@ from irexec.ir.document import Element
 from irexec.ir.text import float64, whole
 from irexec.ir.weights.file import Weights
 from irexec.ops.declare.contents import load
-from irexec.types import ElementType, PartialShape, TensorType
+from irexec.types import Array, ElementType, PartialShape, TensorType
 
-Array = np.ndarray[Any, Any]
 Refuse = Callable[..., None]
 # The channel axis by rank; a tensor of rank 3 is a single image.
 _CHANNEL_AXIS = {2: 1, 3: 0, 4: 1, 5: 1}

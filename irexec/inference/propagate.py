@@ -15,9 +15,7 @@ import numpy as np
 
 from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.ops.declare.work import steps
-from irexec.types import ANY_DIMENSION, I32, I64, MAX_KNOWN, MAX_RANK, Dimension, DimLike, TensorType, is_unknown
-
-Array = np.ndarray[Any, Any]
+from irexec.types import ANY_DIMENSION, I32, I64, MAX_KNOWN, MAX_RANK, Array, Dimension, DimLike, TensorType, is_unknown
 
 _SHAPE_TYPES = frozenset({I32, I64})
 # The most work, some tenths of a second, to spend on one value during inference.

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from irexec.graph.model import Node, Value
+from irexec.types import Array
 
-Array = np.ndarray[Any, Any]
 MakeNode = Callable[[], Node]
 
 

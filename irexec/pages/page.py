@@ -61,7 +61,8 @@ def read_page(path: str | os.PathLike[str], data: bytes | None = None) -> Page:
     file = os.fspath(path)
     if data is None:
         with open_regular(path) as stream:
-            data = stream.read(MAX_BYTES + 1)
+            # Python takes the memory for as many bytes as it is asked for, before it reads.
+            data = stream.read(min(os.fstat(stream.fileno()).st_size, MAX_BYTES) + 1)
     if len(data) > MAX_BYTES:
         return Page(file, problem=f"it is larger than {MAX_BYTES // 1_000_000} MB")
     try:

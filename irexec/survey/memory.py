@@ -25,30 +25,30 @@ def most_live(nodes: Sequence[Node], inside: dict[Node, int | None]) -> tuple[in
 
     `nodes` come in the order of execution; `inside` holds what the bodies of a layer need while it runs.
     """
-    owner: dict[int, Value] = {}
-    last: dict[int, int] = {}
+    owner: dict[Value, Value] = {}
+    last: dict[Value, int] = {}
     for position, node in enumerate(nodes):
         for value in node.outputs:
-            owner[id(value)] = _owner(node, value, owner)
-            last.setdefault(id(owner[id(value)]), position)
+            owner[value] = _owner(node, value, owner)
+            last.setdefault(owner[value], position)
         for read in node.inputs:
-            if read is not None and id(read) in owner:
-                last[id(owner[id(read)])] = position
+            if read is not None and read in owner:
+                last[owner[read]] = position
     for result in nodes:  # Results stay until the end.
         for read in result.inputs if result.type == "Result" else ():
-            if read is not None and id(read) in owner:
-                last[id(owner[id(read)])] = len(nodes)
+            if read is not None and read in owner:
+                last[owner[read]] = len(nodes)
     freed: dict[int, list[int]] = {}
     now, most, where = 0, 0, None
     for position, node in enumerate(nodes):
         for value in node.outputs if node.type not in ("Const", "Result") else ():
-            if owner[id(value)] is not value:
+            if owner[value] is not value:
                 continue
             size = bytes_of(value.type)
             if size is None:
                 return None, None
             now += size
-            freed.setdefault(last[id(value)], []).append(size)
+            freed.setdefault(last[value], []).append(size)
         within = inside.get(node, 0)
         if within is None:
             return None, None
@@ -58,12 +58,12 @@ def most_live(nodes: Sequence[Node], inside: dict[Node, int | None]) -> tuple[in
     return most, where
 
 
-def _owner(node: Node, value: Value, owner: dict[int, Value]) -> Value:
+def _owner(node: Node, value: Value, owner: dict[Value, Value]) -> Value:
     """The value that owns an output's memory: another value if the output is a view of it."""
     if node.operator is None or not node.operator.view or len(node.outputs) != 1:
         return value
     for index, read in enumerate(node.inputs):
         viewed = node.operator.signature.port_name(index) in node.operator.view
-        if viewed and read is not None and read.node.type != "Const" and id(read) in owner:
-            return owner[id(read)]
+        if viewed and read is not None and read.node.type != "Const" and read in owner:
+            return owner[read]
     return value

@@ -63,13 +63,13 @@ def _layers(
 ) -> Iterator[_Row]:
     """Rows of all layers; a layer of a body comes after the layer that holds the body."""
     index = first
-    known: dict[int, tuple[int, int]] = {}
+    known: dict[Value | None, tuple[int | None, int]] = {}
     unreachable = set(model.unreachable)
     for node in (*model.nodes, *model.unreachable):
         facts = _layer(node, index, known, source)
         facts.parent, facts.branch, facts.unreachable = parent, branch, node in unreachable
         yield _Row(node, facts, times)
-        known |= {id(value): (index, number) for number, value in enumerate(node.outputs)}
+        known |= {value: (index, number) for number, value in enumerate(node.outputs)}
         outer, index = index, index + 1
         names = _BRANCHES.get(node.type, ("body",))
         for name, body in zip(names, node.bodies, strict=False):
@@ -80,13 +80,13 @@ def _layers(
                 index += 1
 
 
-def _layer(node: Node, index: int, known: dict[int, tuple[int, int]], source: Source | None) -> Layer:
+def _layer(node: Node, index: int, known: dict[Value | None, tuple[int | None, int]], source: Source | None) -> Layer:
     operator = node.operator
     facts = Layer(index, node.id, node.friendly_name, node.type, node.version, str(operator) if operator else None)
     facts.attributes = list(_attributes(node))
     for position, value in enumerate(node.inputs):
         name = operator.signature.port_name(position) if operator and operator.inputs else str(position)
-        facts.inputs.append(Input(name, *known.get(id(value), (None, 0))))
+        facts.inputs.append(Input(name, *known.get(value, (None, 0))))
     facts.outputs = [_output(value) for value in node.outputs]
     if node.constant is not None:
         facts.constant = _constant_text(node)
@@ -229,19 +229,19 @@ def _stored(node: Node) -> int:
     return int(size) if size.isascii() and size.isdigit() else node.outputs[0].element_type.nbytes(_size(node))
 
 
-def _consumers(rows: Sequence[_Row]) -> dict[int, list[Node]]:
-    found: dict[int, list[Node]] = {}
+def _consumers(rows: Sequence[_Row]) -> dict[Value, list[Node]]:
+    found: dict[Value, list[Node]] = {}
     for row in rows:
         for value in filter(None, row.node.inputs):
-            found.setdefault(id(value), []).append(row.node)
+            found.setdefault(value, []).append(row.node)
     return found
 
 
-def _is_parameter(node: Node, consumers: dict[int, list[Node]]) -> bool:
+def _is_parameter(node: Node, consumers: dict[Value, list[Node]]) -> bool:
     value = node.outputs[0]
     if value.element_type.is_real:
         return True
-    read = consumers.get(id(value), [])
+    read = consumers.get(value, [])
     return any(c.type == "Convert" and c.outputs[0].element_type.is_real for c in read)
 
 

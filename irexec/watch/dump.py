@@ -21,13 +21,13 @@ class Dump:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.entries: list[dict[str, Any]] = []
-        self._calls: dict[int, int] = {}
+        self._calls: dict[Node, int] = {}
 
     def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
         """Nothing to do before a layer runs."""
 
     def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
-        call = self._calls[id(node)] = self._calls.get(id(node), -1) + 1
+        call = self._calls[node] = self._calls.get(node, -1) + 1
         for index, array in enumerate(outputs):
             kind = node.outputs[index].element_type if index < len(node.outputs) else None
             if kind is None or kind.is_dynamic:

@@ -6,16 +6,13 @@ import math
 import mmap
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
 from irexec.frontends.onnx.kinds import element_type
-from irexec.types import BOOLEAN, STRING, ElementType
-
-Array = np.ndarray[Any, Any]
+from irexec.types import BOOLEAN, STRING, Array, ElementType
 
 # The field that holds a type's elements where they are not raw bytes, and how many of its items an element takes.
 _FIELDS = {"f32": "float_data", "c64": "float_data", "f64": "double_data", "c128": "double_data"}

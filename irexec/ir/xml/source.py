@@ -96,7 +96,8 @@ class Source:
         limits, name = limits or Limits(), os.fspath(path)
         try:
             with open_regular(path) as stream:
-                data = stream.read(limits.size + 1)
+                # Python takes the memory for as many bytes as it is asked for, before it reads.
+                data = stream.read(min(os.fstat(stream.fileno()).st_size, limits.size) + 1)
         except OSError as error:
             return cls._refused(
                 SourceFault("X009", f"the file cannot be read: {error.strerror or error}", Span(0, 1)), name

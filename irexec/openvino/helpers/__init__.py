@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from irexec.ir.weights import packing
-from irexec.types import ElementType
+from irexec.types import Array, ElementType
 
-Array = np.ndarray[Any, Any]
 _SIGNED = ("i4",)
 
 

@@ -15,9 +15,7 @@ from irexec.openvino.tensor import Tensor
 from irexec.ops.declare import contents
 from irexec.opsets import nodes
 from irexec.opsets.namespace import namespace
-from irexec.types import STRING, ElementType, TensorType
-
-Array = np.ndarray[Any, Any]
+from irexec.types import STRING, Array, ElementType, TensorType
 
 
 class Constant(KindOfNode):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import platform
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from irexec.diagnostics.nearest import nearest, suggestion
 from irexec.openvino.members import Members, member
 from irexec.openvino.ov_any import OVAny
 from irexec.types import DYNAMIC, F32
@@ -178,9 +178,8 @@ class Settings:
 
 def _check(name: str, known: Mapping[str, Known]) -> None:
     if name not in known:
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise RuntimeError(f"NotFound: Unsupported property {name} by CPU plugin{hint}")
+        hint = suggestion(nearest(name, known, 1))
+        raise RuntimeError(f"NotFound: Unsupported property {name} by CPU plugin{f'; {hint}' if hint else ''}")
 
 
 def _fitting(name: str, value: Any, first: Any) -> Any:

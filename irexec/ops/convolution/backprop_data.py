@@ -22,7 +22,7 @@ from irexec.ops.declare.attributes import NonNegativeInts
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.ops.rules.windows import Windowing, check_windows, dilated
+from irexec.ops.rules.windows import Windowing, check_windows, dilated, meeting
 from irexec.types import INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
@@ -119,7 +119,7 @@ def _spread(
     parts = max(-(-outputs // wide), -(-threads // (batch * groups)))
     tasks = list(product(range(batch), range(groups), split(outputs, parts)))
     meetings = [
-        [_meeting(t * d - b, s, extent, count) for t in range(k)]
+        [meeting(t * d - b, s, count, extent) for t in range(k)]
         for k, d, b, s, extent, count in zip(taps, dilations, begins, strides, extents, counts, strict=True)
     ]
     y = result.reshape(batch, groups, outputs, *counts)
@@ -133,22 +133,13 @@ def _spread(
         sums[...] = 0
         for tap in product(*([t for t, met in enumerate(axis) if met] for axis in meetings)):
             met = [axis[t] for axis, t in zip(meetings, tap, strict=True)]
-            target: Any = (slice(None), *(m[0] for m in met if m))
-            source: Any = (slice(None), *tap, *(m[1] for m in met if m))
+            target: Any = (slice(None), *(m[1] for m in met if m))
+            source: Any = (slice(None), *tap, *(m[0] for m in met if m))
             np.add(sums[target], terms[source], out=sums[target])
 
     with np.errstate(over="ignore", invalid="ignore"):
         parallel_for(len(tasks), task)
     return settle(result, data.dtype, out)
-
-
-def _meeting(shift: int, stride: int, extent: int, count: int) -> tuple[slice, slice] | None:
-    """(where in the result, which pixels) of those pixels whose place `pixel * stride + shift` is in the result."""
-    first, last = max(0, -(shift // stride)), min(extent, -((shift - count) // stride))
-    if last <= first:
-        return None
-    start = first * stride + shift
-    return slice(start, start + (last - first - 1) * stride + 1, stride), slice(first, last)
 
 
 def _rule(

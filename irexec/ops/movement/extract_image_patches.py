@@ -13,6 +13,7 @@ from irexec.ops.declare.attributes import PositiveInts
 from irexec.ops.declare.operator import Check, Elements, operator
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import has_rank
+from irexec.ops.rules.windows import meeting
 from irexec.types import ANY, ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -38,23 +39,17 @@ def extract_image_patches_3(
     Shape rule: C1 sizes, strides and rates have two values each, C2 data has rank 4.
     """
     batch, depth, *space = data.shape
-    counts, befores, padded = [], [], []
-    for extent, size, stride, rate in zip(space, sizes, strides, rates, strict=True):
-        count, before, after = _fit(extent, size, stride, rate, auto_pad)
-        counts.append(count)
-        befores.append(before)
-        padded.append(before + extent + after)
-    if padded != space:
-        wide = np.zeros((batch, depth, *padded), data.dtype)
-        wide[:, :, befores[0] : befores[0] + space[0], befores[1] : befores[1] + space[1]] = data
-        data = wide
-    patches = np.empty((batch, *sizes, depth, *counts), data.dtype)
-    for place in np.ndindex(*sizes):
-        rows, columns = (
-            slice(at * rate, at * rate + count * stride, stride)
-            for at, rate, count, stride in zip(place, rates, counts, strides, strict=True)
+    fits = [_fit(*of_axis, auto_pad) for of_axis in zip(space, sizes, strides, rates, strict=True)]
+    counts = [count for count, _, _ in fits]
+    patches = np.zeros((batch, *sizes, depth, *counts), data.dtype)
+    # The data is not padded: with far rates the padding would be of any size.
+    for place in np.ndindex(*sizes) if patches.size else ():
+        down, across = (
+            meeting(at * rate - before, stride, extent, count)
+            for at, rate, stride, extent, (count, before, _) in zip(place, rates, strides, space, fits, strict=True)
         )
-        patches[:, *place] = data[:, :, rows, columns]
+        if down is not None and across is not None:
+            patches[:, *place, :, down[0], across[0]] = data[:, :, down[1], across[1]]
     return into(patches.reshape(batch, sizes[0] * sizes[1] * depth, *counts), out)
 
 

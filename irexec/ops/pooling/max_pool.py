@@ -23,7 +23,7 @@ from irexec.ops.declare.operator import Check, Elements, NodeTypes, TypeFrom, op
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
 from irexec.ops.pooling.slide import MANY_TAPS, slide
 from irexec.ops.rules.shapes import axis_in
-from irexec.ops.rules.windows import Windows
+from irexec.ops.rules.windows import Windows, meeting
 from irexec.types import I32, I64, NUMERIC, Array, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
@@ -105,9 +105,23 @@ def _places_by_taps(data: Array, windows: Windows, taps: Sequence[range]) -> Arr
     found = np.full(shape, -1, np.int64)
     places = np.arange(math.prod(windows.extents), dtype=np.int64).reshape(windows.extents)
     for tap in product(*taps):
-        pairs = [_meeting(windows, axis, t) for axis, t in enumerate(tap)]
-        target: Any = (..., *(t for t, _ in pairs))
-        source: Any = (..., *(s for _, s in pairs))
+        pairs = [
+            meeting(t * dilation - begin, stride, extent, count)
+            for t, dilation, begin, stride, extent, count in zip(
+                tap,
+                windows.dilations,
+                windows.begins,
+                windows.strides,
+                windows.extents,
+                windows.counts,
+                strict=True,
+            )
+        ]
+        met = [pair for pair in pairs if pair is not None]
+        if len(met) < len(pairs):
+            continue
+        target: Any = (..., *(t for t, _ in met))
+        source: Any = (..., *(s for _, s in met))
         x, y, index = data[source], best[target], found[target]
         larger = (x > y) | (index < 0)
         if is_float(data.dtype):
@@ -130,18 +144,6 @@ def _places_by_rank(data: Array, windows: Windows) -> Array:
     lowest = best.reshape(*data.shape[:2], math.prod(windows.counts))
     places = np.take_along_axis(order, np.minimum(lowest, pixels - 1), -1)
     return np.where(lowest < pixels, places, 0).reshape(best.shape)
-
-
-def _meeting(windows: Windows, axis: int, tap: int) -> tuple[slice, slice]:
-    """(windows, pixels) along one axis that meet in this tap of the kernel, in the data."""
-    stride, count = windows.strides[axis], windows.counts[axis]
-    shift = tap * windows.dilations[axis] - windows.begins[axis]
-    first = max(0, -(shift // stride))
-    last = min(count, -(-(windows.extents[axis] - shift) // stride))
-    if last <= first:
-        return slice(0, 0), slice(0, 0)
-    start = first * stride + shift
-    return slice(first, last), slice(start, start + (last - first - 1) * stride + 1, stride)
 
 
 @max_pool_8.specialize

@@ -208,3 +208,15 @@ def output_dims(
         largest = None if extent.max is None else max(smallest, _count(extent.max, 1, s, 1, b, e - low + 1, rounding))
         result.append(Dimension(smallest, largest))
     return result
+
+
+def meeting(shift: int, stride: int, extent: int, count: int) -> tuple[slice, slice] | None:
+    """(windows, pixels) along one axis that meet: window j of `count` reads pixel j * stride + shift of `extent`.
+
+    None where no window reads a pixel: with far padding or dilations all of them may lie outside.
+    """
+    first, last = max(0, -(shift // stride)), min(count, -((shift - extent) // stride))
+    if last <= first:
+        return None
+    start = first * stride + shift
+    return slice(first, last), slice(start, start + (last - first - 1) * stride + 1, stride)

@@ -1,0 +1,110 @@
+"""What a file claims costs inference no more than a bounded amount of memory, and MemoryError is a finding."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec.graph.model import Node
+from irexec.inference import infer
+from irexec.ops.declare.contents import find
+from irexec.opsets.nodes import constant_node, make_node
+
+MOST_BYTES = 32 << 20
+FAR = 1 << 26  # Elements; as f32 a quarter of a gigabyte.
+IMAGE = np.ones((1, 1, 4, 4), np.float32)
+PLAIN: dict[str, Any] = {"strides": (1, 1), "pads_begin": (0, 0), "pads_end": (0, 0), "dilations": (1, 1)}
+FAR_TAPS = PLAIN | {"dilations": (FAR, 1), "pads_begin": (FAR, 0)}
+
+# Operators on constants whose results are small: what inference might compute to know their values.
+COSTLY: dict[str, tuple[str, str, list[Any], dict[str, Any]]] = {
+    "dilations of a convolution": ("Convolution", "opset1", [IMAGE, np.ones((1, 1, 2, 2), np.float32)], FAR_TAPS),
+    "dilations of a pool": (
+        "MaxPool",
+        "opset8",
+        [IMAGE],
+        FAR_TAPS | {"kernel": (2, 2)},
+    ),
+    "pads of an interpolation": (
+        "Interpolate",
+        "opset11",
+        [IMAGE, np.array([2, 2]), np.array([2, 3])],
+        {"mode": "linear", "shape_calculation_mode": "sizes", "pads_begin": (0, 0, FAR, 0)},
+    ),
+    "rates of patches": (
+        "ExtractImagePatches",
+        "opset3",
+        [IMAGE],
+        {"sizes": (2, 2), "strides": (4, 4), "rates": (FAR, 1), "auto_pad": "same_upper"},
+    ),
+    "a broadcast that is reduced again": ("Broadcast", "opset3", [np.float32(1), np.array([FAR])], {}),
+    "a long range": ("Range", "opset4", [np.float32(0), np.float32(FAR), np.float32(1)], {"output_type": "f32"}),
+}
+
+
+def file_of(node: Node, path: Path) -> Path:
+    """A model whose only result says the shape that the node's values make: a few kilobytes."""
+    ops: Any = irexec.opset13
+    x = ops.parameter([-1], np.float32, name="x")
+    flat = ops.convert(ops.reduce_sum(node.outputs[0], np.array([0]), keep_dims=True), "i64")
+    shape = ops.reshape(flat, np.array([-1]), special_zero=False)
+    irexec.save_model(irexec.Model([ops.broadcast(x, shape)], [x]), path)
+    return path
+
+
+@pytest.mark.parametrize("case", COSTLY)
+def test_a_small_file_stays_within_a_budget(case: str, tmp_path: Path) -> None:
+    type, version, arrays, attributes = COSTLY[case]
+    operator = find(type, version)
+    assert operator is not None
+    node = make_node(operator, [constant_node(array) for array in arrays], attributes)
+    path = file_of(node, tmp_path / "m.xml")
+    assert path.stat().st_size < 10_000
+    tracemalloc.start()
+    try:
+        report = irexec.validate(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert report.ok
+    assert peak < MOST_BYTES
+
+
+def test_a_memory_error_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    ops: Any = irexec.opset13
+    operator = find("Tanh", "opset1")
+    x = ops.parameter([2], np.float32)
+    one = ops.tanh(constant_node(np.ones(2, np.float32)))
+    model = irexec.Model([ops.add(x, one)], [x])
+
+    def kernel(*_: Any, **__: Any) -> Any:
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(operator, "kernel", kernel)
+    [finding] = infer(model).report
+    assert finding.code == "O011"
+    assert "no room" in finding.message
+    assert finding.layer.type == "Tanh"
+
+
+def test_a_rule_that_fails_raises_here_and_is_a_finding_for_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    ops: Any = irexec.opset13
+    operator = find("Tanh", "opset1")
+    x = ops.parameter([2], np.float32)
+    model = irexec.Model([ops.tanh(x)], [x])
+
+    def rule(*_: Any, **__: Any) -> Any:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(operator, "rule", rule)
+    with pytest.raises(KeyError, match="a bug"):
+        infer(model)
+    monkeypatch.setattr("irexec.ops.declare.operator.RULES_MUST_NOT_FAIL", False)
+    [finding] = infer(model).report
+    assert finding.code == "O007"
+    assert "the shape rule of Tanh-1 is wrong" in finding.message
