@@ -102,7 +102,7 @@ def measured(side: str, folder: Path, runs: int, threads: int) -> None:
 
 
 def measure(side: str, folder: Path, runs: int, threads: int) -> dict[str, float]:
-    """One fresh process. Raises RuntimeError with its last words when it fails."""
+    """One fresh process. Raises RuntimeError with the last line of its errors when it fails."""
     environment = os.environ | {"IREXEC_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
     for chosen_for_tests in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
         environment.pop(chosen_for_tests, None)

@@ -28,11 +28,11 @@ def draw_for(
 
     `types` are those of all inputs by name, with the values of those that were drawn before.
     """
-    drawer, array = operator.drawers.get(name), None
-    if drawer is not None:
+    generator, array = operator.generators.get(name), None
+    if generator is not None:
         # Shapes that break the operator's constraints are reported by its shape rule, not here.
         with contextlib.suppress(Exception):
-            array = drawer(rng, name, types, attributes)
+            array = generator(rng, name, types, attributes)
     shape = types[name].shape
     return array if array is not None and shape.accepts(np.shape(array)) else None
 

@@ -1,4 +1,4 @@
-"""Small inputs for any operator: shapes that its rule takes, found by trying, and values that its drawers make."""
+"""Small inputs for any operator: shapes that its rule takes, found by trying, and values that its generators make."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _drawn(
     rng = np.random.default_rng(0)
     types = _types(op, shapes, kind)
     for name, wanted in types.items():
-        draw = op.drawers.get(name)
+        draw = op.generators.get(name)
         shape = wanted.shape.to_shape()
         array = rng.integers(1, 4, shape) if draw is None else draw(rng, name, types, attributes)
         if array is None or array.shape != shape:

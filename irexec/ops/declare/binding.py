@@ -1,7 +1,8 @@
 """Binding: from an operator's attributes, flat by Python name, to the keyword arguments of one of its functions.
 
-Kernel, shape rule, specialiser, drawers and the rest each name as keyword-only parameters what they want: an attribute
-by its name, several as a group (see groups.py), or all others as `**rest`. What is wrong with that is said at once.
+Each function of an operator (kernel, shape rule, specialiser, generator of random values, ...) names as keyword-only
+parameters what it wants: an attribute by its name, several as a group (see groups.py), or all others as `**rest`. A
+name that the operator does not have is an error when the function is declared.
 """
 
 from __future__ import annotations

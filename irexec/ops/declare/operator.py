@@ -121,7 +121,7 @@ class Operator:
         self.tolerance = tolerance
         self.values = values
         self.specializer: Callable[[NodeTypes], Special] | None = None
-        self.drawers: dict[str, Callable[..., Any]] = {}
+        self.generators: dict[str, Callable[..., Any]] = {}
         self.opener: Callable[..., Open | None] | None = None
         self.worker: Callable[..., int] | None = None
         self.__doc__ = kernel.__doc__
@@ -159,9 +159,9 @@ class Operator:
         """
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-            binding = self._binding(function, 3, "drawer")
+            binding = self._binding(function, 3, "generator of random values")
             for port in ports:
-                self.drawers[port] = lambda rng, port, types, attributes: function(
+                self.generators[port] = lambda rng, port, types, attributes: function(
                     rng, port, types, **binding(attributes)
                 )
             return function

@@ -124,19 +124,19 @@ def is_settled(node: NodeTypes) -> bool:
 
 
 def filled(types: dict[str, TensorType], port: str, values: Any) -> Array:
-    """In a drawer: the values as an array of the port's element type and shape."""
+    """For `draw`: the values as an array of the port's element type and shape."""
     wanted = types[port]
     shape = wanted.shape.to_shape()
     return np.broadcast_to(np.asarray(values), shape).astype(wanted.element_type.dtype)
 
 
 def drawn_axes(rng: np.random.Generator, types: dict[str, TensorType], port: str, rank: int) -> Array:
-    """In a drawer: different axes of `rank` dimensions for the port, where there are so many."""
+    """For `draw`: different axes of `rank` dimensions for the port, where there are so many."""
     shape = types[port].shape.to_shape()
     count = math.prod(shape)
     return filled(types, port, rng.permutation(max(rank, count))[:count].reshape(shape))
 
 
 def drawn_below(rng: np.random.Generator, types: dict[str, TensorType], port: str, limit: int) -> Array:
-    """In a drawer: uniform integers in [0, limit - 1] for the port."""
+    """For `draw`: uniform integers in [0, limit - 1] for the port."""
     return filled(types, port, rng.integers(0, max(limit, 1), types[port].shape.to_shape()))

@@ -117,5 +117,5 @@ def sizes_along(signal_size: TensorType | None, own: Sequence[Dimension]) -> lis
 
 
 def draw_transformed(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """In a drawer: different axes of pairs [..., 2], the last one not among them."""
+    """For `draw`: different axes of pairs [..., 2], the last one not among them."""
     return drawn_axes(rng, types, port, len(types["data"].shape) - 1)

@@ -79,7 +79,7 @@ def test_a_rule_gets_what_it_names(walk: Operator) -> None:
     assert [(b.constraint, b.attribute) for b in breaches] == [("C1", "stride")]
 
 
-def test_specialiser_drawer_and_opener_get_what_they_name(walk: Operator) -> None:
+def test_specialiser_generator_and_opener_get_what_they_name(walk: Operator) -> None:
     @walk.specialize
     def _(types: NodeTypes, *, steps: Stepping) -> Callable[..., Any]:
         return lambda x: x[:: steps.stride]
@@ -98,7 +98,7 @@ def test_specialiser_drawer_and_opener_get_what_they_name(walk: Operator) -> Non
     special = walk.specializer(NodeTypes((), (), (), given))
     assert special is not None
     assert special(np.arange(4)).tolist() == [0, 2]
-    assert walk.drawers["x"](None, "x", {}, given).tolist() == [5, 5]
+    assert walk.generators["x"](None, "x", {}, given).tolist() == [5, 5]
     assert walk.opener(np.zeros(1), **given) == ("b", 3)
 
 

@@ -275,8 +275,8 @@ def test_open_results_are_named() -> None:
 def test_drawn_indices_are_in_range_and_distinct(data: str, indices: str, axis: int | None) -> None:
     rng, types = np.random.default_rng(0), {"data": tensor(F32, data), "indices": tensor(I32, indices)}
     types["axis"] = tensor(I32, "1", None if axis is None else [axis])
-    drawn = scatter_elements_update_12.drawers["indices"](rng, "indices", types, {})
-    along = scatter_elements_update_12.drawers["axis"](rng, "axis", types, {})
+    drawn = scatter_elements_update_12.generators["indices"](rng, "indices", types, {})
+    along = scatter_elements_update_12.generators["axis"](rng, "axis", types, {})
     assert drawn.dtype == along.dtype == np.int32 and along.shape == (1,) and (axis is None or along[0] == axis)
     shape, place = types["data"].shape.to_shape(), int(along[0])
     assert drawn.shape == types["indices"].shape.to_shape() and (drawn >= 0).all() and (drawn < shape[place]).all()

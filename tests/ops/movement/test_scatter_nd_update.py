@@ -308,7 +308,7 @@ def test_open_results_are_named() -> None:
 @pytest.mark.parametrize("shapes", ["4;3,1", "4,5;20,2", "6,2;2,3,1", "3;9,1", "3,3;0,1", "3;1,0"])
 def test_drawn_indices_are_in_range_and_distinct(shapes: str) -> None:
     data, indices = (tensor(I32, s) for s in shapes.split(";"))
-    drawn = scatter_nd_update_15.drawers["indices"](
+    drawn = scatter_nd_update_15.generators["indices"](
         np.random.default_rng(0), "indices", {"data": data, "indices": indices}, {}
     )
     assert drawn.dtype == np.int32 and drawn.shape == indices.shape.to_shape()

@@ -144,8 +144,8 @@ def test_drawn_values_fit(data: str, indices: str, updates: str) -> None:
         "updates": tensor(F32, updates),
         "axis": tensor(I32, "1"),
     }
-    indices_drawn = scatter_update_3.drawers["indices"](rng, "indices", types, {})
-    axis = scatter_update_3.drawers["axis"](rng, "axis", types, {})
+    indices_drawn = scatter_update_3.generators["indices"](rng, "indices", types, {})
+    axis = scatter_update_3.generators["axis"](rng, "axis", types, {})
     shapes = [types[name].shape.to_shape() for name in ("data", "indices", "updates")]
     run(scatter_update_3, np.zeros(shapes[0], "f4"), indices_drawn, np.zeros(shapes[2], "f4"), axis)
     if indices_drawn.size <= shapes[0][int(axis[0])]:
