@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from irexec.ops.declare.capacity import memory
 from irexec.ops.declare.operator import Operator
-from irexec.ops.declare.work import memory
 from irexec.types import BOOLEAN, F8E8M0, F32, STRING, Array, ElementType, TensorType
 
 _BLOCK = 1 << 20

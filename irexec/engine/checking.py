@@ -9,8 +9,8 @@ from irexec.diagnostics import IRError
 from irexec.engine.errors import broken_constraints, too_large, wrong_result
 from irexec.engine.step import Step
 from irexec.graph.model import Model
+from irexec.ops.declare.capacity import beyond_memory
 from irexec.ops.declare.operator import Breach
-from irexec.ops.declare.work import beyond_memory
 from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
 
 # How many combinations of shapes are remembered as checked.

@@ -13,7 +13,6 @@ from irexec.graph.model import Model, Node
 from irexec.inference.breaches import place_of, report_breach, report_constraint, report_failure, report_memory
 from irexec.ir.xml.source import Source
 from irexec.ops.declare.operator import Breach, ConstraintError
-from irexec.ops.declare.work import lacks_memory
 from irexec.types import TensorType
 
 
@@ -37,7 +36,7 @@ def failure(node: Node, error: Exception, inputs: Sequence[Any], model: Model) -
     found = ", ".join(_shown(array) for array in inputs)
     if isinstance(error, ConstraintError):
         report_constraint(node, error, findings, found=found)
-    elif lacks_memory(error):
+    elif isinstance(error, MemoryError):
         report_memory(node, error, findings, found=found)
     else:
         report_failure(node, error, findings, found=found)

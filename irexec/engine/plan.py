@@ -15,7 +15,7 @@ from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
 from irexec.inference import Inference
 from irexec.ir.reader import no_collection
-from irexec.ops.declare.work import beyond_memory
+from irexec.ops.declare.capacity import beyond_memory
 from irexec.types import TensorType
 
 

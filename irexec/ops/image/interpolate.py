@@ -14,6 +14,7 @@ import numpy as np
 from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.declare.attributes import NonNegativeInts
+from irexec.ops.declare.capacity import reserve
 from irexec.ops.declare.groups import AttributesOf, group
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
 from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, resample
@@ -70,6 +71,7 @@ def interpolate_11(
     chosen = list(range(image.ndim)) if axes is None else integers(axes)
     _require_axes(chosen, image.ndim, len(scales_or_sizes))
     begin, end = _pads(padding.pads_begin, image.ndim), _pads(padding.pads_end, image.ndim)
+    reserve([sum(parts) for parts in zip(begin, image.shape, end, strict=True)], image.dtype)
     padded = np.pad(image, list(zip(begin, end, strict=True))) if any(begin) or any(end) else image
     if shape_calculation_mode == "sizes":
         targets = {a: int(s) for a, s in zip(chosen, scales_or_sizes, strict=True)}

@@ -10,8 +10,8 @@ from support.calls import calls
 from support.cases import chain, the
 
 from irexec.ops.declare.operator import Operator
-from irexec.ops.declare.work import beyond_memory, memory, steps
-from irexec.types import F32, PartialShape, TensorType
+from irexec.ops.declare.work import steps
+from irexec.types import TensorType
 
 FAR = 1 << 28
 WINDOW = {"strides": (1, 1), "pads_begin": (0, 0), "pads_end": (0, 0), "dilations": (1, 1)}
@@ -87,14 +87,3 @@ def test_work_names_attributes_that_exist() -> None:
 
     with pytest.raises(TypeError, match="work"):
         Operator("Costly", "test", the("ReLU", 1).kernel).work(work)
-
-
-def test_the_memory_that_a_process_may_have_is_the_least_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    resource = pytest.importorskip("resource")
-    monkeypatch.setattr("irexec.ops.declare.work._machine_memory", lambda: 1 << 33)
-    for limit, expected in ((resource.RLIM_INFINITY, 1 << 33), (1 << 32, 1 << 32), (1 << 40, 1 << 33)):
-        monkeypatch.setattr("resource.getrlimit", lambda what, limit=limit: (limit, limit))
-        assert memory() == expected
-    monkeypatch.setattr("resource.getrlimit", lambda what: (1 << 30, 1 << 30))
-    assert beyond_memory([TensorType(F32, PartialShape([1 << 29]))]) is not None
-    assert beyond_memory([TensorType(F32, PartialShape([1 << 20]))]) is None

@@ -1,0 +1,65 @@
+"""What the memory of this machine holds: arrays that are too large are refused before they are made."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from irexec.types import MAX_RANK, TensorType
+
+# The addresses that a process of today's machines has.
+_ADDRESSES = 1 << 47
+# What is not worth asking the system for.
+_SMALL = 1 << 24
+
+
+def beyond_memory(outputs: Sequence[TensorType]) -> str | None:
+    """Why this machine cannot hold these results; None where it can."""
+    total = 0
+    for index, tensor in enumerate(outputs):
+        if tensor.rank is None:
+            continue
+        if tensor.rank > MAX_RANK:
+            return f"output {index} has rank {tensor.rank}; an array has {MAX_RANK} axes at most"
+        item = tensor.element_type.dtype.itemsize if tensor.element_type.dtype else 1
+        # NumPy counts the bytes of an empty array as if its empty axes were not there.
+        total += item * math.prod(max(1, extent.min) for extent in tensor.shape)
+        if total > _SMALL and total > memory():
+            return f"output {index}, {tensor}, is more than this machine's memory holds"
+    return None
+
+
+def memory() -> int:
+    """The bytes of memory that this process may have, as far as the system says: the machine's, or a limit below."""
+    with contextlib.suppress(ImportError):
+        import resource  # not on Windows
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        return min(_machine_memory(), limit) if limit != resource.RLIM_INFINITY else _machine_memory()
+    return _machine_memory()
+
+
+@cache
+def _machine_memory() -> int:
+    found = _ADDRESSES
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        found = min(found, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    with contextlib.suppress(ValueError, OSError):  # In a container; "max" is no number.
+        found = min(found, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return found
+
+
+def reserve(shape: Sequence[int], dtype: np.dtype[Any]) -> None:
+    """In a kernel, before an array that may be larger than inputs and results: raise MemoryError if it cannot be held.
+
+    NumPy raises MemoryError for such an array, but ValueError for one whose size it cannot even count.
+    """
+    if dtype.itemsize * math.prod(max(1, extent) for extent in shape) > memory():
+        raise MemoryError(f"an array of shape {list(shape)} is more than this machine's memory holds")
