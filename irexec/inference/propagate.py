@@ -35,9 +35,9 @@ def propagate(
         return outputs
     if operator.type in _CHANGING or operator.tolerance.kind == "random" or not all(map(_is_small, outputs)):
         return outputs
+    if (steps(operator, inputs, attributes, outputs) or 0) > MAX_STEPS:
+        return outputs
     if all(t is None or t.value is not None for t in inputs):
-        if (steps(operator, inputs, attributes, outputs) or 0) > MAX_STEPS:
-            return outputs
         return _run(operator, [None if t is None else t.value for t in inputs], attributes, outputs)
     if operator.values is None or len(outputs) == 0 or outputs[0].element_type not in _SHAPE_TYPES:
         return outputs

@@ -12,6 +12,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import ReaderDefault, Within
+from irexec.ops.declare.capacity import reserve
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
 from irexec.types import ANY_DIMENSION, F32, INTEGERS, Array, PartialShape, TensorType
@@ -131,6 +132,7 @@ def prior_box_8(
     values = np.array([b[:4] for b in boxes], np.float32).reshape(-1, 4)
     bounded = np.array([b[4] for b in boxes], bool)
 
+    reserve([height, width, len(boxes), 4], np.dtype(np.float32))
     x = _centres(width, image_width, step, offset)[None, :, None]
     y = _centres(height, image_height, step, offset)[:, None, None]
     grid = np.empty((height, width, len(boxes), 4), np.float32)
@@ -239,6 +241,7 @@ def prior_box_clustered_1(
     image_size = output_size if image_size is None else image_size
     _require_sizes(output_size, image_size)
     (rows, columns), (image_height, image_width) = output_size.tolist(), image_size.tolist()
+    reserve([rows, columns, len(width), 4], np.dtype(np.float32))
     step_w, step_h = step_w or step, step_h or step
     if step_w == 0 and step_h == 0:
         step_w, step_h = image_width / max(columns, 1), image_height / max(rows, 1)
