@@ -35,12 +35,12 @@ def propagate(
         return outputs
     if operator.type in _CHANGING or operator.tolerance.kind == "random" or not all(map(_is_small, outputs)):
         return outputs
-    if (steps(operator, inputs, attributes, outputs) or 0) > MAX_STEPS:
+    known = all(t is None or t.value is not None for t in inputs)
+    carries = operator.values is not None and len(outputs) > 0 and outputs[0].element_type in _SHAPE_TYPES
+    if not (known or carries) or (steps(operator, inputs, attributes, outputs) or 0) > MAX_STEPS:
         return outputs
-    if all(t is None or t.value is not None for t in inputs):
+    if known:
         return _run(operator, [None if t is None else t.value for t in inputs], attributes, outputs)
-    if operator.values is None or len(outputs) == 0 or outputs[0].element_type not in _SHAPE_TYPES:
-        return outputs
     return _run_partial(operator, inputs, attributes, outputs)
 
 
