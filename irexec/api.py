@@ -89,9 +89,10 @@ def validate(
     if is_snippet(read_source):
         from irexec.snippets.evaluate import evaluate, evaluated_report, read_examples
 
-        snippet = read_examples(read_source.text, file=read_source.file, strict=strict, mode=mode)
-        evaluate(snippet, execute=False)
-        return evaluated_report(snippet)
+        with no_collection():
+            snippet = read_examples(read_source.text, file=read_source.file, strict=strict, mode=mode)
+            evaluate(snippet, execute=False)
+            return evaluated_report(snippet)
     return _read(read_source, source, weights, mode)[1]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from irexec.ops.declare.capacity import memory
 from irexec.ops.declare.operator import Operator
-from irexec.types import BOOLEAN, F8E8M0, F32, STRING, Array, ElementType, TensorType
+from irexec.types import BOOLEAN, F8E8M0, F32, MAX_RANK, STRING, Array, ElementType, TensorType
 
 _BLOCK = 1 << 20
 """Elements that are drawn at once."""
@@ -19,6 +19,15 @@ _BLOCK = 1 << 20
 def most_drawn() -> int:
     """The most bytes that are drawn for all inputs together: more is not worth the memory of a small machine."""
     return min(1 << 31, memory() // 8)
+
+
+def undrawable(kind: ElementType, shape: tuple[int, ...], drawn: int) -> str | None:
+    """Why no values of this type can be drawn when `drawn` bytes are already; None when they can."""
+    if len(shape) > MAX_RANK:
+        return f"has rank {len(shape)}; an array has {MAX_RANK} axes at most"
+    if kind.dtype is not None and drawn + math.prod(shape) * kind.dtype.itemsize > most_drawn():
+        return "is too large to be drawn at random"
+    return None
 
 
 def draw_for(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
+from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
 from irexec.engine.constants import Constants
 from irexec.engine.plan import Plan, make_plan
 from irexec.graph.model import Model
 from irexec.inference import infer
+from irexec.ir.weights.file import mapped_file
 from irexec.types import PartialShape, TensorType
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -25,6 +27,9 @@ class Plans:
         self.model = model
         self._constants = Constants()
         self._lock = threading.Lock()
+        constants = [node.constant for node in model.walk() if node.constant is not None]
+        self._files = {id(file): file for array in constants if (file := mapped_file(array)) is not None}
+        self._require_files()
         self._is_dynamic = any(value.type.shape.is_dynamic for value in model.inputs)
         self._general = make_plan(model, constants=self._constants)
         self._observed: Plan | None = None
@@ -39,8 +44,9 @@ class Plans:
         """The plan for these input shapes.
 
         The second time that a dynamic model is given the same shapes, it gets a special plan with those static shapes.
-        `observed`: a plan that computes every output of every layer.
+        `observed`: a plan that computes every output of every layer. Raises IRError when the weights are gone.
         """
+        self._require_files()
         if observed:
             with self._lock:
                 if self._observed is None:
@@ -59,6 +65,14 @@ class Plans:
                 plan = self._special[shapes] = self._made_for(shapes)
             self._special.move_to_end(shapes)
             return plan
+
+    def _require_files(self) -> None:
+        """Raise IRError when a mapped file is shorter than it was: reading what it has no more ends the process."""
+        for file in self._files.values():
+            if file.size() < len(file):
+                message = f"of the {len(file)} bytes of the weights {file.size()} are left: the file was truncated"
+                hint = "replace the file of a model that is used, do not write into it"
+                raise IRError(Findings(file=self.model.file).add("C002", message, hint=hint))
 
     def __len__(self) -> int:
         """How many shapes are remembered."""

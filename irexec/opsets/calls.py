@@ -235,6 +235,9 @@ def bind(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, An
         raise IRError(Findings().add("P007", f"{operator} takes {names}; {len(positional)} arguments were given"))
     given.update((p.own, value) for p, value in zip(in_order, positional, strict=False))
     name = positional[len(in_order)] if len(positional) > len(in_order) else None
+    if not isinstance(name, str | None):
+        names = ", ".join(p.name for p in in_order)
+        raise IRError(Findings().add("P007", f"{operator} takes {names} and the node's name, which is a text"))
     by_name = {p.own: p for p in takes} | {p.attribute.file_name: p for p in takes if p.attribute}
     by_name |= {p.name: p for p in takes}
     if len(positional) <= len(operator.inputs) and any(k in by_name and by_name[k].own in given for k in keywords):

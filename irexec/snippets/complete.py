@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from irexec.arrays.brief import plural, shown_shape
-from irexec.arrays.draw import draw, draw_for, most_drawn, repeated
+from irexec.arrays.draw import draw, draw_for, repeated, undrawable
 from irexec.arrays.given import FIRST_GROUP, Given, Origin, convert
 from irexec.arrays.listed import Listed, shape_of
 from irexec.diagnostics.findings import Findings
@@ -167,9 +167,9 @@ def draw_missing(
             return Obstacle(f"the shape of {entry.name} is not written", f"give it: --shape {entry.name}=1,2,3")
         if kind.dtype is None:
             return Obstacle(f"the precision of {entry.name} is not known", f"give it: --precision {entry.name}=f32")
+        if (reason := undrawable(kind, shape.to_shape(), total)) is not None:
+            return Obstacle(f"{entry.name} {reason}", "give values with --input")
         total += math.prod(shape.to_shape()) * kind.dtype.itemsize
-        if total > most_drawn():
-            return Obstacle(f"{entry.name} is too large to be drawn at random", "give values with --input")
     types = {e.name: TensorType(e.type.element_type, e.type.shape, e.array) for e in inputs}
     for entry in missing:
         entry.array = _drawn(rng, entry, operator, types, attributes, given)

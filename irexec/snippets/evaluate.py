@@ -62,7 +62,7 @@ def evaluate_layer(
 ) -> Example:
     """Evaluate one layer. One that takes more steps than `most_work`, and has no values to compare, is not run."""
     before = len(findings.report)
-    operator = bind_operator(layer.layer, findings.trial())
+    operator = bind_operator(layer.layer, findings.trial()) if layer.layer.type else None
     example = Example(layer.layer.ref, layer, operator)
     if operator is None:
         bind_operator(layer.layer, findings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.arrays.draw import draw, draw_for, most_drawn
+from irexec.arrays.draw import draw, draw_for, undrawable
 from irexec.arrays.given import Given, Origin, convert
 from irexec.arrays.options import check_names
 from irexec.arrays.plain import exact_array
@@ -182,10 +183,10 @@ def _draw(model: Model, inputs: list[ModelInput], types: list[TensorType], given
             hint = f"--shape {entry.name}=1,2,3, or --input {entry.name}=FILE.npy"
             findings.add("U006", f"the {what} of input {entry.name} is not known", layer=entry.port.node.ref, hint=hint)
             continue
-        total += int(np.prod(shape, dtype=object)) * kind.dtype.itemsize
-        if total > most_drawn():
-            findings.add("U006", f"input {entry.name} is too large to be drawn at random", layer=entry.port.node.ref)
+        if (reason := undrawable(kind, shape, total)) is not None:
+            findings.add("U006", f"input {entry.name} {reason}", layer=entry.port.node.ref)
             continue
+        total += math.prod(shape) * kind.dtype.itemsize
         array = _by_consumer(model, inference, entry.port, rng)
         entry.array = np.asarray(draw(rng, kind, shape) if array is None else array, kind.dtype)
         entry.origin, entry.assumed = Origin.DRAWN, not types[index].shape.is_static

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -157,3 +159,18 @@ def test_views_share_the_memory_of_what_they_view() -> None:
     compiled = irexec.compile_model(Model([ops.negative(node)], [x]))
     compiled.create_infer_request([Watching()]).infer([np.ones((64, 64), np.float32)])
     assert all(np.shares_memory(seen[0], view) for view in seen[1:-1])
+
+
+@pytest.mark.parametrize("shape", [[1 << 14], [-1]])
+def test_weights_that_are_truncated_while_a_model_is_used_are_a_finding(shape: list[int], tmp_path: Path) -> None:
+    """Reading a mapped file where it has ended would end the process."""
+    weights = np.arange(1 << 14, dtype=np.float32)
+    x = ops.parameter(shape, np.float32, name="x")
+    irexec.save_model(irexec.Model([ops.add(x, weights)], [x], "m"), tmp_path / "m.xml")
+    compiled = irexec.compile_model(tmp_path / "m.xml")
+    assert compiled([weights])[0][-1] == 2 * weights[-1]
+    model = irexec.read_model(tmp_path / "m.xml")
+    os.truncate(tmp_path / "m.bin", 100)
+    for act in (lambda: compiled([weights]), lambda: irexec.compile_model(model)):
+        with pytest.raises(irexec.IRError, match="100 are left: the file was truncated"):
+            act()

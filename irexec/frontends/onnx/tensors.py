@@ -6,6 +6,7 @@ import math
 import mmap
 import os
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import numpy as np
 import onnx
@@ -31,6 +32,9 @@ class BadTensor(ValueError):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+_mapped: WeakValueDictionary[tuple[int, ...], mmap.mmap] = WeakValueDictionary()
 
 
 def read_tensor(tensor: onnx.TensorProto, folder: Path | None) -> tuple[Array, ElementType]:
@@ -147,13 +151,17 @@ def _external(tensor: onnx.TensorProto, folder: Path | None, nbytes: int) -> Arr
         if not path.is_file():
             raise BadTensor("F006", f"there is no file {location!r} with the tensor's data")
         with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
+            status = os.fstat(file.fileno())
+            size = status.st_size
             if offset + nbytes > size:
                 message = f"the data lies at {offset} to {offset + nbytes} of {location!r}, which has {size} bytes"
                 raise BadTensor("F006", message)
             if not nbytes:
                 return np.zeros(0, np.uint8)
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            # All tensors of a file share one mapping.
+            key = (status.st_dev, status.st_ino, status.st_mtime_ns, size)
+            mapped = _mapped.get(key) or mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            _mapped[key] = mapped
     except OSError as error:
         raise BadTensor("F006", f"{location!r} cannot be read: {error.strerror or error}") from None
     return np.frombuffer(mapped, np.uint8, nbytes, offset)

@@ -315,3 +315,11 @@ class Weights:
             first = f"the first from {gaps[0][0]} to {gaps[0][1]}"
             message = f"{unused} of {self.size} bytes of the weights belong to no constant, {first}"
             findings.add("C009", message, place=Place(file=self.file))
+
+
+def mapped_file(array: npt.NDArray[Any]) -> mmap.mmap | None:
+    """The mapping of a file whose memory an array shows; None where it has memory of another kind."""
+    owner: Any = array
+    while owner is not None and not isinstance(owner, mmap.mmap):
+        owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
+    return owner

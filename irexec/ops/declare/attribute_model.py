@@ -133,7 +133,7 @@ def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], f
         context = finding["ctx"]
         near = context["candidates"]
         if context["code"] in ("D005", "D008") and attribute:
-            near = tuple(nearest(str(given_value), attribute.members, 1))
+            near = tuple(nearest(_shown(given_value), attribute.members, 1))
         hint = suggestion(map(repr, near)) if context["code"] == "D005" else None
         lenient = context["lenient"]
         if context["code"] == "D004":  # What is no boolean counts as not written.
@@ -187,4 +187,7 @@ def _least(annotation: Any) -> int:
 
 
 def _shown(value: Any) -> str:
-    return repr(value) if isinstance(value, str) else str(value)
+    try:
+        return repr(value) if isinstance(value, str) else str(value)
+    except ValueError:  # More digits than Python prints.
+        return "a number of thousands of digits"
