@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from irexec.api import load
 from irexec.diagnostics import Diagnostic, Edit, Fix, Report, Safety, Severity
+from irexec.diagnostics.codes import CODES, Area
 from irexec.inference.declared import DECLARED
 from irexec.ir.xml.source import Source
 from irexec.mend.table import with_fixes
@@ -22,14 +23,15 @@ MAX_ROUNDS = 50
 """How often a file is read again; each round but the last removes a finding."""
 
 # What is wrong earlier hides what is wrong later: a layer whose type is unknown has no attributes to be judged.
-# Stages are given by the beginnings of their codes; the first stage that has one counts.
-_STAGES = (
-    ("X", "N", "F"),
-    ("L", "P", "E", "B"),
-    ("D", "V", "R", "S", "C001", "C012"),
-    ("C",),
-    ("O", "Q", "T", "U", "W"),
+_STAGES: tuple[set[Area], ...] = (
+    {Area.TEXT, Area.ROOT, Area.FORMAT},
+    {Area.LAYER, Area.PORT, Area.EDGE, Area.BODY},
+    {Area.ATTRIBUTE, Area.VARIABLE, Area.RT_INFO, Area.SHAPE},
+    {Area.CONSTANT},
+    {Area.OPERATOR, Area.REPAIR, Area.DOCUMENTED, Area.USAGE, Area.WRITER},
 )
+# Findings about the attributes of a constant; the others are about its data.
+_ATTRIBUTES_OF_CONSTANTS = {"C001", "C012"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,8 @@ def _rank(choice: Choice) -> tuple[int, bool]:
 def _stage(code: str) -> int:
     if code in DECLARED:
         return len(_STAGES)
-    return next(stage for stage, beginnings in enumerate(_STAGES) if code.startswith(beginnings))
+    area = Area.ATTRIBUTE if code in _ATTRIBUTES_OF_CONSTANTS else CODES[code].area
+    return next(stage for stage, areas in enumerate(_STAGES) if area in areas)
 
 
 def _attempt(now: Examined, batch: list[Choice], look: Callable[[bytes], Examined]) -> tuple[list[Choice], Examined]:
