@@ -69,10 +69,12 @@ def _alike(op: Op, branches: list[Inner]) -> list[list[Value]]:
     """The results of both branches; they are as many, and of the same types."""
     first, second = (inner.results for inner in branches)
     if len(first) != len(second):
-        op.refuse(f"then_branch makes {len(first)} outputs, else_branch {len(second)}")
+        op.refuse(f"then_branch makes {len(first)} outputs, else_branch {len(second)}, expected as many")
     for index, (a, b) in enumerate(zip(first, second, strict=True)):
         if a.element_type is not b.element_type and DYNAMIC not in (a.element_type, b.element_type):
-            op.refuse(f"output {index} is {a.element_type} in then_branch and {b.element_type} in else_branch")
+            op.refuse(
+                f"output {index} is {a.element_type} in then_branch, {b.element_type} in else_branch, expected one type"
+            )
     return [first, second]
 
 
