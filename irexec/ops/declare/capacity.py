@@ -61,5 +61,6 @@ def reserve(shape: Sequence[int], dtype: np.dtype[Any]) -> None:
 
     NumPy raises MemoryError for such an array, but ValueError for one whose size it cannot even count.
     """
-    if dtype.itemsize * math.prod(max(1, extent) for extent in shape) > memory():
+    nbytes = dtype.itemsize * math.prod(max(1, extent) for extent in shape)
+    if nbytes > _SMALL and nbytes > memory():
         raise MemoryError(f"an array of shape {list(shape)} is more than this machine's memory holds")
