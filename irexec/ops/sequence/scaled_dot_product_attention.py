@@ -45,7 +45,7 @@ def scaled_dot_product_attention_13(
 
     C1: query has rank 3 or more. C2: key has rank 3 or more, and query's E. C3: value has rank 3 or more, and key's S.
     C4: attention_mask is a scalar 0 or has rank 2 or more, fitting L and S, and is of type T or boolean. C5: scale has
-    one element. C6: the batch dimensions broadcast.
+    one element. C6: the batch dimensions broadcast. C7: sink broadcasts to a column of the scores, [N, ..., L, 1].
     """
     _require_fitting(query, key, value, attention_mask, scale, causal)
     dtype = compute_dtype(query.dtype)
@@ -58,7 +58,7 @@ def scaled_dot_product_attention_13(
     factor = dtype.type(1 / sqrt(max(embedding, 1))) if scale is None else scale.reshape(()).astype(dtype)
     q, k, v = (np.broadcast_to(x.astype(dtype, copy=False), (*batch, *x.shape[-2:])) for x in (query, key, value))
     m = None if mask is None else np.broadcast_to(mask, (*batch, length, sources))
-    s = None if sink is None else np.broadcast_to(sink.astype(dtype), (*batch, length, 1))
+    s = None if sink is None else np.broadcast_to(_column(sink, (*batch, length, 1)).astype(dtype), (*batch, length, 1))
     # Scaling, masking and exponentiating a score cost about as much as 32 multiply-adds.
     work = prod(batch) * length * sources * (embedding + value.shape[-1] + 32)
     tasks = _blocks(batch, length, sources * dtype.itemsize, threads_for(work))
@@ -110,6 +110,14 @@ def _blocks(batch: tuple[int, ...], length: int, row_bytes: int, threads: int) -
         for part in head_parts
         for rows in row_parts
     ]
+
+
+def _column(sink: Array, shape: tuple[int, ...]) -> Array:
+    """The sink, which broadcasts to this shape. Raises ConstraintError C7."""
+    fits = common_shape(sink.shape, shape) == shape
+    message = f"sink has shape {list(sink.shape)}, which does not broadcast to {list(shape)}"
+    require("C7", fits, message, port="sink")
+    return sink
 
 
 def _common(*tensors: Array) -> tuple[int, ...]:
@@ -199,7 +207,15 @@ def _(
         if not check("C6", together is not None, message, port=name, found=str(shape)) or together is None:
             return PartialShape.dynamic(query.rank)
         batch = together
-    return batch if batch.rank is None else PartialShape([*batch, length, values])
+    if batch.rank is None:
+        return batch
+    if sink is not None:
+        column = PartialShape([*batch, length, 1])
+        together = sink.shape.broadcast(column)
+        message = f"sink has shape {sink.shape}, which does not broadcast to {column}"
+        fits = together is not None and together.compatible(column)
+        check("C7", fits, message, port="sink", found=str(sink.shape), allowed=str(column))
+    return PartialShape([*batch, length, values])
 
 
 def _check_mask(check: Check, query: TensorType, mask: TensorType, length: Dimension, sources: Dimension) -> None:

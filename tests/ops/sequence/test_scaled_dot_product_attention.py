@@ -107,6 +107,16 @@ def test_a_sink_takes_its_share() -> None:
     np.testing.assert_allclose(run(op(), q, k, v, zeros, scale, sink, causal=False)[0], expected, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("shape", [(0,), (7,), (2, 3, 5, 6)])
+def test_c7_a_sink_is_a_column_of_the_scores(shape: tuple[int, ...]) -> None:
+    q, k, v = inputs(2, 3)
+    zeros, scale, sink = np.zeros((1, 5, 6), np.float32), np.float32(1), np.ones(shape, np.float32)
+    types = [TensorType.of(np.asarray(array)) for array in (q, k, v, zeros, scale, sink)]
+    assert [b.constraint for b in infer(op(), types, causal=False)[1]] == ["C7"]
+    with pytest.raises(ConstraintError, match="sink has shape"):
+        op()(q, k, v, zeros, np.asarray(scale), sink, causal=False)
+
+
 def test_narrow_types_are_computed_in_f32() -> None:
     q, k, v = (x.astype(np.float16) for x in inputs(1, e=64))
     expected = formula(q.astype(np.float32) * 100, k.astype(np.float32), v.astype(np.float32))
