@@ -32,6 +32,8 @@ def roll_7(data: T, shift: T_IND_1, axes: T_IND_2, /, *, out: Array | None = Non
     require(
         "C1", fits, f"shift has {len(shifts)} elements, expected one for each of the {len(places)} axes", port="shift"
     )
+    if not places:
+        return into(data, out, data)
     return into(np.roll(data, shifts[0] if len(shifts) == 1 else shifts, places), out)
 
 

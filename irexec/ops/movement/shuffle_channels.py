@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.rules.axes import axis_of, regrouped
+from irexec.ops.rules.axes import axis_of, into, regrouped
 from irexec.ops.rules.shapes import axis_in
 from irexec.types import ANY, Array, PartialShape, TensorType
 
@@ -26,6 +26,8 @@ def shuffle_channels_1(data: T, /, *, axis: int = 1, group: Positive = 1, out: A
     at = axis_of("C1", axis, data.ndim)
     each, rest = divmod(data.shape[at], group)
     require("C2", rest == 0, f"{data.shape[at]} channels are no multiple of {group}", port="data")
+    if not data.size:  # A group may have more channels than NumPy can count.
+        return into(data, out, data)
     parts = data.reshape(*data.shape[:at], group, each, *data.shape[at + 1 :])
     order = [*range(at), at + 1, at, *range(at + 2, parts.ndim)]
     return regrouped(parts, order, data.shape, out, data)

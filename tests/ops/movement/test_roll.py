@@ -6,6 +6,8 @@ import numpy as np
 from support.cases import broken, data, ints, refuses, scalar, the
 from support.oracle import openvino, run
 
+import irexec
+
 broadcast_1, broadcast_3 = the("Broadcast", 1), the("Broadcast", 3)
 
 reverse, sequence = the("Reverse", 1), the("ReverseSequence", 1)
@@ -47,3 +49,11 @@ def test_roll_constraints() -> None:
     refuses(roll, "C1", table, ints(1, 2), scalar(0))
     assert "C2" in broken(roll, table, np.ones((1, 1), int), ints(0))
     refuses(roll, "C3", table, scalar(1), ints(2))
+
+
+def test_without_axes_nothing_is_shifted() -> None:
+    data, none = np.arange(4.0, dtype=np.float32), np.zeros(0, np.int64)
+    for shift in (none, np.array(3)):
+        result = irexec.opset7.roll(data, shift, none)
+        assert result.tolist() == data.tolist()
+        assert not np.shares_memory(result, data)

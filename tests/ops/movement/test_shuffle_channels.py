@@ -6,6 +6,8 @@ import numpy as np
 from support.cases import broken, data, refuses, the
 from support.oracle import openvino, run
 
+import irexec
+
 depth_to_space, space_to_depth = the("DepthToSpace", 1), the("SpaceToDepth", 1)
 
 batch_to_space, space_to_batch = the("BatchToSpace", 2), the("SpaceToBatch", 2)
@@ -27,3 +29,7 @@ def test_shuffle_channels() -> None:
     refuses(shuffle, "C1", line, axis=1)
     refuses(shuffle, "C2", line, axis=0, group=4)
     assert broken(shuffle, np.array(1.0), axis=0) == {"C3"}
+
+
+def test_no_channels_in_more_groups_than_numpy_can_count() -> None:
+    assert irexec.opset1.shuffle_channels(np.zeros((2, 0, 3), np.float32), axis=1, group=1 << 62).shape == (2, 0, 3)
