@@ -39,7 +39,10 @@ class TensorType:
     def known(self) -> list[int | Dimension] | None:
         """The values in row-major order as int or Dimension, for a shape-like tensor; None when nothing is known."""
         if self.value is not None:
-            return [int(v) for v in self.value.ravel()]
+            try:
+                return [int(v) for v in self.value.ravel()]
+            except (OverflowError, ValueError):  # Infinity or nan.
+                return None
         if self.partial is not None:
             return list(self.partial.ravel())
         return None

@@ -70,8 +70,9 @@ def _range(start: Array, stop: Array, step: Array, kind: ElementType) -> Array:
     assert dtype is not None
     if isinstance(first, int):
         # Whole numbers wrap like every integer arithmetic.
-        steps: Array = np.arange(count, dtype=np.int64) * np.array(by).astype(np.int64)
-        return (steps + np.array(first).astype(np.int64)).astype(dtype)
+        start_bits, step_bits = (np.uint64(n % (1 << 64)).astype(np.int64) for n in (first, int(by)))
+        steps: Array = np.arange(count, dtype=np.int64) * step_bits
+        return (steps + start_bits).astype(dtype)
     # The page's accumulate_type: at least as exact as any output type.
     values: Array = first + np.arange(count, dtype=np.float64) * by
     return values.astype(dtype)

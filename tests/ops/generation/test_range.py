@@ -7,6 +7,7 @@ import pytest
 from support.cases import broken, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
+import irexec
 from irexec.types import F32, I64
 
 range_1, range_4, eye = the("Range", 1), the("Range", 4), the("Eye", 9)
@@ -85,3 +86,9 @@ def test_range_shapes() -> None:
     assert str(out) == "f32[?]"
     (out,), _ = infer(range_1, [tensor(F32, "", 0), tensor(F32, "", 1), tensor(F32, "", 0.25)])
     assert str(out) == "f32[4]"
+
+
+def test_whole_numbers_beyond_64_bits_wrap() -> None:
+    far = np.float32(2.0**70)
+    result = irexec.opset4.range(far, np.float32(2.0**70 + 2.0**48), np.float32(2.0**47), output_type="i64")
+    assert result.tolist() == [0, 1 << 47]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from support.cases import broken, data, ints, refuses, scalar, the
 from support.oracle import dims, openvino, run, tensor
 
+import irexec
 from irexec.types import F32, I64
 
 broadcast_1, broadcast_3 = the("Broadcast", 1), the("Broadcast", 3)
@@ -65,3 +67,9 @@ def test_each_element_may_be_a_sequence_of_its_own_axis() -> None:
         [1, 2],
         [5, 6],
     ]
+
+
+def test_lengths_that_are_no_numbers_are_refused() -> None:
+    for length in (np.inf, np.nan):
+        with pytest.raises(irexec.IRError, match="a length is outside"):
+            irexec.opset1.reverse_sequence(np.ones((1, 3), np.float32), np.float32([length]), batch_axis=0, seq_axis=1)
