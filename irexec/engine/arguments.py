@@ -90,7 +90,12 @@ def _castable(array: Array, kind: ElementType) -> bool:
         return False
     if np.can_cast(array.dtype, kind.dtype, "same_kind"):
         return kind is not BOOLEAN or array.dtype == np.bool_
-    # Python integers arrive as int64: accept them for any type that holds their values exactly.
-    if array.dtype.kind in "iu" and array.size <= 1 << 16 and kind is not BOOLEAN:
-        return bool((array.astype(kind.dtype).astype(array.dtype) == array).all())
+    # Python integers arrive as int64: accept them, and whole floats, for any type that holds their values exactly.
+    if array.dtype.kind in "iuf" and array.size <= _MAX_COMPARED and kind is not BOOLEAN:
+        with np.errstate(invalid="ignore"):
+            return bool((array.astype(kind.dtype).astype(array.dtype) == array).all())
     return False
+
+
+_MAX_COMPARED = 1 << 20
+"""Elements among which one is looked for that the element type does not have."""

@@ -71,6 +71,8 @@ class Core:
     def import_model(self, model_stream: Any, device_name: str = "CPU", config: Any = None) -> CompiledModel:
         """The compiled model that `CompiledModel.export_model` wrote. Raises RuntimeError for any other bytes."""
         _check_device(device_name)
+        if hasattr(model_stream, "seek"):
+            model_stream.seek(0)  # As OpenVINO does: a stream that was just written stands at its end.
         data = model_stream.read() if hasattr(model_stream, "read") else model_stream
         data = data.data.tobytes() if isinstance(data, Tensor) else bytes(data)
         return CompiledModel(imported(data), self._settings.with_values(config))

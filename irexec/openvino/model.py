@@ -189,8 +189,9 @@ class Model(graph.Model):
 
     def add_outputs(self, outputs: Any) -> list[Value]:
         """Make outputs of tensor names, (operator name, port) pairs, or ports, one or many; those that are stay one."""
-        wanted = outputs if isinstance(outputs, (list, set)) else [outputs]
-        ports = [_find(self, item) for item in wanted]
+        many = isinstance(outputs, (list, set))
+        wanted = outputs if many else [outputs]
+        ports = [_find(self, item, f" at index {index}" if many else "") for index, item in enumerate(wanted)]
         added = []
         for port in ports:
             known = next((r for r in self.results if port in (r.inputs[0], r.outputs[0])), None)
@@ -315,8 +316,11 @@ def _follow_parameters(model: graph.Model) -> None:
         value.type = type(value.type)(parameter.attributes["element_type"], parameter.attributes["shape"])
 
 
-def _find(model: graph.Model, item: Any) -> Value:
-    """A port by itself, by a tensor name, or by (friendly name of the operator, number of the output)."""
+def _find(model: graph.Model, item: Any, where: str) -> Value:
+    """A port by itself, by a tensor name, or by (friendly name of the operator, number of the output).
+
+    Raises RuntimeError for one that is not there, TypeError for what is none of these; `where` it stood.
+    """
     if isinstance(item, str):
         for node in model.get_ops():
             for value in node.outputs:
@@ -326,12 +330,12 @@ def _find(model: graph.Model, item: Any) -> Value:
     if isinstance(item, tuple):
         name, index = item
         for node in model.get_ops():
-            if node.friendly_name == name:
+            if node.friendly_name == name and 0 <= index < len(node.outputs):
                 return node.outputs[index]
         raise RuntimeError(f"Port {index} for operation with name {name} was not found.")
     found = value_of(item)
     if found is None:
-        raise TypeError(f"Incorrect type of a value to add as an output: {type(item)}")
+        raise TypeError(f"Incorrect type of a value to add as output{where}. It is {type(item)}")
     return found
 
 

@@ -74,6 +74,17 @@ class Output(graph.Value):
         target_input.node.inputs[target_input.index] = None
         changed(target_input.node)
 
+    @staticmethod
+    def _from_node(node: Node) -> graph.Value:
+        """The only output of a node. Raises RuntimeError where there are several."""
+        if len(node.outputs) != 1:
+            raise RuntimeError(f"{node!r} has {len(node.outputs)} outputs: name one by its position")
+        return node.outputs[0]
+
+    def __lt__(self, other: graph.Value) -> bool:
+        """An order of all outputs: those of a node follow each other."""
+        return (id(self.node), self.index) < (id(other.node), other.index)
+
     def __copy__(self) -> graph.Value:
         return self
 

@@ -2,8 +2,4 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-
-class RTMap(dict[str, Any]):
-    """Keys and values; `isinstance` is not asked of it: every dict will do."""
+RTMap = dict

@@ -49,3 +49,13 @@ def test_texts_come_as_objects_too() -> None:
     x = ops.parameter([2], "string", name="x")
     model = irexec.compile_model(irexec.Model([ops.result(x)], [x], "m"))
     assert model({"x": np.array(["a", "bc"], object)})[0].tolist() == ["a", "bc"]
+
+
+def test_whole_floats_are_taken_for_integers_and_others_are_refused() -> None:
+    x = irexec.opset15.parameter([2], np.int32, name="x")
+    compiled = irexec.compile_model(irexec.Model([irexec.opset15.abs(x)], [x], "m"))
+    for given in (np.float32([1, -2]), np.float64([1, -2]), [1.0, -2.0]):
+        assert compiled([given])[0].tolist() == [1, 2]
+    for wrong in ([1.5, 2], [np.nan, 1], [1e20, 1]):
+        with pytest.raises(irexec.IRError, match="expected i32"):
+            compiled([np.array(wrong)])

@@ -48,7 +48,7 @@ class FrontEndManager:
 
     def load_by_framework(self, framework: str) -> FrontEnd:
         if framework not in _READABLE:
-            raise NotOffered(f"a frontend for {framework!r}", _NEAREST)
+            raise NoSuchFrontEnd(f"a frontend for {framework!r}", _NEAREST)
         return FrontEnd(framework)
 
     def load_by_model(self, model: Any) -> FrontEnd | None:
@@ -65,6 +65,10 @@ class GeneralFailure(OVError):
 
 class InitializationFailure(OVError):
     """A frontend could not begin."""
+
+
+class NoSuchFrontEnd(NotOffered, InitializationFailure):
+    """There is no frontend for a format."""
 
 
 class NotImplementedFailure(OVError):
