@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 import numpy as np
 
@@ -133,10 +133,14 @@ _CALLS = {
 _BY_TYPE = {type: words for types, words in _CALLS.items() for type in types.split()}
 
 # Required attributes that a caller of OpenVINO's functions may leave out: the values that they then have.
-_LEFT_OUT: dict[str, dict[str, Callable[[list[Any]], Any]]] = {
-    "ConvolutionBackpropData": {"dilations": lambda inputs: (1,) * (_rank(inputs[0]) - 2)},
-    "GroupConvolutionBackpropData": {"dilations": lambda inputs: (1,) * (_rank(inputs[0]) - 2)},
-    "Range": {"output_type": lambda inputs: _kind(inputs[0])},
+_LEFT_OUT: dict[str, dict[str, Callable[[list[Any], dict[str, Any]], Any]]] = {
+    "ConvolutionBackpropData": {"dilations": lambda inputs, _: (1,) * (_rank(inputs[0]) - 2)},
+    "GroupConvolutionBackpropData": {"dilations": lambda inputs, _: (1,) * (_rank(inputs[0]) - 2)},
+    "ROIPooling": {
+        "pooled_h": lambda _, attributes: (*attributes.get("output_roi", ()), None, None)[0],
+        "pooled_w": lambda _, attributes: (*attributes.get("output_roi", ()), None, None)[1],
+    },
+    "Range": {"output_type": lambda inputs, _: _kind(inputs[0])},
 }
 
 Kind = Literal["input", "inputs", "attribute", "attributes"]
@@ -235,7 +239,7 @@ def bind(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, An
         raise IRError(Findings().add("P007", f"{operator} takes {names}; {len(positional)} arguments were given"))
     given.update((p.own, value) for p, value in zip(in_order, positional, strict=False))
     name = positional[len(in_order)] if len(positional) > len(in_order) else None
-    if not isinstance(name, str | None):
+    if isinstance(name, (np.ndarray, np.generic)) or value_of(name) is not None:
         names = ", ".join(p.name for p in in_order)
         raise IRError(Findings().add("P007", f"{operator} takes {names} and the node's name, which is a text"))
     by_name = {p.own: p for p in takes} | {p.attribute.file_name: p for p in takes if p.attribute}
@@ -281,11 +285,12 @@ def bind(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, An
             attributes[attribute.file_name] = attribute_value(attribute, value, any_case=any_case)
     inputs += items or []
     for key, made in _LEFT_OUT.get(operator.type, {}).items():
-        if key in declared and key not in attributes and inputs[0] is not None:
-            attributes[key] = made(inputs)
+        is_left_out = key in declared and key not in attributes and inputs[0] is not None
+        if is_left_out and (value := made(inputs, attributes)) is not None:
+            attributes[key] = value
     while len(inputs) and inputs[-1] is None and not items:
         inputs.pop()
-    return Call(inputs, attributes, name or "")
+    return Call(inputs, attributes, name if isinstance(name, str) else "")
 
 
 def _rank(given: Any) -> int:
@@ -323,11 +328,21 @@ def attribute_value(attribute: Attribute, value: Any, *, any_case: bool = True) 
     if attribute.members:
         if not isinstance(value, str) and (kind := _element_type(value)) is not value:
             value = kind
-        text = str(value)
-        return {m.lower(): m for m in attribute.members}.get(text.lower(), value) if any_case else value
+        return _member(attribute.members, value) if any_case else value
     if not isinstance(value, (str, bytes, dict)) and hasattr(value, "__iter__"):
-        return tuple(v.item() if isinstance(v, np.generic) else v for v in value)
+        items = tuple(v.item() if isinstance(v, np.generic) else v for v in value)
+        if base is int and len(items) == 1:
+            return items[0]  # OpenVINO's ReorgYolo takes a list of one stride.
+        item = get_args(base)[0] if get_origin(base) is tuple else None
+        if any_case and get_origin(item) is Literal:
+            return tuple(_member(get_args(item), v) for v in items)
+        return items
     return float(value) if base is float and isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _member(members: tuple[str, ...], value: Any) -> Any:
+    """The member that a text means in any letter case; the value itself where it means none."""
+    return {m.lower(): m for m in members}.get(str(value).lower(), value)
 
 
 def _element_type(value: Any) -> Any:

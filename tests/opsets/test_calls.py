@@ -6,6 +6,7 @@ import importlib
 import inspect
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import openvino
@@ -15,6 +16,9 @@ import irexec
 from irexec.ops.declare import contents
 from irexec.opsets.calls import parameters
 from irexec.opsets.names import types_of
+
+ops: Any = irexec.opset13
+f = np.float32
 
 # What a caller of OpenVINO gives in another way: bodies and variables, values, and two that are no attributes.
 OTHERS = {"constant", "if_op", "loop", "tensor_iterator", "assign", "read_value", "parameter", "result"}
@@ -112,3 +116,42 @@ def test_opsets_are_modules() -> None:
         "else:\n    raise SystemExit('found')"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_names_in_a_list_are_taken_in_any_case() -> None:
+    def cell(activations: list[str]) -> Any:
+        x, h, w = np.ones((1, 3), f), np.zeros((1, 2), f), np.full((6, 3), 0.1, f)
+        return ops.gru_cell(x, h, w, np.full((6, 2), 0.1, f), np.zeros(6, f), 2, activations)
+
+    np.testing.assert_array_equal(cell(["Sigmoid", "TANH"]), cell(["sigmoid", "tanh"]))
+    with pytest.raises(irexec.IRError, match="activations"):
+        cell(["sigmoid", "tan"])
+
+
+def test_a_list_of_one_is_one() -> None:
+    data = np.arange(64, dtype=f).reshape(1, 4, 4, 4)
+    np.testing.assert_array_equal(ops.reorg_yolo(data, [2]), ops.reorg_yolo(data, 2))
+    with pytest.raises(irexec.IRError, match="stride"):
+        ops.reorg_yolo(data, [2, 2])
+
+
+def test_pythons_types_of_numbers_are_openvinos() -> None:
+    assert ops.constant([1, 2], float).get_element_type() == irexec.Type.f32
+    assert ops.constant([1, 2], int).get_element_type() == irexec.Type.i32
+    assert ops.parameter([2], float).get_element_type() == irexec.Type.f32
+
+
+def test_a_second_input_is_no_name() -> None:
+    for other in (np.ones(1, f), ops.parameter([1], np.float32), np.float32(1)):
+        with pytest.raises(irexec.IRError, match="the node's name, which is a text"):
+            ops.relu(np.ones(1, f), other)
+
+
+def test_attributes_that_openvino_has_as_a_list() -> None:
+    data, box = np.ones((1, 3, 8, 8), f), np.float32([[0, 0, 0, 5, 5]])
+    expected = ops.roi_pooling(data, box, pooled_h=2, pooled_w=3, spatial_scale=1.0, method="max")
+    assert expected.shape == (1, 3, 2, 3)
+    np.testing.assert_array_equal(ops.roi_pooling(data, box, [2, 3], 1.0, "Max"), expected)
+    np.testing.assert_array_equal(ops.roi_pooling(data, box, output_roi=[2, 3], spatial_scale=1.0), expected)
+    with pytest.raises(irexec.IRError, match="pooled_w"):
+        ops.roi_pooling(data, box, [2], 1.0)

@@ -303,8 +303,8 @@ def interpolate_1(
     The page names the modes and leaves their arithmetic open; it is OpenVINO's: nearest rounds as "simple"; linear is
     linear_onnx up to rank 4 and linear above; coordinates are align_corners, or else asymmetric, or, for linear without
     pads on other than the axes (2, 3) of four, half_pixel. area, which OpenVINO has no kernel for, is the mean of the
-    stretch that an output element covers. A single pad stands for each of the axes, as the page says (OpenVINO pads the
-    first dimension only).
+    stretch that an output element covers. A single pad stands for each of the axes, as the page says; as many pads
+    as axes are theirs (OpenVINO pads the first dimensions).
 
     C1: target_spatial_shape is 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many sizes as axes. C4: they are
     not negative. C5: pads are for the axes only. C7: an axis without elements can only be resized to 0.
@@ -332,9 +332,12 @@ def interpolate_1(
 
 
 def _spatial_pads(pads: Sequence[int], axes: Sequence[int], rank: int) -> list[int]:
-    """One pad per dimension; a single one stands for each of the axes. Raises ConstraintError C5."""
+    """One pad per dimension; as many as axes are for these, and a single one for each. Raises ConstraintError C5."""
     if len(pads) <= 1 < rank:
         return [pads[0] if pads and d in axes else 0 for d in range(rank)]
+    if len(pads) == len(axes) < rank:
+        by_axis = dict(zip(axes, pads, strict=True))
+        return [by_axis.get(d, 0) for d in range(rank)]
     full = _pads(pads, rank)
     elsewhere = any(p and d not in axes for d, p in enumerate(full))
     require("C5", not elsewhere, f"the pads are {tuple(pads)}, expected 0 for every axis but {tuple(axes)}")

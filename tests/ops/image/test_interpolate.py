@@ -278,3 +278,12 @@ def test_a_long_axis_is_resampled_in_parts(mode: Any, extent: tuple[int, int], m
     whole = irexec.opset11.interpolate(*arguments, **attributes)
     monkeypatch.setattr("irexec.ops.image.resampling.BLOCK", 7)
     np.testing.assert_allclose(irexec.opset11.interpolate(*arguments, **attributes), whole, rtol=1e-6, atol=1e-6)
+
+
+def test_as_many_pads_as_axes_are_theirs() -> None:
+    x = image()
+    attributes = {"axes": (2, 3), "mode": "nearest", "align_corners": False}
+    target = np.array([12, 14])
+    by_axis = irexec.opset1.interpolate(x, target, {**attributes, "pads_begin": (2, 1), "pads_end": (0, 1)})
+    in_full = irexec.opset1.interpolate(x, target, {**attributes, "pads_begin": (0, 0, 2, 1), "pads_end": (0, 0, 0, 1)})
+    np.testing.assert_array_equal(by_axis, in_full)
