@@ -11,7 +11,7 @@ from irexec.native.epilogue import epilogue
 
 # The fields of what `multiply` is given, each a number of 64 bits. Lengths and places count elements of f32.
 LAYER = (
-    "left", "panels", "result", "operands",  # addresses; the operands are those of the layers that follow
+    "left", "result", "operands", "panels",  # addresses; the operands are those of the layers that follow
     "depth", "depth_step",  # products per sum, and how many of them are summed before they are added to the others
     "columns",  # of the result
 )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol, SupportsFloat
 import numpy as np
 
 from irexec.native.after import NUMBERS, After, Kind
+from irexec.ops.compute.team import address
 from irexec.ops.declare.operator import Operator
 from irexec.types import Array, TensorType
 
@@ -69,11 +70,10 @@ def follow_of(
 
 def after_links(
     links: Sequence[Link], shape: tuple[int, ...], dtype: np.dtype[Any], takes: Literal["channel", "column"]
-) -> tuple[list[After], list[Array | None]]:
+) -> tuple[tuple[After, ...], Operands]:
     """As many of the links as compiled code takes on after an f32 result of this shape, with their operands.
 
-    `takes`: whether a constant has a number for each channel (axis 1) or each column (the last axis). None stands for
-    an operand that comes when the model runs.
+    `takes`: whether a constant has a number for each channel (axis 1) or each column (the last axis).
     """
     after: list[After] = []
     operands: list[Array | None] = []
@@ -93,13 +93,25 @@ def after_links(
             operands.append(None)
         else:
             break
-    return after, operands
+    return tuple(after), Operands(operands)
 
 
-def arrived(operands: Sequence[Array | None], coming: Sequence[Array]) -> list[Array]:
-    """The operands, with those in place that came when the model ran."""
-    others = iter(coming)
-    return [np.ascontiguousarray(next(others)) if known is None else known for known in operands]
+class Operands:
+    """What the steps of an epilogue take, as compiled code finds it; None comes when the model runs."""
+
+    def __init__(self, known: Sequence[Array | None]) -> None:
+        self._known = known
+        self._addresses = np.array([0 if array is None else address(array) for array in known], np.int64)
+        self._missing = [number for number, array in enumerate(known) if array is None]
+
+    def addresses(self, coming: Sequence[Array]) -> Array:
+        """The addresses of all, with those of the arrays that came, which are contiguous."""
+        if not self._missing:
+            return self._addresses
+        complete = self._addresses.copy()
+        for number, array in zip(self._missing, coming, strict=True):
+            complete[number] = address(array)
+        return complete
 
 
 def _along(constant: Array, shape: tuple[int, ...], axis: int) -> Array | None:

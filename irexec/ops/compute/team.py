@@ -5,6 +5,7 @@ See `irexec.native.team` for how its members share the tasks of a job.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 import time
@@ -26,6 +27,27 @@ WORTH_PRODUCTS = 1 << 20
 _F32 = np.dtype(np.float32)
 
 
+def address(array: Array) -> int:
+    """Where a contiguous array begins. NumPy's own answer takes several times as long."""
+    memory: Any = array
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    except (TypeError, ValueError):  # it is read-only, or empty
+        return int(array.ctypes.data)
+
+
+class Tasks:
+    """A table with a record of 64-bit numbers for each task, where compiled code finds it."""
+
+    def __init__(self, records: Array) -> None:
+        self._records = np.ascontiguousarray(records, np.int64)
+        self.address, self.stride = address(self._records), self._records.strides[0]
+        self.count = len(self._records)
+
+    def __len__(self) -> int:
+        return self.count
+
+
 class Team:
     """The calling thread and `members` others."""
 
@@ -40,7 +62,7 @@ class Team:
         self._cores = Cores(members)
         self._state = np.zeros(SIZE, np.int64)
         self._address = self._state.ctypes.data
-        self._scratch = np.empty(0, np.uint8)
+        self._scratch, self._scratch_address = np.empty(0, np.uint8), 0
         self._turn = threading.Lock()
         self._wakers = [threading.Lock() for _ in range(members)]
         self._ids: list[int] = []
@@ -59,21 +81,22 @@ class Team:
             self._cores.release()
             self._serve(self._address, PATIENCE, number)
 
-    def run(self, function: Native, shared: Array, tasks: Array, scratch_bytes: int) -> bool:
-        """Call function(shared, task, scratch) for each row of `tasks`; False when another thread has the team."""
+    def run(self, function: Native, shared: int, tasks: Tasks, scratch_bytes: int) -> bool:
+        """Call function(shared, task, scratch) for each of the tasks; False when another thread has the team."""
         if not self._turn.acquire(blocking=False):
             return False
         try:
             if self._scratch.size < scratch_bytes * (len(self._wakers) + 1):
                 self._scratch = np.empty(scratch_bytes * (len(self._wakers) + 1), np.uint8)
-            places = (shared.ctypes.data, tasks.ctypes.data, tasks.strides[0], self._scratch.ctypes.data, scratch_bytes)
+                self._scratch_address = address(self._scratch)
+            places = (shared, tasks.address, tasks.stride, self._scratch_address, scratch_bytes)
             if self._state[AWAKE] < len(self._wakers):
                 self._wake()
-            self._lead(self._address, PATIENCE, len(tasks), function.address, *places)
-            while self._state[DONE] < len(tasks):
+            self._lead(self._address, PATIENCE, tasks.count, function.address, *places)
+            while self._state[DONE] < tasks.count:
                 # A member was interrupted in the middle of a task: it may need this core.
                 time.sleep(0)
-                self._wait(self._address, PATIENCE, len(tasks))
+                self._wait(self._address, PATIENCE, tasks.count)
         finally:
             self._turn.release()
         return True
@@ -99,22 +122,26 @@ def threads_for(products: int) -> int:
     return num_threads() if products >= WORTH_PRODUCTS else 1
 
 
-def run_tasks(function: Native, shared: Array, tasks: Array, scratch_size: int) -> None:
-    """Call function(shared, task, scratch) for each row of `tasks`, with `scratch_size` elements of f32 each.
+def run_tasks(function: Native, shared: Array, tasks: Tasks, scratch_size: int) -> None:
+    """Call function(shared, task, scratch) for each of the tasks, with `scratch_size` elements of f32 each.
 
     All threads take part, unless others have work for them: then the calling thread does it all.
     """
     members = num_threads() - 1
-    if members and len(tasks) > 1 and _the_team(members).run(function, shared, tasks, 4 * scratch_size):
+    record = address(shared)
+    if members and tasks.count > 1 and _the_team(members).run(function, record, tasks, 4 * scratch_size):
         return
-    memory = scratch("compiled", (scratch_size,), _F32).ctypes.data
-    for number in range(len(tasks)):
-        function.call(shared.ctypes.data, tasks.ctypes.data + number * tasks.strides[0], memory)
+    memory = address(scratch("compiled", (scratch_size,), _F32))
+    for number in range(tasks.count):
+        function.call(record, tasks.address + number * tasks.stride, memory)
 
 
 def _the_team(members: int) -> Team:
     """The team of this process, with so many members."""
     global _team
+    team = _team
+    if team is not None and len(team) == members:
+        return team
     with _lock:
         if _team is None or len(_team) != members:
             if _team is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import product
 from math import prod
 
@@ -13,7 +13,7 @@ from irexec.native.after import After
 from irexec.native.convolution import LAYER, LINE, PADDING, TASK, write_convolve, write_padding
 from irexec.native.llvm import Native
 from irexec.ops.compute.parallel import scratch, split
-from irexec.ops.compute.team import run_tasks, threads_for
+from irexec.ops.compute.team import Tasks, address, run_tasks, threads_for
 from irexec.ops.convolution.columns import Block, Range
 from irexec.ops.rules.windows import Windows
 from irexec.types import Array
@@ -26,6 +26,7 @@ DEPTH_STEP = 512
 # Fewer pixels per task than this, and the output channels are divided instead.
 FEW_PIXELS = 192
 F32 = np.dtype(np.float32)
+NO_OPERANDS = np.zeros(1, np.int64)
 
 
 class CompiledConvolver:
@@ -49,9 +50,10 @@ class CompiledConvolver:
         # An element of the padded input and of the sums costs about as much as so many multiply-adds.
         self.threads = threads_for(batch * self.pixels * weights.size * (self.outputs + 16) // self.outputs)
         self._kept: list[Array] = []
+        self._functions: dict[tuple[After, ...], Native] = {}
         self.padding: _Padding | None = None
         tasks = list(self._tasks())
-        self.tasks = np.array([_record(TASK, task) for task in tasks])
+        self.tasks = Tasks(np.array([_record(TASK, task) for task in tasks]))
         row_length = -(-max(task["pixels"] for task in tasks) // self.step) * self.step
         padded = max(task["channel_padded"] for task in tasks) * self.inputs + self.step
         self.scratch = padded + height * row_length
@@ -61,22 +63,24 @@ class CompiledConvolver:
     def _all_rows(self) -> tuple[Range, Range]:
         return (0, self.windows.counts[1]), (0, self.windows.counts[2])
 
-    def __call__(self, data: Array, out: Array, after: Sequence[After] = (), operands: Sequence[Array] = ()) -> Array:
-        """Convolve, with what comes `after`: an operand for each, contiguous f32 as `native.epilogue` wants it."""
+    def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
+        """Convolve, with what comes `after`: the addresses of an operand for each, see `native.epilogue`."""
         data = np.ascontiguousarray(data)
-        layer = self.layer.copy()
-        addresses = np.array([operand.ctypes.data for operand in operands], np.int64)
         if self.padding is not None:
             data = self.padding(data)
-        layer[:3] = data.ctypes.data, out.ctypes.data, addresses.ctypes.data
-        run_tasks(self._function(tuple(after)), layer, self.tasks, self.scratch)
+        layer = self.layer.copy()
+        layer[:3] = address(data), address(out), address(operands)
+        run_tasks(self._function(after), layer, self.tasks, self.scratch)
         return out
 
     def _function(self, after: tuple[After, ...]) -> Native:
-        made = compiler()
-        height, width = self.tile
-        name = "_".join(("convolve", f"{height}x{width}", *(step.name for step in after)))
-        return made.made(name, 3, lambda module, name: write_convolve(module, name, made.lanes, height, width, after))
+        if (found := self._functions.get(after)) is None:
+            made, (height, width) = compiler(), self.tile
+            name = "_".join(("convolve", f"{height}x{width}", *(step.name for step in after)))
+            found = self._functions[after] = made.made(
+                name, 3, lambda module, name: write_convolve(module, name, made.lanes, height, width, after)
+            )
+        return found
 
     def _layer(self, row_length: int, padded: int) -> Array:
         return _record(
@@ -178,7 +182,7 @@ class _Padding:
         channels = convolver.batch * convolver.groups * convolver.inputs
         self.channel = chunk["channel_padded"]
         self.size = channels * self.channel + convolver.step
-        self.tasks = np.array(split(channels, 2 * convolver.threads), np.int64)
+        self.tasks = Tasks(np.array(split(channels, 2 * convolver.threads)))
         fields = {"input": 0, "padded": 0, "channel_input": convolver.image, "stride": convolver.windows.strides[2]}
         self.record = _record(PADDING, chunk | fields)
         made = compiler()
@@ -187,7 +191,7 @@ class _Padding:
     def __call__(self, data: Array) -> Array:
         padded = scratch("padded input", (self.size,), F32)
         record = self.record.copy()
-        record[:2] = data.ctypes.data, padded.ctypes.data
+        record[:2] = address(data), address(padded)
         run_tasks(self.function, record, self.tasks, 0)
         return padded
 

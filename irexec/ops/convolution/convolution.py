@@ -15,7 +15,7 @@ import numpy as np
 
 from irexec.native import pays
 from irexec.native.after import After
-from irexec.ops.compute.follow import Link, after_links, arrived
+from irexec.ops.compute.follow import Link, after_links
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.blocks import Runner, convolver
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
@@ -63,7 +63,7 @@ class Convolve:
         found.runner()(data if data.dtype == self.sums else data.astype(self.sums), target)
         return settle(target, self.dtype, out)
 
-    def followed(self, data: Array, out: Array, after: Sequence[After], operands: Sequence[Array]) -> bool:
+    def followed(self, data: Array, out: Array, after: tuple[After, ...], operands: Array) -> bool:
         """Convolve f32, and do what comes after; False when it was not done."""
         found = self._prepared(data.shape)
         run = found.runner()
@@ -157,7 +157,8 @@ class _ConstantKernel:
         after, operands = after_links(links, result.shape.to_shape(), self.convolve.dtype, "channel")
 
         def call(data: Array, kernel: Array, *coming: Array, out: Array) -> bool:
-            return self.convolve.followed(data, out, after, arrived(operands, coming))
+            others = [np.ascontiguousarray(array) for array in coming]
+            return self.convolve.followed(data, out, after, operands.addresses(others))
 
         return len(after), call
 

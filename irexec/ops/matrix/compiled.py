@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -12,11 +11,12 @@ from irexec.native.after import After
 from irexec.native.llvm import Native
 from irexec.native.products import write_multiply
 from irexec.ops.compute.parallel import num_threads, parallel_for, split
-from irexec.ops.compute.team import run_tasks, threads_for
+from irexec.ops.compute.team import Tasks, address, run_tasks, threads_for
 from irexec.types import Array
 
 # Sums of more products are added up from sums of so many: what they read stays in the caches, and the sum is exacter.
 DEPTH_STEP = 512
+NO_OPERANDS = np.zeros(1, np.int64)
 # Rows of one task.
 MOST_ROWS = 256
 # For fewer rows a panel is as wide as a tile of one row can be.
@@ -34,9 +34,11 @@ class CompiledProduct:
         self.vectors = 2 if rows >= FEW_ROWS else 8 if made.registers == 32 else 4
         self.across = self.vectors * made.lanes
         self.panels = _packed(right, self.across)
-        self._prepared: dict[int, tuple[int, Array]] = {}
+        self._layer = np.array([0, 0, 0, address(self.panels), self.depth, DEPTH_STEP, self.columns])
+        self._prepared: dict[int, tuple[int, Tasks]] = {}
+        self._functions: dict[tuple[int, tuple[After, ...]], Native] = {}
 
-    def __call__(self, a: Array, out: Array, after: Sequence[After] = (), operands: Sequence[Array] = ()) -> Array:
+    def __call__(self, a: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
         """Into `out` `[M, N]`, which is contiguous, with what comes after: see `native.epilogue`."""
         a = np.ascontiguousarray(a)
         rows = len(a)
@@ -45,25 +47,28 @@ class CompiledProduct:
                 self._prepared.clear()
             self._prepared[rows] = self._prepare(rows)
         height, tasks = self._prepared[rows]
-        others = np.array([operand.ctypes.data for operand in operands], np.int64)
-        addresses = (array.ctypes.data for array in (a, self.panels, out, others))
-        layer = np.array([*addresses, self.depth, DEPTH_STEP, self.columns])
-        run_tasks(self._function(height, tuple(after)), layer, tasks, height * self.across)
+        layer = self._layer.copy()
+        layer[:3] = address(a), address(out), address(operands)
+        run_tasks(self._function(height, after), layer, tasks, height * self.across)
         return out
 
-    def _prepare(self, rows: int) -> tuple[int, Array]:
+    def _prepare(self, rows: int) -> tuple[int, Tasks]:
         """The height of a tile and the tasks for so many rows."""
         height = compiler().height(rows, self.vectors)
         parts = 1 if threads_for(rows * self.depth * self.columns) == 1 else 4 * num_threads()
         pieces = [piece for piece in split(rows, -(-rows // MOST_ROWS), height) if piece[1] - piece[0] >= height]
         pieces[-1] = (pieces[-1][0], rows)
         tasks = [[p0, p1, r0, r1] for (r0, r1), (p0, p1) in product(pieces, split(len(self.panels), parts))]
-        return height, np.array(tasks)
+        return height, Tasks(np.array(tasks))
 
     def _function(self, height: int, after: tuple[After, ...]) -> Native:
-        made, width = compiler(), self.vectors
-        name = "_".join(("multiply", f"{height}x{width}", *(step.name for step in after)))
-        return made.made(name, 3, lambda module, name: write_multiply(module, name, made.lanes, height, width, after))
+        if (found := self._functions.get((height, after))) is None:
+            made, width = compiler(), self.vectors
+            name = "_".join(("multiply", f"{height}x{width}", *(step.name for step in after)))
+            found = self._functions[height, after] = made.made(
+                name, 3, lambda module, name: write_multiply(module, name, made.lanes, height, width, after)
+            )
+        return found
 
 
 def _packed(right: Array, across: int) -> Array:

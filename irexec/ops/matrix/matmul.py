@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.native import pays
-from irexec.ops.compute.follow import Link, after_links, arrived
+from irexec.ops.compute.follow import Link, after_links
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
 from irexec.ops.matrix.product import multiply, product_shape
@@ -102,7 +102,8 @@ class _Product:
             if compiled is None:
                 self._plain(a, b, out=out)
                 return False
-            compiled(a.reshape(-1, depth), out.reshape(-1, columns), after, arrived(operands, coming))
+            others = [np.ascontiguousarray(array) for array in coming]
+            compiled(a.reshape(-1, depth), out.reshape(-1, columns), after, operands.addresses(others))
             return True
 
         return len(after), call
