@@ -93,6 +93,18 @@ def test_validation_imports_the_modules_of_the_operators_that_are_there(validati
     assert rooms <= {"activation", "arithmetic", "infrastructure"}
 
 
+def test_running_does_not_start_the_compiler(tmp_path: Path) -> None:
+    """llvmlite waits until a model has run often, and convolutions and products were what it did."""
+    path = tmp_path / "small.xml"
+    path.write_text(MODEL)
+    code = f"import irexec, numpy as np\nmodel = irexec.compile_model({str(path)!r})"
+    code += "\nfor _ in range(5): model([np.ones((2, 3), np.float32)])"
+    code += "\nimport irexec.ops.convolution.convolution, irexec.ops.matrix.matmul"
+    modules = imported(code)
+    assert "irexec.native" in modules
+    assert of(modules, ["llvmlite", "irexec.native.llvm"]) == []
+
+
 def test_a_public_name_is_the_same_whatever_was_imported_before() -> None:
     imported("import irexec.inference, irexec.engine, irexec.snippets\nassert callable(irexec.validate)")
     imported("import irexec\nirexec.read_model\nirexec.compile_model\nassert callable(irexec.validate)")

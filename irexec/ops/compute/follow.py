@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Protocol, SupportsFloat
 import numpy as np
 
 from irexec.native.after import NUMBERS, After, Kind
-from irexec.ops.compute.team import address
+from irexec.native.memory import address
 from irexec.ops.declare.operator import Operator
 from irexec.types import Array, TensorType
 

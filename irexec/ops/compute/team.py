@@ -5,7 +5,6 @@ See `irexec.native.team` for how its members share the tasks of a job.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import threading
 import time
@@ -16,6 +15,7 @@ import numpy as np
 
 from irexec.native import compiler
 from irexec.native.llvm import Native
+from irexec.native.memory import address
 from irexec.native.team import AWAKE, DONE, FIELDS, SIZE, write_lead, write_serve, write_wait
 from irexec.ops.compute.parallel import Cores, num_threads, scratch
 from irexec.types import Array
@@ -25,15 +25,6 @@ PATIENCE = 4000
 # So many multiply-adds are worth a second thread.
 WORTH_PRODUCTS = 1 << 20
 _F32 = np.dtype(np.float32)
-
-
-def address(array: Array) -> int:
-    """Where a contiguous array begins. NumPy's own answer takes several times as long."""
-    memory: Any = array
-    try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    except (TypeError, ValueError):  # it is read-only, or empty
-        return int(array.ctypes.data)
 
 
 class Tasks:

@@ -12,8 +12,9 @@ from irexec.native import compiler
 from irexec.native.after import After
 from irexec.native.convolution import LAYER, LINE, PADDING, TASK, write_convolve, write_padding
 from irexec.native.llvm import Native
+from irexec.native.memory import address
 from irexec.ops.compute.parallel import scratch, split
-from irexec.ops.compute.team import Tasks, address, run_tasks, threads_for
+from irexec.ops.compute.team import Tasks, run_tasks, threads_for
 from irexec.ops.convolution.columns import Block, Range
 from irexec.ops.rules.windows import Windows
 from irexec.types import Array

@@ -9,9 +9,10 @@ import numpy as np
 from irexec.native import compiler
 from irexec.native.after import After
 from irexec.native.llvm import Native
+from irexec.native.memory import address
 from irexec.native.products import write_multiply
 from irexec.ops.compute.parallel import num_threads, parallel_for, split
-from irexec.ops.compute.team import Tasks, address, run_tasks, threads_for
+from irexec.ops.compute.team import Tasks, run_tasks, threads_for
 from irexec.types import Array
 
 # Sums of more products are added up from sums of so many: what they read stays in the caches, and the sum is exacter.
