@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -175,9 +174,12 @@ def _check_device(name: Any) -> None:
 
 def get_version() -> str:
     """The version of irexec."""
+    # Importing it takes longer than reading many a model.
+    from importlib import metadata
+
     try:
-        return importlib.metadata.version("irexec")
-    except importlib.metadata.PackageNotFoundError:  # run from its sources
+        return metadata.version("irexec")
+    except metadata.PackageNotFoundError:  # run from its sources
         return "0.0.0"
 
 

@@ -190,11 +190,12 @@ def _get_pool() -> _Pool:
 def parallel_for(count: int, function: Callable[[int], object]) -> None:
     """Call function(0) … function(count - 1), spread over the threads; returns when all are done.
 
-    The caller's thread takes its share. Inside of another parallel_for the calls just follow each other. NumPy warns of
-    nothing meanwhile. The first exception ends the work and is raised, after the other threads have stopped.
+    The caller's thread takes its share. Inside of another parallel_for, or when as many inferences run, the calls just
+    follow each other. NumPy warns of nothing meanwhile. The first exception ends the work and is raised, after the
+    other threads have stopped.
     """
     workers = min(count, num_threads())
-    if workers <= 1 or getattr(_local, "busy", False):
+    if workers <= 1 or getattr(_local, "busy", False) or all_cores_have_callers():
         with np.errstate(all="ignore"), single_threaded_blas():
             for index in range(count):
                 function(index)
@@ -282,6 +283,11 @@ def single_threaded_blas() -> Iterator[None]:
     finally:
         _local.holds_blas = False
         _release_blas()
+
+
+def all_cores_have_callers() -> bool:
+    """True when as many inferences run as there are threads: then each is best left on its own."""
+    return 1 < num_threads() <= _blas_users
 
 
 def _hold_blas() -> None:

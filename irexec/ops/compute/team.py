@@ -17,7 +17,7 @@ from irexec.native import compiler
 from irexec.native.llvm import Native
 from irexec.native.memory import address
 from irexec.native.team import AWAKE, DONE, FIELDS, SIZE, write_lead, write_serve, write_wait
-from irexec.ops.compute.parallel import Cores, num_threads, scratch
+from irexec.ops.compute.parallel import Cores, all_cores_have_callers, num_threads, scratch
 from irexec.types import Array
 
 # A member that found nothing to do for so many rounds, some 100 µs, sleeps until it is woken.
@@ -118,7 +118,7 @@ def run_tasks(function: Native, shared: Array, tasks: Tasks, scratch_size: int) 
 
     All threads take part, unless others have work for them: then the calling thread does it all.
     """
-    members = num_threads() - 1
+    members = 0 if all_cores_have_callers() else num_threads() - 1
     record = address(shared)
     if members and tasks.count > 1 and _the_team(members).run(function, record, tasks, 4 * scratch_size):
         return
