@@ -48,6 +48,12 @@ class Code:
         """Call another function of the module."""
         self.builder.call(other.function, [self.number(argument).value for argument in arguments])
 
+    def run_at(self, address: Number, *arguments: int | Number) -> None:
+        """Call the function at an address."""
+        values = [self.number(argument).value for argument in arguments]
+        kind = ir.FunctionType(ir.VoidType(), [I64] * len(values)).as_pointer()
+        self.builder.call(self.builder.inttoptr(address.value, kind), values)
+
     def end(self) -> Code:
         self.builder.ret_void()
         return self

@@ -17,6 +17,7 @@ from irexec.native.epilogue import epilogue
 # The fields of what `convolve` is given, each a number of 64 bits. Lengths and places count elements of f32.
 LAYER = (
     "input", "result", "operands", "weights",  # addresses; the operands are those of the layers that follow
+    "pad",  # the address of `write_pad`'s function, which all convolutions share
     "depth", "depth_step",  # products per sum, and how many of them are summed before they are added to the others
     "group_input", "channel_input", "inputs",  # of one group, of one channel; channels per group
     "group_result", "channel_result", "outputs", "blocks",  # likewise; channels per group and tiles of them
@@ -33,7 +34,7 @@ TASK = (
     "rows", "pitch", "width",  # of the result, and how far apart its rows are in the sums
 )  # fmt: skip
 # For what is padded before, once for all tasks.
-PADDING = ("input", "padded", "channel_input", "channel_padded", "lines", "line_count", "stride")
+PADDING = ("input", "padded", "pad", "channel_input", "channel_padded", "lines", "line_count", "stride")
 CHANNELS = ("first", "last")
 LINE = ("target", "before", "source", "count", "after")
 
@@ -41,7 +42,6 @@ LINE = ("target", "before", "source", "count", "after")
 def write_convolve(module: Any, name: str, lanes: int, height: int, width: int, after: Sequence[After] = ()) -> Code:
     """`convolve(layer, task, scratch)`: one task. Tiles are `height` channels by `width` vectors of pixels."""
     tile = _tile(module, f"{name}_tile", lanes, height, width)
-    pad = _pad(module, f"{name}_pad", lanes)
     code = Code(module, name, 3, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     scratch = code.parameters[2].floats()
@@ -52,8 +52,8 @@ def write_convolve(module: Any, name: str, lanes: int, height: int, width: int, 
         source = first_input + group * layer.group_input
         is_padded = code.number(0) < task.line_count
         with code.when(is_padded), code.loop(0, layer.inputs) as channel:
-            code.run(
-                pad,
+            code.run_at(
+                layer.pad,
                 (source + channel * layer.channel_input).address,
                 (scratch + channel * task.channel_padded).address,
                 task.lines,
@@ -90,13 +90,12 @@ def write_convolve(module: Any, name: str, lanes: int, height: int, width: int, 
 
 def write_padding(module: Any, name: str, lanes: int) -> Code:
     """`pad(padding, channels, scratch)`: some channels of an input, copied with their padding."""
-    pad = _pad(module, f"{name}_channel", lanes)
     code = Code(module, name, 3, lanes)
     padding, task = Fields(code.parameters[0], PADDING), Fields(code.parameters[1], CHANNELS)
     with code.loop(task.first, task.last) as channel:
         source = padding.input.floats() + channel * padding.channel_input
         target = padding.padded.floats() + channel * padding.channel_padded
-        code.run(pad, source.address, target.address, padding.lines, padding.line_count, padding.stride)
+        code.run_at(padding.pad, source.address, target.address, padding.lines, padding.line_count, padding.stride)
     return code.end()
 
 
@@ -122,7 +121,7 @@ def _tile(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
     return code.end()
 
 
-def _pad(module: Any, name: str, lanes: int) -> Code:
+def write_pad(module: Any, name: str, lanes: int) -> Code:
     """`pad(source, target, lines, line_count, stride)`: one channel's lines, with zeros before and after."""
     code = Code(module, name, 5, lanes)
     source, target = code.parameters[0].floats(), code.parameters[1].floats()

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-
 from irexec.native.code import I64, Code, Number
 
 # Where in the team's state each number stands; what different threads write lies in cache lines of its own.
@@ -66,7 +64,6 @@ def _take(module: Any, name: str, lanes: int) -> Code:
     code = Code(module, name, 3, lanes)
     address, patience, member = code.parameters
     state, b = address.numbers(), code.builder
-    function = ir.FunctionType(ir.VoidType(), [I64] * 3).as_pointer()
     idle = b.alloca(I64)
     b.store(I64(0), idle)
     with code.rounds() as end:
@@ -74,12 +71,12 @@ def _take(module: Any, name: str, lanes: int) -> Code:
         index = word & MOST_TASKS
         with b.if_else(index < (word >> BITS & MOST_TASKS)) as (some, none):
             with some:
-                called = b.inttoptr(state.number(FUNCTION).value, function)
+                called = state.number(FUNCTION)
                 task = state.number(TASKS) + index * state.number(STRIDE)
                 scratch = state.number(SCRATCH) + member * state.number(SCRATCH_STRIDE)
                 shared = state.number(SHARED)
                 with code.when(state.replaced(WORD, word, word + 1)):
-                    b.call(called, [shared.value, task.value, scratch.value])
+                    code.run_at(called, shared, task, scratch)
                     state.add_shared(DONE, 1)
                 b.store(I64(0), idle)
             with none:

@@ -10,7 +10,7 @@ import numpy as np
 
 from irexec.native import compiler
 from irexec.native.after import After
-from irexec.native.convolution import LAYER, LINE, PADDING, TASK, write_convolve, write_padding
+from irexec.native.convolution import LAYER, LINE, PADDING, TASK, write_convolve, write_pad, write_padding
 from irexec.native.llvm import Native
 from irexec.native.memory import address
 from irexec.ops.compute.parallel import scratch, split
@@ -91,6 +91,7 @@ class CompiledConvolver:
                 "result": 0,
                 "operands": 0,
                 "weights": self.weights.ctypes.data,
+                "pad": _pad().address,
                 "depth": self.weights.shape[2],
                 "depth_step": DEPTH_STEP,
                 "group_input": self.inputs * (self.padding.channel if self.padding else self.image),
@@ -184,10 +185,16 @@ class _Padding:
         self.channel = chunk["channel_padded"]
         self.size = channels * self.channel + convolver.step
         self.tasks = Tasks(np.array(split(channels, 2 * convolver.threads)))
-        fields = {"input": 0, "padded": 0, "channel_input": convolver.image, "stride": convolver.windows.strides[2]}
+        fields = {
+            "input": 0,
+            "padded": 0,
+            "pad": _pad().address,
+            "channel_input": convolver.image,
+            "stride": convolver.windows.strides[2],
+        }
         self.record = _record(PADDING, chunk | fields)
         made = compiler()
-        self.function = made.made("pad", 3, lambda module, name: write_padding(module, name, made.lanes))
+        self.function = made.made("pad_channels", 3, lambda module, name: write_padding(module, name, made.lanes))
 
     def __call__(self, data: Array) -> Array:
         padded = scratch("padded input", (self.size,), F32)
@@ -195,6 +202,11 @@ class _Padding:
         record[:2] = address(data), address(padded)
         run_tasks(self.function, record, self.tasks, 0)
         return padded
+
+
+def _pad() -> Native:
+    made = compiler()
+    return made.made("pad", 5, lambda module, name: write_pad(module, name, made.lanes))
 
 
 def _packed(weights: Array, height: int) -> Array:
