@@ -13,6 +13,7 @@ from irexec.graph.build import build
 from irexec.graph.idle import idle_layers
 from irexec.graph.model import Model
 from irexec.inference import infer, set_types
+from irexec.ir.memory import give_back
 from irexec.ir.reader import no_collection, read
 from irexec.ir.weights.file import Weights
 from irexec.ir.xml.source import Source
@@ -62,7 +63,12 @@ def load(
         from irexec.frontends.onnx import read_onnx
 
         return read_onnx(model, mode)
-    return _read(source or _source(model), model, weights, mode)
+    text = source or _source(model)
+    size = len(text.text)
+    found = _read(text, model, weights, mode)
+    del text
+    give_back(size)
+    return found
 
 
 def validate(
