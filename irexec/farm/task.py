@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -44,10 +43,12 @@ class Task(ABC, Generic[R]):
 
     def key(self, item: str) -> str:
         """A digest of all that the result depends on: irexec's version, the task, the item, the bytes of its files."""
+        from hashlib import blake2b
+
         from irexec import __version__
 
         parts = [__version__, repr(self), item, *(content(path) for path in self.files(item))]
-        return hashlib.blake2b("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+        return blake2b("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
 def content(path: PathLike) -> str:
@@ -62,7 +63,9 @@ def content(path: PathLike) -> str:
 @lru_cache(maxsize=4096)
 def _content(path: str, *state: int) -> str:
     """Digest a file once for each state of it: all the inputs of a model depend on the same weights."""
-    digest = hashlib.blake2b(digest_size=16)
+    from hashlib import blake2b
+
+    digest = blake2b(digest_size=16)
     with open_regular(path) as stream:
         while block := stream.read(_BLOCK):
             digest.update(block)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -61,6 +60,8 @@ def staged(*paths: str | os.PathLike[str]) -> Iterator[list[IO[bytes]]]:
     A symbolic link stays, and its target is replaced. Raises OSError, also when the name belongs to something other
     than a regular file. When the block raises, the temporary files are removed and the old files are untouched.
     """
+    import tempfile
+
     targets = [_target(path) for path in paths]
     names: list[str] = []
     try:
