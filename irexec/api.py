@@ -13,8 +13,8 @@ from irexec.graph.build import build
 from irexec.graph.idle import idle_layers
 from irexec.graph.model import Model
 from irexec.inference import infer, set_types
-from irexec.ir.memory import give_back
-from irexec.ir.reader import no_collection, read
+from irexec.ir.memory import give_back, no_collection
+from irexec.ir.reader import read
 from irexec.ir.weights.file import Weights
 from irexec.ir.xml.source import Source
 

@@ -14,7 +14,7 @@ from irexec.engine.memory import MemoryPlan, Sharing, plan_memory
 from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
 from irexec.inference import Inference
-from irexec.ir.reader import no_collection
+from irexec.ir.memory import no_collection
 from irexec.ops.declare.capacity import beyond_memory
 from irexec.types import TensorType
 

@@ -19,6 +19,7 @@ from irexec.engine.plan import Plan
 from irexec.engine.state import Variables
 from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
+from irexec.ir.memory import no_collection
 from irexec.types import Array, PartialShape, TensorType
 
 Expected = tuple[Any, Any]
@@ -41,6 +42,7 @@ class Runner:
         self.plan, self.variables, self.listeners = plan, variables, listeners
         self._calls: list[tuple[Any, ...]] | None = None
 
+    @no_collection()
     def _bind(self) -> list[tuple[Any, ...]]:
         """One tuple per step, all that its execution needs."""
         outs = self._buffers()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
@@ -16,6 +14,7 @@ from irexec.diagnostics.findings import At, Findings
 from irexec.diagnostics.nearest import nearest, suggestion
 from irexec.ir.checks import check_document, is_too_old
 from irexec.ir.document import BackEdge, Document, Edge, Element, Layer, Net, Port, PortMap
+from irexec.ir.memory import no_collection
 from irexec.ir.text import quoted
 from irexec.ir.xml.source import Source
 
@@ -65,18 +64,6 @@ def read_layers(source: Source, findings: Findings) -> list[Layer]:
     if source.root.tag == "layer":
         return [reader.layer(source.root)]
     return list(reader.items(source.root, "layer", _Reader.layer))
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Pause the cyclic garbage collector: reading makes many objects and no garbage, and takes half the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _is_net(root: etree._Element, findings: Findings) -> bool:

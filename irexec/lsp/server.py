@@ -17,7 +17,7 @@ from pygls.uris import to_fs_path
 
 from irexec import __version__
 from irexec.diagnostics import Diagnostic, Edit, Fix, Place, Safety, Severity
-from irexec.ir.reader import no_collection
+from irexec.ir.memory import no_collection
 from irexec.ir.xml.positions import Span
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.complete import choices

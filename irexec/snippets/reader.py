@@ -14,7 +14,8 @@ from irexec.ir.checks.check import check_net
 from irexec.ir.checks.layers import check_layers
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import Document, Layer, Net, Port
-from irexec.ir.reader import no_collection, read, read_layers
+from irexec.ir.memory import no_collection
+from irexec.ir.reader import read, read_layers
 from irexec.ir.xml.encoding import EncodingProblem, decode
 from irexec.ir.xml.positions import Span
 from irexec.ir.xml.source import Source
