@@ -14,7 +14,7 @@ import onnx
 from irexec.diagnostics import LayerRef
 from irexec.frontends.onnx.builder import Broken, Builder, Refused
 from irexec.frontends.onnx.calls import Call, call_of
-from irexec.frontends.onnx.file import read_proto
+from irexec.frontends.onnx.file import OnnxFile, read_file
 from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_names, has_type
 from irexec.frontends.onnx.op import Inner, Op
@@ -22,7 +22,7 @@ from irexec.frontends.onnx.scope import BodyScope, Scope, domain_of, opsets_of
 from irexec.frontends.onnx.tensors import BadTensor, dense, read_tensor
 from irexec.graph.model import Model, Node, Value
 from irexec.ops.declare import contents
-from irexec.types import DYNAMIC, I64, Dimension, ElementType, PartialShape, TensorType
+from irexec.types import DYNAMIC, I64, Array, Dimension, ElementType, PartialShape, TensorType
 
 # Functions that call functions: no ONNX model nests them deeper than a handful.
 _MAX_DEPTH = 64
@@ -32,35 +32,36 @@ _MAX_CALLED = 50_000
 
 def convert_file(path: str | os.PathLike[str], findings: OnnxFindings) -> Model | None:
     """The model of an ONNX file; None, or a model that cannot be run, where `findings` gets an error."""
-    proto = read_proto(path, findings)
-    if proto is None:
+    file = read_file(path, findings)
+    if file is None:
         return None
-    model = convert(proto, findings, Path(path).parent)
+    model = convert(file, findings, Path(path).parent)
     model.file = os.fspath(path)
     return model
 
 
 def convert(
-    proto: onnx.ModelProto,
+    file: OnnxFile,
     findings: OnnxFindings,
     folder: Path | None = None,
     assumed: Mapping[str, TensorType] | None = None,
 ) -> Model:
-    """The model of an ONNX model that was read. It can be run only when `findings` gets no error.
+    """The model of an ONNX file that was read. It can be run only when `findings` gets no error.
 
     `folder`: where external data may lie. `assumed`: the types of values that cannot be made, so that the nodes
     behind an error are checked, too.
     """
-    return Converter(proto, Builder(findings, folder), assumed or {}).model()
+    return Converter(file, Builder(findings, folder), assumed or {}).model()
 
 
 class Converter:
     """Converts one model; findings say what cannot be."""
 
-    def __init__(self, proto: onnx.ModelProto, builder: Builder, assumed: Mapping[str, TensorType]) -> None:
-        self.proto, self.builder, self.assumed = proto, builder, assumed
+    def __init__(self, file: OnnxFile, builder: Builder, assumed: Mapping[str, TensorType]) -> None:
+        self.proto, self.builder, self.assumed = file.proto, builder, assumed
         self.findings = builder.findings
-        self.functions = {(f.domain, f.name, f.overload): f for f in proto.functions}
+        self.functions = {(f.domain, f.name, f.overload): f for f in file.proto.functions}
+        self.raw = file.raw
         self.makers: dict[str, LayerRef] = {}
         self.called = 0
 
@@ -68,7 +69,7 @@ class Converter:
         graph = self.proto.graph
         scope = Scope(opsets_of(self.proto.opset_import))
         self._check_opset(scope.opsets.get(""))
-        self._initializers(graph, scope)
+        self._initializers(graph, scope, self.raw)
         parameters = [p for i in graph.input if i.name not in scope.values and (p := self._parameter(i, scope))]
         self.translate(graph.node, scope)
         results = [r for output in graph.output if (r := self._result(output, scope))]
@@ -98,9 +99,10 @@ class Converter:
 
     # What a graph starts from
 
-    def _initializers(self, graph: onnx.GraphProto, scope: Scope) -> None:
-        for tensor in graph.initializer:
-            self._define(tensor.name, self._constant(tensor.name, read_tensor, tensor), scope)
+    def _initializers(self, graph: onnx.GraphProto, scope: Scope, raw: Mapping[int, Array] | None = None) -> None:
+        for number, tensor in enumerate(graph.initializer):
+            read = partial(read_tensor, raw=raw.get(number)) if raw else read_tensor
+            self._define(tensor.name, self._constant(tensor.name, read, tensor), scope)
         for sparse in graph.sparse_initializer:
             self._define(sparse.values.name, self._constant(sparse.values.name, dense, sparse), scope)
 

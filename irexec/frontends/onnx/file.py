@@ -1,37 +1,74 @@
-"""From a file to ONNX's ModelProto, with a finding for what is none."""
+"""From a file to ONNX's ModelProto and the large tensors that are left in it, with a finding for what is none."""
 
 from __future__ import annotations
 
+import mmap
 import os
+from collections.abc import Mapping
+from typing import IO, NamedTuple
 
+import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
 
 from irexec.diagnostics import Place
 from irexec.diagnostics.findings import Findings
+from irexec.frontends.onnx.kinds import element_type
 from irexec.frontends.onnx.texts import not_text
+from irexec.frontends.onnx.wire import Unusual, without_large_tensors
 from irexec.ir.files import open_regular
+from irexec.types import Array
+
+# Below this size there is nothing to gain.
+_SMALL = 1 << 18
 
 
-def read_proto(path: str | os.PathLike[str], findings: Findings) -> onnx.ModelProto | None:
+class OnnxFile(NamedTuple):
+    """An ONNX model as its file has it. `raw`: number of an initializer → its bytes, which `proto` is without."""
+
+    proto: onnx.ModelProto
+    raw: Mapping[int, Array]
+
+
+def read_file(path: str | os.PathLike[str], findings: Findings) -> OnnxFile | None:
     """What an ONNX file holds; None, with a finding, where that is no ONNX model."""
     place = Place(file=os.fspath(path))
     try:
         with open_regular(path) as stream:
-            data = stream.read()
+            found = _parsed(stream)
     except (OSError, ValueError) as error:
         findings.add("U001", f"cannot read the file: {getattr(error, 'strerror', None) or error}", place=place)
         return None
-    proto = onnx.ModelProto()
-    try:
-        proto.ParseFromString(data)
     except DecodeError:
         findings.add("F002", "the file is no protocol buffer of an ONNX model", place=place)
         return None
-    if not proto.HasField("graph"):
+    if not found.proto.HasField("graph"):
         findings.add("F002", "the file holds no ONNX graph", place=place)
         return None
-    if (field := not_text(proto)) is not None:
+    if (field := not_text(found.proto)) is not None:
         findings.add("F002", f"a {field} in the file is not UTF-8", place=place)
         return None
-    return proto
+    return found
+
+
+def _parsed(stream: IO[bytes]) -> OnnxFile:
+    if os.fstat(stream.fileno()).st_size > _SMALL:
+        mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        try:
+            rest, places = without_large_tensors(memoryview(mapped))
+        except Unusual:
+            pass
+        else:
+            proto = onnx.ModelProto.FromString(rest)
+            of = proto.graph.initializer
+            return OnnxFile(proto, {i: _bytes(stream, mapped, of[i].data_type, *span) for i, span in places.items()})
+    return OnnxFile(onnx.ModelProto.FromString(stream.read()), {})
+
+
+def _bytes(stream: IO[bytes], mapped: mmap.mmap, data_type: int, start: int, stop: int) -> Array:
+    """The bytes of a tensor: mapped where its elements are aligned, else read into memory where they are."""
+    kind = element_type(data_type)
+    if kind is None or kind.dtype is None or start % kind.dtype.itemsize == 0:
+        return np.frombuffer(mapped, np.uint8, stop - start, start)
+    stream.seek(start)
+    return np.fromfile(stream, np.uint8, stop - start)

@@ -17,7 +17,7 @@ import onnx
 from irexec.diagnostics import Diagnostic, LayerRef, Place, Report
 from irexec.diagnostics.findings import Mode
 from irexec.frontends.onnx.convert import convert, ref_of
-from irexec.frontends.onnx.file import read_proto
+from irexec.frontends.onnx.file import read_file
 from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.frontends.onnx.kinds import NotReadable, declared_type
 from irexec.frontends.onnx.questions import CHECKS, RUNTIMES
@@ -90,22 +90,22 @@ def examined(path: str | os.PathLike[str], mode: Mode = "strict") -> tuple[Model
     that has errors. No model where one of them is an error.
     """
     findings = OnnxFindings(file=os.fspath(path), mode=mode)
-    proto = read_proto(path, findings)
-    if proto is None:
+    file = read_file(path, findings)
+    if file is None:
         return None, findings.report
     checks = Question(path, list(CHECKS))
     folder = Path(path).parent
-    model = convert(proto, findings, folder)
+    model = convert(file, findings, folder)
     answers = checks.answers()
     types = _types(answers)
     if types and not findings.report.ok:
         # Once more, with ONNX's own types for what could not be translated, so that what follows is checked, too.
         findings = OnnxFindings(file=os.fspath(path), mode=mode)
-        convert(proto, findings, folder, types)
+        convert(file, findings, folder, types)
     findings.node = None
-    _add(findings, answers, proto)
+    _add(findings, answers, file.proto)
     if len(findings.report):
-        _tell(findings, Question(path, list(RUNTIMES)).answers(), proto)
+        _tell(findings, Question(path, list(RUNTIMES)).answers(), file.proto)
     model.file = os.fspath(path)
     return (model if findings.report.ok else None), findings.report
 

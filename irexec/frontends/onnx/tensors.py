@@ -37,9 +37,10 @@ class BadTensor(ValueError):
 _mapped: WeakValueDictionary[tuple[int, ...], mmap.mmap] = WeakValueDictionary()
 
 
-def read_tensor(tensor: onnx.TensorProto, folder: Path | None) -> tuple[Array, ElementType]:
+def read_tensor(tensor: onnx.TensorProto, folder: Path | None, raw: Array | None = None) -> tuple[Array, ElementType]:
     """The tensor's elements, read-only where they are mapped from a file. Raises BadTensor.
 
+    `raw`: the tensor's raw data, where the message is without it.
     Nothing is allocated before the data is known to be as long as the dims say.
     """
     kind = element_type(tensor.data_type)
@@ -58,10 +59,12 @@ def read_tensor(tensor: onnx.TensorProto, folder: Path | None) -> tuple[Array, E
     count = math.prod(shape)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         return _from_bytes(_external(tensor, folder, kind.nbytes(count)), kind, shape), kind
-    if tensor.HasField("raw_data"):
+    if raw is None and tensor.HasField("raw_data"):
+        raw = np.frombuffer(tensor.raw_data, np.uint8)
+    if raw is not None:
         if kind is STRING:
             raise BadTensor("F006", "strings cannot be raw data")
-        return _from_bytes(np.frombuffer(tensor.raw_data, np.uint8), kind, shape), kind
+        return _from_bytes(raw, kind, shape), kind
     return _from_items(tensor, kind, shape, count), kind
 
 

@@ -281,7 +281,7 @@ class Attribute(NamedTuple):
 
 
 def read_plainly(attributes: tuple[Attribute, ...], given: dict[str, Any]) -> dict[str, Any] | None:
-    """The values by Python name, where every text is what its attribute takes; None where something is to be said.
+    """The values by Python name, where every text or value is what its attribute takes; None where one is not.
 
     Nearly all layers are read here, and the pydantic model, which takes long to build, only where it has a finding.
     """
@@ -289,10 +289,11 @@ def read_plainly(attributes: tuple[Attribute, ...], given: dict[str, Any]) -> di
     values: dict[str, Any] = {}
     for name, written in given.items():
         attribute = by_file_name.get(name)
-        if attribute is None or attribute.bounds is None or not isinstance(written, str):
+        if attribute is None or attribute.bounds is None:
             return None
         try:
-            value = values[attribute.name] = attribute.read(written)
+            value = attribute.read(written) if isinstance(written, str) else _as_it_is(attribute, written)
+            values[attribute.name] = value
         except Unreadable:
             return None
         if not attribute.allows(value):
@@ -300,6 +301,31 @@ def read_plainly(attributes: tuple[Attribute, ...], given: dict[str, Any]) -> di
     if any(a.required and a.name not in values for a in attributes):
         return None
     return {a.name: values.get(a.name, a.default) for a in attributes}
+
+
+def _as_it_is(attribute: Attribute, value: Any) -> Any:
+    """A value that is of the attribute's own type. Raises Unreadable for any other."""
+    if value is None and attribute.default is None:
+        return None
+    base = base_type(attribute.annotation)
+    if get_origin(base) is tuple and type(value) in (tuple, list):
+        member = base_type(get_args(base)[0])
+        return tuple(_one(member, item) for item in value)
+    return _one(base, value)
+
+
+def _one(kind: Any, value: Any) -> Any:
+    if kind is float and type(value) in (int, float):
+        return float(value)
+    if kind is int and type(value) is int and -(1 << 63) <= value < 1 << 63:
+        return value
+    if (
+        (kind in (bool, str) and type(value) is kind)
+        or (kind in (ElementType, PartialShape) and isinstance(value, kind))
+        or (get_origin(kind) is Literal and value in get_args(kind))
+    ):
+        return value
+    raise Unreadable("D003", "of another type")
 
 
 def attribute_text(value: Any) -> str:
