@@ -43,7 +43,7 @@ def top_k_11(
     Sorted by "value" (the best first) or by "index". Always stable.
 
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C3 for k outside [0, data.shape[axis]].
-    Shape rule: C2 k is a scalar, C3 a constant k is in [1, data.shape[axis]].
+    Shape rule: C2 k is a scalar, C3 a constant k is in [1, data.shape[axis]], or 0 where that is 0.
     """
     at, count = axis_of("C1", axis, data.ndim), integer(k)
     extent = data.shape[at]
@@ -120,7 +120,8 @@ def _(check: Check, data: TensorType, k: TensorType, *, axis: int) -> tuple[Part
     if isinstance(known, Dimension):
         count = known.merge(count) or count
     elif known is not None:
-        fits = known >= 1 and (extent.max is None or known <= extent.max)
+        # Detectors that find nothing choose none of nothing.
+        fits = known >= (0 if extent.max == 0 else 1) and (extent.max is None or known <= extent.max)
         message = f"k is {known}, outside [1, {extent}]"
         if check("C3", fits, message, port="k", found=str(known), allowed=f"[1, {extent}]"):
             count = Dimension(known)

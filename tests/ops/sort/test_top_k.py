@@ -79,6 +79,7 @@ def test_nan_is_the_greatest() -> None:
 def test_empty_dimensions_at_run_time() -> None:
     empty = np.zeros((2, 0), np.float32)
     assert [a.shape for a in top_k(empty, scalar(0), axis=1, mode="max", sort="value")] == [(2, 0)] * 2
+    assert [a.shape for a in run(top_k, empty, scalar(0), axis=1, mode="max", sort="value")] == [(2, 0)] * 2
     assert [a.shape for a in run(top_k, empty.T, scalar(1), axis=1, mode="max", sort="value")] == [(0, 1)] * 2
 
 

@@ -86,11 +86,19 @@ def _dequantize(op: Op) -> Value:
 
 @microsoft("MatMulIntegerToFloat")
 def _integer_to_float(op: Op) -> Value:
-    a_zero = op.get(4)
-    a = whole(op, op[0], a_zero, None if a_zero is None else column(a_zero))
-    product = op.convert(op.make("MatMul", a, whole(op, op[1], op.get(5)), opset=1), F32)
-    scales = op.make("Multiply", op.convert(op[2], F32), op.convert(op[3], F32), opset=1)
-    return plus(op, op.convert(op.make("Multiply", product, scales, opset=1), op.kind(2)), op.get(6))
+    return scaled_product(op, (op[0], op[2], op.get(4)), (op[1], op[3], op.get(5)), op.get(6))
+
+
+Quantised = tuple[Value, Value, Value | None]
+"""Numbers, their scale, and the number that means zero."""
+
+
+def scaled_product(op: Op, a: Quantised, b: Quantised, bias: Value | None) -> Value:
+    """The product of two quantised matrices, as real numbers."""
+    a_whole = whole(op, a[0], a[2], None if a[2] is None else column(a[2]))
+    product = op.convert(op.make("MatMul", a_whole, whole(op, b[0], b[2]), opset=1), F32)
+    scales = op.make("Multiply", op.convert(a[1], F32), op.convert(b[1], F32), opset=1)
+    return plus(op, op.convert(op.make("Multiply", product, scales, opset=1), a[1].element_type), bias)
 
 
 @microsoft("QGemm")

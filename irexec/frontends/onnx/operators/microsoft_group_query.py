@@ -1,0 +1,163 @@
+"""Attention of groups of heads with a cache, and rotated embeddings, in com.microsoft.
+
+Source: ONNX Runtime's list of contributed operators.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.operators.microsoft import microsoft
+from irexec.frontends.onnx.operators.microsoft_attention import added, attended, extent, heads_of, merged, places_of
+from irexec.graph.model import Value
+from irexec.types import I64
+
+_INPUTS_THAT_ARE_NOT_TRANSLATED = {12: "k_scale", 13: "v_scale", 14: "q_norm_weight", 15: "k_norm_weight"}
+
+
+@microsoft("GroupQueryAttention")
+def _group_query(op: Op) -> list[Value]:
+    """Rows of a batch may differ in length: what is behind a row's end is padding."""
+    heads, groups = op.integer("num_heads"), op.integer("kv_num_heads")
+    _refuse_what_is_not_translated(op)
+    parts = _unpacked(op, heads, groups) if op.get(1) is None else [op[0], op[1], op[2]]
+    q, k, v = (heads_of(op, part, n) for part, n in zip(parts, (heads, groups, groups), strict=True))
+    times = extent(op, q, 2)
+    total = op.convert(op.reshape(op[6], []), I64)
+    ends = op.make("Unsqueeze", op.convert(op.reshape(op[5], [-1]), I64), [1], opset=1)
+    ends = op.make("Add", ends, 1, opset=1)
+    before = op.make("Subtract", ends, times, opset=1)
+    # Where these are all tokens that there are, none came before.
+    before = op.make("Select", op.make("Equal", times, total, opset=1), 0, before, opset=1)
+    places = op.make("Add", before, places_of(op, times), opset=1)
+    interleaved = op.flag("rotary_interleaved")
+    if op.flag("do_rotary"):
+        turned_at = places if op.get(9) is None else op.convert(op[9], I64)
+        q, k = (rotated(op, x, turned_at, op[7], op[8], interleaved) for x in (q, k))
+    kept = [k, v]
+    if op.get(3) is not None:
+        kept = [_continued(op, op[3 + i], new, before, total) for i, new in enumerate((k, v))]
+        whole = op.make("Unsqueeze", total, [0], opset=1)
+        k, v = (op.make("Slice", x, [0], whole, [1], [2], opset=8) for x in kept)
+    masks = [added(op, _seen(op, places, ends, extent(op, k, 2)), q)]
+    masks += [bias for bias in (op.get(10),) if bias is not None]
+    sink = op.get(11)
+    if sink is not None:
+        sink = op.reshape(sink, [1, heads, 1, 1])
+    elif op.integer("smooth_softmax", 0) > 0:
+        sink = op.constant(np.zeros((1, 1, 1, 1), q.element_type.dtype), q.element_type)
+    # Every head of a group of queries has the same keys and values.
+    k, v = (repeated(op, x, heads // max(groups, 1)) for x in (k, v))
+    return [merged(op, attended(op, q, k, v, masks, op.number("softcap", 0.0), sink)), *kept]
+
+
+def _refuse_what_is_not_translated(op: Op) -> None:
+    for index, name in _INPUTS_THAT_ARE_NOT_TRANSLATED.items():
+        if op.get(index) is not None:
+            op.refuse(f"the input {name} is not translated", port=name)
+    for name in ("qk_output", "kv_cache_bit_width", "sliding_window_cache"):
+        if op.integer(name, 0):
+            op.refuse(f"{name} is not translated", attribute=name)
+    for name in ("k_quant_type", "v_quant_type"):
+        if op.text(name, "NONE") != "NONE":
+            op.refuse(f"a cache of quantised numbers ({name}) is not translated", attribute=name)
+    if not op.flag("causal", True):
+        op.refuse("attention to what follows (causal 0) is not translated", attribute="causal")
+    op.number("qk_norm_epsilon", 0.0)
+
+
+def _continued(op: Op, past: Value, new: Value, before: Value, total: Value) -> Value:
+    """[batch, groups, time, size]: of each row its past, then what is new, then zeros.
+
+    It is as long as the past's buffer, or as the longest row.
+    """
+    room, times = extent(op, past, 2), extent(op, new, 2)
+    nothing = op.make("Multiply", op.make("Slice", new, [0], [1], [1], [2], opset=8), op.number_of(0, new), opset=1)
+    all_of = op.make("Concat", past, new, nothing, opset=1, axis=2)
+    places = places_of(op, op.make("Maximum", room, total, opset=1))
+    since = op.make("Subtract", places, before, opset=1)
+    taken = op.make("Add", room, op.make("Minimum", since, times, opset=1), opset=1)
+    taken = op.make("Select", op.make("Less", since, 0, opset=1), places, taken, opset=1)
+    return op.make("Gather", all_of, taken, 2, opset=8, batch_dims=1)
+
+
+def _seen(op: Op, places: Value, ends: Value, keys: Value) -> Value:
+    """[batch, 1, queries, keys]: which keys a query at a place may see: none behind it or behind the row's end, none
+    before the window.
+    """
+    distances = op.make("Subtract", op.make("Unsqueeze", places, [2], opset=1), places_of(op, keys), opset=1)
+    inside = op.make("Less", places_of(op, keys), op.make("Unsqueeze", ends, [2], opset=1), opset=1)
+    allowed = op.make("LogicalAnd", op.make("GreaterEqual", distances, 0, opset=1), inside, opset=1)
+    window = op.integer("local_window_size", -1)
+    if window > 0:
+        allowed = op.make("LogicalAnd", allowed, op.make("Less", distances, window, opset=1), opset=1)
+    return op.make("Unsqueeze", allowed, [1], opset=1)
+
+
+def _unpacked(op: Op, heads: int, groups: int) -> list[Value]:
+    last = op[0].type.shape[-1]
+    if not last.is_static:
+        op.refuse("query, key and value in one input need a known size")
+    size = last.value // (heads + 2 * groups)
+    lengths = [heads * size, groups * size, groups * size]
+    return list(op.make_node("VariadicSplit", op[0], -1, lengths, opset=1).outputs)
+
+
+def repeated(op: Op, x: Value, times: int) -> Value:
+    if times == 1:
+        return x
+    wide = op.make("Unsqueeze", x, [2], opset=1)
+    tiled = op.make("Tile", wide, [1, 1, times, 1, 1], opset=1)
+    shape = op.shape_of(x)
+    parts = [op.make("Gather", shape, [axis], 0, opset=8) for axis in (0, 2, 3)]
+    target = op.make("Concat", parts[0], [-1], parts[1], parts[2], opset=1, axis=0)
+    return op.reshape(tiled, target)
+
+
+@microsoft("RotaryEmbedding")
+def _rotary(op: Op) -> Value:
+    x, places = op[0], op.convert(op[1], I64)
+    if op.number("scale", 1.0) != 1 or op.flag("is_packed_batching"):
+        op.refuse("a scale, and packed batches, are not translated")
+    size, heads = op.integer("rotary_embedding_dim", 0), op.integer("num_heads", 0)
+    half = op[2].type.shape[-1] if op.rank(2) == 2 else None
+    if x.type.shape.rank == 3:
+        if not heads:
+            if half is None or not half.is_static or size:
+                op.refuse("the number of heads must be known", attribute="num_heads")
+            last = x.type.shape[-1]
+            heads = last.value // (2 * half.value) if last.is_static else 0
+        if heads < 1:
+            op.refuse("the number of heads must be known", attribute="num_heads")
+    wide = heads_of(op, x, heads)
+    if places.type.shape.rank == 1:
+        times = places_of(op, extent(op, wide, 2))
+        places = op.make("Unsqueeze", op.make("Add", times, places, opset=1), [0], opset=1)
+    made = rotated(op, wide, places, op[2], op[3], op.flag("interleaved"))
+    return made if x.type.shape.rank == 4 else merged(op, made)
+
+
+def rotated(op: Op, x: Value, places: Value, cos: Value, sin: Value, interleaved: bool) -> Value:
+    """The first elements of each head, in pairs, turned by the angle of their place; the others as they are."""
+    half, size = cos.type.shape[-1], x.type.shape[-1]
+    if not (half.is_static and size.is_static):
+        op.refuse("the size of a head must be known")
+    turned, rest = 2 * half.value, size.value - 2 * half.value
+    kept = None
+    if rest:
+        x, kept = op.make_node("VariadicSplit", x, -1, [turned, rest], opset=1).outputs
+    c, s = (op.make("Unsqueeze", op.make("Gather", t, places, 0, opset=8), [1], opset=1) for t in (cos, sin))
+    if interleaved:
+        pairs = op.reshape(x, [0, 0, 0, half.value, 2], zero_copies=True)
+        a, b = (op.make("Gather", pairs, i, 4, opset=8) for i in (0, 1))
+    else:
+        a, b = op.make_node("Split", x, -1, opset=1, num_splits=2).outputs
+    first = op.make("Subtract", op.make("Multiply", a, c, opset=1), op.make("Multiply", b, s, opset=1), opset=1)
+    second = op.make("Add", op.make("Multiply", a, s, opset=1), op.make("Multiply", b, c, opset=1), opset=1)
+    if interleaved:
+        ends = [op.make("Unsqueeze", part, [4], opset=1) for part in (first, second)]
+        made = op.reshape(op.make("Concat", *ends, opset=1, axis=4), [0, 0, 0, turned], zero_copies=True)
+    else:
+        made = op.make("Concat", first, second, opset=1, axis=-1)
+    return made if kept is None else op.make("Concat", made, kept, opset=1, axis=-1)
