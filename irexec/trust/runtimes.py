@@ -98,7 +98,9 @@ class Aligned:
         return [[step[self._outputs[i]] for i in range(len(step))] for step in found]
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
-        wanted = {value: other for value in values if (other := self._alignment.value(value)) is not None}
+        pairs = ((value, self._alignment.value(value)) for value in values)
+        # A layer that only stands in the same place has another shape: the inside of a translation, say.
+        wanted = {a: b for a, b in pairs if b is not None and a.partial_shape.compatible(b.partial_shape)}
         try:
             recorded = self.reference(steps).record(set(wanted.values()))
         except IRError as error:

@@ -34,6 +34,7 @@ class Builder:
         self.findings, self.folder = findings, folder
         self.place = Place(file=findings.file)
         self._names: dict[str, int] = {}
+        self._holders: dict[str, Node] = {}
 
     # Findings
 
@@ -68,6 +69,7 @@ class Builder:
             raise Refused("F009", f"{operator} does not take {connected} inputs")
         node = Node(operator, inputs, values, name=self.unique(name))
         node.bodies = list(bodies)
+        self._holders[node.given_name] = node
         before = self.errors
         node.set_outputs(infer_node(node, self.findings))
         if self.errors > before or not node.outputs:
@@ -94,6 +96,13 @@ class Builder:
         node.set_outputs(infer_node(node, self.findings))
         node.outputs[0].names = {name} if name else set()
         return node
+
+    def give(self, name: str, node: Node) -> None:
+        """Let a node have the name; the one that has it takes the other's."""
+        holder = self._holders.get(name)
+        if holder is not None and self._holders.get(node.given_name) is node:
+            holder.given_name, node.given_name = node.given_name, name
+            self._holders[name], self._holders[holder.given_name] = node, holder
 
     def names(self) -> dict[str, int]:
         """The names so far, for `restore`."""

@@ -234,7 +234,10 @@ class Converter:
             return None
         if call.schema is None:
             op.refuse_unread()
-        return [made] if isinstance(made, Value) else made
+        results = [made] if isinstance(made, Value) else made
+        if results and results[0] is not None and results[0].node not in {v.node for v in inputs if v is not None}:
+            self.builder.give(op.name, results[0].node)
+        return results
 
     def _function(self, call: Call, inputs: list[Value | None], scope: Scope) -> list[Value | None] | None:
         """A call of a function: its body, in a scope of its own."""

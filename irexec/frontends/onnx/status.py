@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from onnx import defs
@@ -21,7 +21,75 @@ Read are tensors of every type that ONNX has, sequences of tensors (lists of arr
 none), external data below the model's own folder, and sparse initializers. Names of dimensions (`dim_param`) are in
 the model's `rt_info["dimensions"]`, its metadata in `rt_info["metadata"]`.
 
+A layer has the name of the node whose output it makes; what else a node becomes has that name with a number.
+
+| extra | what for |
+|---|---|
+| `irexec[onnx]` | reading ONNX files; the checks and the reference of ONNX beside irexec's findings |
+| `onnxruntime`, where installed | what ONNX Runtime does with a faulty file; `compare MODEL.onnx --with onnxruntime` |
+| `openvino`, where installed | `compare MODEL.onnx --with openvino` |
+
+## Everything that is wrong
+
+```pycon
+>>> import onnx
+>>> text = '''<ir_version: 9, opset_import: ["" : 17]>
+... g (float[3,4] x, float[5] b) => (float[3,4] y) {{
+...     t = Relu<slope = 1.0>(x)
+...     u = Add(t, b)
+...     y = Sigmod(u)
+... }}'''
+>>> onnx.save(onnx.parser.parse_model(text), "faulty.onnx")
+
+```
+
+```console
+$ irexec validate faulty.onnx
+error[F004]: Relu: the operator has no attribute 'slope'
+ --> faulty.onnx
+  = layer: Relu 't' (onnx17), attribute slope
+  = inputs: x f32[3,4]
+  = onnx.checker {onnx_version}: Unrecognized attribute: slope for operator Relu
+
+error[O001]: shapes [3,4] and [5] do not broadcast
+...
+  = inputs: t f32[3,4] from Relu 't', b f32[5]
+  = onnx.shape_inference {onnx_version}: Incompatible dimensions
+...
+```
+
+What `onnx.checker` and `onnx.shape_inference` find stands with irexec's finding about the same node, or is a finding of
+its own ([F013](codes/F013.md)); notes ([F014](codes/F014.md)) say what onnx.reference and ONNX Runtime do with a file
+that has findings. They run in processes of their own: a hostile file may crash them. `--alone` does not ask them, nor
+does `irexec.validate(path)` without `others=True`.
+
+## The model and the IR that was made of it
+
 `irexec convert model.onnx model.xml` writes IR where every operator is one of OpenVINO's, and names those that are not.
+An IR of any maker is compared with the model layer by layer:
+
+```pycon
+>>> text = '''<ir_version: 9, opset_import: ["" : 17]>
+... g (float[1,3,8,8] x) => (float[1,4,8,8] y) <float[4,3,1,1] w = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}> {{
+...     c = Conv(x, w)
+...     r = Relu(c)
+...     y = Softmax<axis = 1>(r)
+... }}'''
+>>> onnx.save(onnx.parser.parse_model(text), "model.onnx")
+
+```
+
+```console
+$ irexec convert model.onnx model.xml
+...
+$ irexec compare model.onnx --with model.xml
+all 3 layers agree with model.xml
+
+...
+```
+
+So does the IR that `openvino.convert_model` makes: `irexec compare model.onnx --with theirs.xml` finds the pairs by the
+names of nodes and of values, and says which node it is that the conversion changed.
 
 ## Operators of ai.onnx
 
@@ -32,7 +100,13 @@ refused with finding [F003](codes/F003.md). {count} of {total} operators run in 
 |---|---|---|
 {rows}
 
-Operators of ai.onnx.ml are refused: they are classical machine learning. ai.onnx.preview.training: {training}.
+ai.onnx.preview.training: {training}.
+
+## What is not translated
+
+- ai.onnx: {missing}
+- ai.onnx.ml, which is classical machine learning: {classical}
+- ai.onnx.preview.training: {no_training}
 
 ## Operators of com.microsoft
 
@@ -42,42 +116,56 @@ What exporters and optimisers of ONNX Runtime write: {microsoft}.
 
 def page() -> str:
     """The text of docs/onnx.md."""
-    rows = list(_rows())
+    import onnx
+
+    own = _ways("")
     table = translators()
     named = {domain: sorted(type for d, type, _ in table if d == domain) for domain in {d for d, _, _ in table}}
+    missing = {domain: _missing(_ways(domain)) for domain in ("", "ai.onnx.ml", "ai.onnx.preview.training")}
     return _PAGE.format(
-        version=".".join(_version().split(".")[:2]),
-        count=sum(newest for _, newest in rows),
-        total=len(rows),
-        rows="\n".join(text for text, _ in rows),
+        version=".".join(onnx.__version__.split(".")[:2]),
+        onnx_version=onnx.__version__,
+        count=sum(versions[-1][1] != "no" for versions in own.values()),
+        total=len(own),
+        rows="\n".join(_row(name, versions) for name, versions in own.items()),
+        missing=missing[""],
+        classical=missing["ai.onnx.ml"],
+        no_training=missing["ai.onnx.preview.training"],
         training=", ".join(named.get("ai.onnx.preview.training", [])),
         microsoft=", ".join(named.get(MICROSOFT, [])) or "none yet",
     )
 
 
-def _version() -> str:
-    import onnx
-
-    return onnx.__version__
+Versions = list[tuple[int, str]]
+"""Versions of an operator in order, and how each runs: "yes", "function" or "no"."""
 
 
-def _rows() -> Iterator[tuple[str, bool]]:
-    """A row of the table for each operator, and whether its newest version runs."""
+def _ways(domain: str) -> dict[str, Versions]:
+    """How the operators of a domain run, by name."""
     table = translators()
-    versions: dict[str, list[tuple[int, str]]] = {}
+    found: dict[str, Versions] = {}
     schemas: Sequence[Any] = defs.get_all_schemas_with_history()
-    for schema in schemas:
-        if schema.domain:
-            continue
-        known = ("", schema.name, schema.since_version) in table
+    for schema in (s for s in schemas if s.domain == domain):
         function = schema.has_function or schema.has_context_dependent_function
-        how = "yes" if known else "function" if function and not schema.deprecated else "no"
-        versions.setdefault(schema.name, []).append((schema.since_version, how))
-    for name, entries in sorted(versions.items()):
-        entries.sort()
-        runs = [f"{since}" + (" (function)" if how == "function" else "") for since, how in entries if how != "no"]
-        missing = [str(since) for since, how in entries if how == "no"]
-        yield f"| {name} | {', '.join(runs)} | {', '.join(missing)} |", entries[-1][1] != "no"
+        how = "function" if function and not schema.deprecated and domain != "ai.onnx.ml" else "no"
+        known = (domain, schema.name, schema.since_version) in table
+        found.setdefault(schema.name, []).append((schema.since_version, "yes" if known else how))
+    return {name: sorted(versions) for name, versions in sorted(found.items())}
+
+
+def _row(name: str, versions: Versions) -> str:
+    runs = [f"{since}" + (" (function)" if how == "function" else "") for since, how in versions if how != "no"]
+    missing = [str(since) for since, how in versions if how == "no"]
+    return f"| {name} | {', '.join(runs)} | {', '.join(missing)} |"
+
+
+def _missing(ways: dict[str, Versions]) -> str:
+    """What does not run: an operator's name where none of its versions does, else the versions that do not."""
+    names = []
+    for name, versions in ways.items():
+        lost = [since for since, how in versions if how == "no"]
+        names += [name] if len(lost) == len(versions) else [f"{name}-{since}" for since in lost]
+    return ", ".join(names) or "nothing"
 
 
 if __name__ == "__main__":
