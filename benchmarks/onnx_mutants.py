@@ -8,6 +8,7 @@ Prints how often each outcome came, every exception that escaped, and every find
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import sys
 import tempfile
 import time
@@ -26,6 +27,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", type=Path, help="a folder for the mutants that something escaped from")
     options = parser.parse_args()
+    faulthandler.enable()
     outcomes: Counter[str] = Counter()
     nameless: Counter[str] = Counter()
     escaped, slowest = 0, 0.0
@@ -33,6 +35,8 @@ def main() -> int:
         path = Path(folder) / "model.onnx"
         for number, data in enumerate(mutants(seeds(400, options.seed), options.count, options.seed)):
             begin = time.monotonic()
+            # One that takes for ever, or that crashes the process, is shown with where it is.
+            faulthandler.dump_traceback_later(120, exit=True)
             try:
                 outcome = judged(data, path)
                 outcomes.update(outcome.codes)
@@ -43,6 +47,7 @@ def main() -> int:
                 if options.keep:
                     (options.keep / f"{number}.onnx").write_bytes(data)
             slowest = max(slowest, time.monotonic() - begin)
+    faulthandler.cancel_dump_traceback_later()
     print(f"{options.count} mutants, {escaped} escaped, the slowest took {slowest:.1f} s")
     print(", ".join(f"{code} {count}" for code, count in outcomes.most_common()))
     print(f"{sum(nameless.values())} findings name no node:", *nameless.most_common(10), sep="\n  ")

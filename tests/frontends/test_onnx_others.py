@@ -95,6 +95,15 @@ def test_a_fault_that_only_onnx_finds(tmp_path: Path) -> None:
     assert irexec.validate(path, others=True, mode="openvino").ok
 
 
+def test_what_is_said_of_an_output_names_it(tmp_path: Path) -> None:
+    path = saved(tmp_path, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
+    model = onnx.load(path)
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    onnx.save(model, path)
+    (finding,) = irexec.validate(path, others=True).errors
+    assert finding.code == "F013" and finding.message.startswith("the output 'y': ")
+
+
 @pytest.mark.parametrize("depth", [40, 200])
 def test_functions_that_would_keep_inference_busy(depth: int) -> None:
     text = "g (float[3] x) => (float[3] y) { y = d.f0(x) }\n"

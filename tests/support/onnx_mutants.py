@@ -148,6 +148,7 @@ def _array(value: Any) -> Any:
     if value.partial_shape.rank.is_dynamic or dtype is None or dtype.hasobject:
         return None
     shape = [d.min for d in value.partial_shape]
-    if np.prod([float(d) for d in shape]) > _MOST_ELEMENTS:
+    # What is empty by one extent may become large by the others: a sum over nothing has all of them.
+    if np.prod([float(max(d, 1)) for d in shape]) > _MOST_ELEMENTS:
         return None
     return np.full(shape, "a", dtype) if dtype.kind == "T" else np.ones(shape, dtype)

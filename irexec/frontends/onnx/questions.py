@@ -37,30 +37,30 @@ def checked(model: onnx.ModelProto) -> tuple[Said, bytes]:
     context.opset_imports = {entry.domain: entry.version for entry in model.opset_import}
     graph, said = model.graph, []
 
-    def ask(check: Callable[..., object], part: Any, node: int | None, *more: Any) -> None:
+    def ask(check: Callable[..., object], part: Any, *more: Any, node: int | None = None, name: str = "") -> None:
         try:
             check(part, *more)
         except Exception as error:
-            said.append((node, _short(str(error).split("\n\n==>")[0])))
+            said.append((node, name + _short(str(error).split("\n\n==>")[0])))
 
     frame = onnx.ModelProto(ir_version=model.ir_version, producer_name=model.producer_name)
     frame.opset_import.extend(model.opset_import)
     frame.metadata_props.extend(model.metadata_props)
     frame.graph.name = graph.name
     frame.graph.input.extend(graph.input)
-    ask(checker.check_model, frame, None)
+    ask(checker.check_model, frame)
     for value in graph.output:
-        ask(checker.check_value_info, value, None, context)
+        ask(checker.check_value_info, value, context, name=f"the output {value.name!r}: ")
     for tensor in graph.initializer:
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
-            ask(checker.check_tensor, tensor, None, context)
+            ask(checker.check_tensor, tensor, context, name=f"the initializer {tensor.name!r}: ")
     for function in model.functions:
-        ask(checker.check_function, function, None)
+        ask(checker.check_function, function, name=f"the function {function.name!r}: ")
     for number, node in enumerate(graph.node):
         if any(a.HasField("g") or a.graphs for a in node.attribute):
-            ask(checker.check_graph, _around(node), number, context)
+            ask(checker.check_graph, _around(node), context, node=number)
         else:
-            ask(checker.check_node, node, number, context)
+            ask(checker.check_node, node, context, node=number)
     return said, b""
 
 
