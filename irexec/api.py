@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -54,10 +55,11 @@ def load(
     *,
     mode: Mode = "openvino",
     source: Source | None = None,
+    seconds: dict[str, float] | None = None,
 ) -> tuple[Model | None, Report]:
     """As `read_model`, with every finding, warnings too; never raises for a bad file.
 
-    `source`: the text of `model`, where it was read already.
+    `source`: the text of `model`, where it was read already. `seconds` is told how long reading and checking took.
     """
     if not isinstance(model, bytes) and os.fspath(model).lower().endswith(".onnx"):
         from irexec.frontends.onnx import read_onnx
@@ -65,7 +67,7 @@ def load(
         return read_onnx(model, mode)
     text = source or _source(model)
     size = len(text.text)
-    found = _read(text, model, weights, mode)
+    found = _read(text, model, weights, mode, seconds)
     del text
     give_back(size)
     return found
@@ -119,8 +121,13 @@ def _source(model: PathLike | bytes) -> Source:
 
 @no_collection()
 def _read(
-    source: Source, model: PathLike | bytes, weights: PathLike | bytes | None, mode: Mode
+    source: Source,
+    model: PathLike | bytes,
+    weights: PathLike | bytes | None,
+    mode: Mode,
+    seconds: dict[str, float] | None = None,
 ) -> tuple[Model | None, Report]:
+    begin = time.perf_counter()
     findings = Findings(source.locate, file=source.file, mode=mode)
     document = read(source, findings)
     if document is None:
@@ -132,9 +139,12 @@ def _read(
         findings.add("C010", f"the weights cannot be read: {error.strerror or error}", at=At(0))
         found = Weights()
     built = build(document, findings, found)
+    read_at = time.perf_counter()
     set_types(built, infer(built, findings=findings))
     if findings.error_count:
         findings.excuse(idle_layers(built))
+    if seconds is not None:
+        seconds |= {"read": read_at - begin, "check": time.perf_counter() - read_at}
     return built, findings.finished()
 
 

@@ -19,8 +19,10 @@ from irexec.diagnostics.render import wants_color
 if TYPE_CHECKING:
     from irexec.arrays.given import Given
     from irexec.ir.xml.source import Source
+    from irexec.trust.precision import Forecast
+    from irexec.watch.run import ModelRun
 
-_MODEL_ONLY = ("trace", "dump", "until", "weights")
+_MODEL_ONLY = ("trace", "sort", "dump", "until", "weights", "as", "sanitise", "repeat")
 _SNIPPET_ONLY = ("precision", "duplicates", "page")
 
 
@@ -65,14 +67,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--verbose", action="store_true", help="show every finding with its source line")
     watch = parser.add_argument_group("layers of a model")
     watch.add_argument("--trace", action="store_true", help="show every layer: type, shape, time, min, max, mean, NaN")
+    watch.add_argument("--sort", choices=("time",), help="the trace by time, longest first, and the totals per type")
     watch.add_argument("--dump", metavar="DIR", help="write every output of every layer as .npy, and index.json")
     watch.add_argument("--until", metavar="LAYER", help="stop after this layer and show its outputs")
+    watch.add_argument("--repeat", type=_positive, metavar="N", help="run N times; show the least and the median time")
+    watch.add_argument(
+        "--sanitise", action="store_true", help="tell where NaN, overflows, open orders and lost values begin"
+    )
+    watch.add_argument(
+        "--as",
+        choices=("f16", "bf16"),
+        help="what if f32 were this: what overflows, what is lost, which layers to keep in f32",
+    )
 
 
 def _seed(text: str) -> int:
     value = int(text)
     if value < 0:
         raise argparse.ArgumentTypeError("a seed is not negative")
+    return value
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("run at least once")
     return value
 
 
@@ -132,32 +151,52 @@ def _run_model(args: argparse.Namespace, given: Given, source: Source | None) ->
     from irexec.api import load
     from irexec.show.as_json import model_dict
     from irexec.show.model import show_model
+    from irexec.trust.sanitise import Sanitiser
     from irexec.watch.listeners import watchers
     from irexec.watch.run import run_model
     from irexec.watch.until import reduce
 
     findings = Findings(file=args.file)
     _refuse_options(args, _SNIPPET_ONLY, "a snippet", findings)
-    model, read = load(args.file, args.weights, mode=args.mode, source=source)
+    seconds: dict[str, float] = {}
+    model, read = load(args.file, args.weights, mode=args.mode, source=source, seconds=seconds)
     findings.report.extend(read)
     if model is not None and args.until is not None:
         model = reduce(model, args.until, findings)
     if model is None or not findings.report.ok:
         return _refused(args, findings.report)
-    result = None
-    with watchers(trace=args.trace, dump=args.dump, findings=findings, histograms=args.json) as (listeners, trace):
+    result, sanitiser = None, Sanitiser(model) if args.sanitise else None
+    tracing = args.trace or args.sort is not None
+    with watchers(trace=tracing, dump=args.dump, findings=findings, histograms=args.json) as (listeners, trace):
+        if sanitiser is not None:
+            listeners.append(sanitiser)
         if findings.report.ok:
-            result = run_model(model, given, listeners)
+            result = run_model(model, given, listeners, repeat=args.repeat or 1)
     if result is None:
         return _refused(args, findings.report)
-    result.report = Report([*findings.report, *result.report])
+    result.seconds = seconds | result.seconds
+    result.report = Report([*findings.report, *result.report, *(sanitiser.report if sanitiser is not None else ())])
+    if trace is not None and args.sort is not None:
+        trace.sort_by_time()
     _save(args, result.arrays(), result.report)
+    found = _forecast(args, result)
     _print(
         args,
-        lambda: model_dict(result, trace),
-        lambda page: show_model(result, page, trace, verbose=args.verbose),
+        lambda: model_dict(result, trace) | ({} if found is None else {"forecast": found.to_dict()}),
+        lambda page: show_model(result, page, trace, found, verbose=args.verbose),
     )
     return _exit_code(result.report)
+
+
+def _forecast(args: argparse.Namespace, result: ModelRun) -> Forecast | None:
+    """What becomes of the model in another precision, where --as asks for it and the model runs."""
+    kind = getattr(args, "as")
+    if kind is None or not result.executed:
+        return None
+    from irexec.trust.precision import KINDS, forecast
+    from irexec.trust.record import Reference
+
+    return forecast(Reference(result.model, [[e.array for e in result.inputs if e.array is not None]]), KINDS[kind])
 
 
 def _refuse_options(args: argparse.Namespace, names: tuple[str, ...], what: str, findings: Findings) -> None:

@@ -28,6 +28,7 @@ class Area(Enum):
     FORMAT = "F"
     REPAIR = "Q"
     DOCUMENTED = "T"
+    VALUE = "A"
     USAGE = "U"
     WRITER = "W"
 
@@ -257,6 +258,14 @@ _TABLE = [
     Code("T001", E, "documented values that the operator does not make"),
     Code("T002", E, "the values that a page lists are not as many as the dims hold"),
     Code("T003", E, "the values that a page lists are none of the element type"),
+    Code("A001", W, "a layer makes NaN of finite inputs"),
+    Code("A002", W, "a layer makes infinities of finite inputs"),
+    Code("A003", W, "a result that the order of equals decides, which the operator leaves open"),
+    Code("A004", W, "an index that is counted from the end, clamped or ignored"),
+    Code("A005", W, "whole numbers overflow", "saturates 8-bit sums, keeps 32 of 64 bits"),
+    Code("A006", W, "a conversion loses values"),
+    Code("A007", W, "a division by zero"),
+    Code("A008", W, "a variable is read before it is written"),
     Code("U001", E, "a file cannot be read"),
     Code("U002", E, "an extension file cannot be loaded"),
     Code("U003", E, "an option does not fit the other arguments"),

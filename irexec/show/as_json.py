@@ -99,7 +99,7 @@ def model_dict(run: ModelRun, trace: Trace | None = None) -> dict[str, Any]:
             for entry in run.inputs
         ],
         "outputs": [{"name": name, **_array_dict(array, str(kind))} for name, array, kind in run.outputs],
-        "seconds": {"compile": run.compile_seconds, "run": run.run_seconds},
+        "seconds": run.seconds,
         "diagnostics": [finding.to_dict() for finding in run.report],
     }
     if trace is not None:

@@ -5,15 +5,24 @@ from __future__ import annotations
 from irexec.arrays.brief import plural, shown, shown_number, shown_seconds, shown_shape
 from irexec.arrays.statistics import Statistics
 from irexec.diagnostics import Severity
+from irexec.show.precision import show_forecast
 from irexec.show.printing import Printout
+from irexec.trust.precision import Forecast
 from irexec.watch.run import ModelInput, ModelRun
 from irexec.watch.trace import Trace
 
 _FEW = 40
 
 
-def show_model(run: ModelRun, page: Printout, trace: Trace | None = None, *, verbose: bool = False) -> None:
-    """Inputs, the trace if there is one, outputs, what was verified, and the findings."""
+def show_model(
+    run: ModelRun,
+    page: Printout,
+    trace: Trace | None = None,
+    forecast: Forecast | None = None,
+    *,
+    verbose: bool = False,
+) -> None:
+    """Inputs, the trace if there is one, outputs, what another precision would do, what was verified, the findings."""
     page.line(run.model.name or "model", "heading")
     if run.inputs:
         page.heading("inputs")
@@ -21,12 +30,17 @@ def show_model(run: ModelRun, page: Printout, trace: Trace | None = None, *, ver
     if trace is not None and trace.rows:
         page.heading("trace")
         page.table(trace.table(), ("name", None, None, None, "dim"), right=7)
+        page.heading("time per type")
+        page.table(trace.totals(), ("name",))
     if run.executed:
         page.heading("outputs")
         page.table([("name", "type", "shape", "min", "max", "mean", "values"), *_output_rows(run)], ("name",))
+        if forecast is not None:
+            page.heading(f"as {forecast.kind}")
+            show_forecast(forecast, page)
         _show_verified(run, page)
         page.heading("time")
-        page.line(f"  compile {shown_seconds(run.compile_seconds)}, run {shown_seconds(run.run_seconds)}")
+        page.line(f"  {', '.join(f'{name} {shown_seconds(time)}' for name, time in run.seconds.items())}")
     page.findings(run.report, verbose=verbose)
 
 

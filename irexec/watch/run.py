@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,10 @@ class ModelInput:
 
 @dataclass(slots=True)
 class ModelRun:
-    """A model that was run, or the findings that say why not. Times are in seconds."""
+    """A model that was run, or the findings that say why not.
+
+    `seconds` of its stages; of several runs the median, and the least as "fastest".
+    """
 
     model: Model
     given: Given
@@ -56,8 +60,7 @@ class ModelRun:
     inputs: list[ModelInput] = field(default_factory=list)
     outputs: list[tuple[str, Array, ElementType]] = field(default_factory=list)
     layers: int = 0
-    compile_seconds: float = 0.0
-    run_seconds: float = 0.0
+    seconds: dict[str, float] = field(default_factory=dict)
 
     @property
     def executed(self) -> bool:
@@ -70,11 +73,17 @@ class ModelRun:
 
 
 def run_model(
-    model: Model, given: Given, listeners: Sequence[Listener] = (), *, compiled: CompiledModel | None = None
+    model: Model,
+    given: Given,
+    listeners: Sequence[Listener] = (),
+    *,
+    compiled: CompiledModel | None = None,
+    repeat: int = 1,
 ) -> ModelRun:
     """Run a model once. Never raises for what the model or the caller's values do: the report says it.
 
-    `compiled`: the model, compiled already, when this run is one of many; no progress is shown then.
+    `compiled`: the model, compiled already, when this run is one of many; no progress is shown then. `repeat`: run so
+    often, each time from the same states.
     """
     findings = Findings(file=model.file)
     run = ModelRun(model, given, findings.report)
@@ -85,15 +94,22 @@ def run_model(
         begin = time.perf_counter()
         alone = compiled is None
         compiled = compiled or CompiledModel(model)
-        run.compile_seconds = time.perf_counter() - begin
+        run.seconds["compile"] = time.perf_counter() - begin
         run.layers = compiled.layer_count
         with ExitStack() as stack:
             watchers = list(listeners)
             if alone and Progress.wanted():
                 watchers.append(stack.enter_context(Progress(run.layers)))
-            begin = time.perf_counter()
-            results = compiled.create_infer_request(watchers).infer([entry.array for entry in run.inputs])
-            run.run_seconds = time.perf_counter() - begin
+            request = compiled.create_infer_request(watchers)
+            times = []
+            for _ in range(repeat):
+                request.reset_state()
+                begin = time.perf_counter()
+                results = request.infer([entry.array for entry in run.inputs])
+                times.append(time.perf_counter() - begin)
+            run.seconds["run"] = median(times)
+            if repeat > 1:
+                run.seconds["fastest"] = min(times)
     except IRError as error:
         findings.report.extend(_with_hint(finding, run.inputs) for finding in error.report)
         return run

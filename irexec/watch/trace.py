@@ -91,6 +91,28 @@ class Trace:
     def rows(self) -> list[Row]:
         return list(self._rows.values())
 
+    def sort_by_time(self) -> None:
+        """The longest layers first; those of bodies no longer stand under their layer."""
+        self._rows = dict(sorted(self._rows.items(), key=lambda entry: -entry[1].seconds))
+
+    def totals(self) -> list[tuple[str, ...]]:
+        """Cells for people: for each type how many layers there are, how long they took, and which part of all that is.
+
+        The time of a layer with bodies is that of the layers inside.
+        """
+        types: dict[str, list[Row]] = {}
+        for row in self.rows:
+            if not row.node.bodies:
+                types.setdefault(row.node.type, []).append(row)
+        times = {type: sum(row.seconds for row in rows) for type, rows in types.items()}
+        total = sum(times.values()) or 1.0
+        table: list[tuple[str, ...]] = [("type", "layers", "calls", "time", "%")]
+        for type in sorted(types, key=lambda type: -times[type]):
+            calls, seconds = sum(row.calls for row in types[type]), times[type]
+            cells = str(len(types[type])), str(calls), shown_seconds(seconds), f"{100 * seconds / total:.1f}"
+            table.append((type, *cells))
+        return table
+
     def table(self) -> list[tuple[str, ...]]:
         """Cells for people: a heading, then a line per output."""
         table: list[tuple[str, ...]] = [_HEADING]

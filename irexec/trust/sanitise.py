@@ -1,0 +1,106 @@
+"""Sanitising: a listener that looks for what is no error and yet rarely meant, where it begins.
+
+NaN and infinities at birth, results that an open order decides, indices that are wrapped or clamped, integers that
+overflow, conversions that lose values, divisions by zero, states that are read before they are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.arrays.brief import plural
+from irexec.diagnostics import Report
+from irexec.engine import CompiledModel
+from irexec.engine.errors import findings_for
+from irexec.graph.model import Model, Node, Value
+from irexec.inference.breaches import place_of
+from irexec.trust.suspicions import SUSPICIONS, Suspicion
+from irexec.types import Array, ElementType
+
+
+class Sanitiser:
+    """Notes what is suspicious about the layers of a run, each suspicion of a layer once: for its first call."""
+
+    def __init__(self, model: Model) -> None:
+        self._findings = findings_for(model)
+        self._said: set[tuple[Node, str]] = set()
+        self._odd: dict[Value, bool] = {}
+        self._written: set[str] = set()
+        self._pending: list[tuple[bool, list[tuple[Suspicion, Any]]]] = []
+        self._calls: dict[Node, int] = {}
+
+    @property
+    def report(self) -> Report:
+        """The findings so far, in file order."""
+        return self._findings.report.sorted()
+
+    def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
+        """What needs the inputs is asked now: a result may be written over them."""
+        self._calls[node] = self._calls.get(node, 0) + 1
+        if node.type == "Assign":
+            self._written.add(str(node.attributes["variable_id"]))
+        elif node.type == "ReadValue" and not node.inputs and str(node.attributes["variable_id"]) not in self._written:
+            self._say(
+                node, "A008", f"the variable {node.attributes['variable_id']!r} is read before it is written: zeros"
+            )
+        odd = any(
+            self._is_odd(v, a) for v, a in zip(node.inputs, inputs, strict=True) if v is not None and a is not None
+        )
+        asked = []
+        for suspicion in SUSPICIONS.get(node.type, ()):
+            known = suspicion.before(node, inputs)
+            if known is not None:
+                asked.append((suspicion, known))
+        self._pending.append((odd, asked))
+
+    def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
+        odd, asked = self._pending.pop()
+        for suspicion, known in asked:
+            message = suspicion.after(node, known, outputs)
+            if message is not None:
+                self._say(node, suspicion.code, message, suspicion.port)
+        for value, array in zip(node.outputs, outputs, strict=False):
+            nan, infinite = _not_finite(array)
+            self._odd[value] = bool(nan or infinite)
+            if odd or node.bodies:
+                continue
+            if nan:
+                self._say(node, "A001", f"{plural(nan, 'NaN')} of {array.size} values, from finite inputs")
+            if infinite:
+                self._say(node, "A002", f"{infinite} of {array.size} values are infinite, from finite inputs")
+
+    def _is_odd(self, value: Value, array: Array) -> bool:
+        """Whether a value holds NaN or infinities: known of what a layer made, looked up for inputs and constants."""
+        if value not in self._odd or value.node.type == "Parameter":
+            self._odd[value] = any(_not_finite(array))
+        return self._odd[value]
+
+    def _say(self, node: Node, code: str, message: str, port: str | None = None) -> None:
+        if (node, code) in self._said:
+            return
+        self._said.add((node, code))
+        calls = self._calls[node]
+        when = f" (in call {calls})" if calls > 1 else ""
+        self._findings.add(code, message + when, at=place_of(node, port, None), layer=node.ref, port=port)
+
+
+def sanitise(model: Model, inputs: Sequence[Array]) -> Report:
+    """What is suspicious about one run of a model. Raises IRError when it cannot be run."""
+    sanitiser = Sanitiser(model)
+    CompiledModel(model).create_infer_request([sanitiser]).infer(list(inputs))
+    return sanitiser.report
+
+
+def _not_finite(array: Array) -> tuple[int, int]:
+    """How many elements are NaN, and how many infinite."""
+    if not array.size or array.dtype.kind in "TUObiu" or not ElementType.of(array.dtype).is_real:
+        return 0, 0
+    wide = array if array.dtype.kind == "f" else array.astype(np.float32)
+    finite = int(np.count_nonzero(np.isfinite(wide)))
+    if finite == array.size:
+        return 0, 0
+    nan = int(np.count_nonzero(np.isnan(wide)))
+    return nan, array.size - finite - nan

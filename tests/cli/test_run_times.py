@@ -1,0 +1,59 @@
+"""irexec run: how long each stage took, several runs, the trace by time with totals per type."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from irexec.cli.main import main
+
+CLASSIFIER = Path(__file__).parents[2] / "samples" / "classifier"
+COMMAND = ["run", str(CLASSIFIER / "model.xml"), "--input", f"image={CLASSIFIER / 'image.npy'}"]
+
+
+def test_the_stages_are_timed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND, "--json"]) == 0
+    seconds = json.loads(capsys.readouterr().out)["seconds"]
+    assert list(seconds) == ["read", "check", "compile", "run"]
+    assert all(time > 0 for time in seconds.values())
+    assert main(COMMAND) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  read ")]
+    assert [word.split()[0] for word in line.split(", ")] == ["read", "check", "compile", "run"]
+
+
+def test_several_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND, "--repeat", "3", "--trace", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["seconds"]["fastest"] <= result["seconds"]["run"]
+    assert {row["calls"] for row in result["trace"]} == {3}
+
+
+def test_states_are_the_same_in_every_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """The transformer keeps keys and values: of a second run they would be twice as many."""
+    folder = CLASSIFIER.parent / "transformer"
+    command = ["run", str(folder / "model.xml"), "--input", f"words={folder / 'words.npy'}", "--json"]
+    outputs = []
+    for more in ([], ["--repeat", "3"]):
+        assert main([*command, *more]) == 0
+        outputs.append(json.loads(capsys.readouterr().out)["outputs"])
+    assert outputs[0] == outputs[1]
+
+
+def test_the_trace_by_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND, "--sort", "time", "--json"]) == 0
+    times = [row["seconds"] for row in json.loads(capsys.readouterr().out)["trace"]]
+    assert times == sorted(times, reverse=True)
+    assert main([*COMMAND, "--sort", "time"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = lines.index("time per type")
+    table = [line.split() for line in lines[start + 2 : lines.index("", start)]]
+    assert {row[0]: int(row[1]) for row in table}["Convolution"] == 3
+    assert sum(float(row[-1]) for row in table) == pytest.approx(100, abs=1)
+
+
+def test_at_least_one_run(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([*COMMAND, "--repeat", "0"])
+    assert "at least once" in capsys.readouterr().err
