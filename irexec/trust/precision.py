@@ -93,7 +93,6 @@ class Forecast:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        runs = {"all": self.run, "mended": self.mended}
         return {
             "type": str(self.kind),
             "limit": self.limit,
@@ -101,10 +100,8 @@ class Forecast:
             "first": None if self.run.broken is None else self.run.broken.friendly_name,
             "way": [row.node.friendly_name for row in self.way],
             "keep": None if self.kept is None else [node.friendly_name for node in self.kept],
-            "loss": {
-                name: None if run is None else {port: error.to_dict() for port, error in run.results}
-                for name, run in runs.items()
-            },
+            "loss": _losses(self.run),
+            "mended": None if self.mended is None else _losses(self.mended),
             "layers": [
                 {
                     "name": row.node.friendly_name,
@@ -325,6 +322,10 @@ def _way(last: Node, rows: dict[Node, Magnitudes], limit: float) -> list[Magnitu
         given = [value.node for value in node.inputs if value is not None and value.node in rows]
         node = max(given, key=lambda source: rows[source].largest, default=None)
     return way[::-1]
+
+
+def _losses(run: Lowered) -> list[dict[str, Any]]:
+    return [{"name": name, **error.to_dict()} for name, error in run.results]
 
 
 def _loss(results: list[tuple[str, Error]]) -> str:

@@ -184,7 +184,7 @@ def test_the_documented_json_is_what_is_printed(folder: Path, capsys: pytest.Cap
     sample = Path(__file__).parents[2] / "samples" / "slice_scatter" / "example_1.xml"
     results = [
         run_json(capsys, str(sample))[1],
-        run_json(capsys, "loop.xml", "--trace")[1],
+        run_json(capsys, "loop.xml", "--trace", "--as", "f16")[1],
         run_json(capsys, "nowhere.xml")[1],
     ]
 
