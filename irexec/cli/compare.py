@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from irexec.diagnostics import IRError
+    from irexec.show.status import Status
     from irexec.trust.choose import runtime_of
     from irexec.trust.compare import compare
     from irexec.trust.errors import Bounds
@@ -58,7 +59,14 @@ def run(args: argparse.Namespace) -> int:
     config = dict(entry.partition("=")[::2] for entry in args.config)
     try:
         runtime = runtime_of(args.other, config, loaded.reference.model, args.limit)
-        found = compare(loaded.reference, runtime, bounds=bounds, window=args.window and max(1, args.window))
+        with Status() as status:
+            found = compare(
+                loaded.reference,
+                runtime,
+                bounds=bounds,
+                window=args.window and max(1, args.window),
+                progress=lambda done, total: status.tell(f"{done} of {total} layers compared"),
+            )
     except CannotRun as error:
         return _say(f"--with {args.other}: {error}")
     except IRError as error:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -23,6 +26,7 @@ _lock = threading.Lock()
 _products = 0
 _compiler: Compiler | None = None
 _available: bool | None = None
+_plain: ContextVar[bool] = ContextVar("plain", default=False)
 
 
 def is_available() -> bool:
@@ -39,10 +43,21 @@ def pays(calls: int, products: int) -> bool:
     A kernel that was called several times belongs to a model that will run many times more.
     """
     global _products
-    if calls < MANY_CALLS or not is_available():
+    if calls < MANY_CALLS or _plain.get() or not is_available():
         return False
     _products += products
     return _compiler is not None or _products >= MANY_PRODUCTS
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Inside, no further kernel is compiled: compiled ones hold weights of their own, and are not what others are
+    measured by."""
+    token = _plain.set(True)
+    try:
+        yield
+    finally:
+        _plain.reset(token)
 
 
 def compiler() -> Compiler:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -63,6 +63,8 @@ class Apart:
         self.process = Process(server, arguments, limit)
         # The model that the other process holds, and in which of its lives it got it.
         self.holds: tuple[int, Path] | None = None
+        # Whose observation it keeps.
+        self.looking: object = None
         self.name = title
         self.name = self.ask("describe")
 
@@ -89,6 +91,25 @@ class Apart:
         return _Loaded(self, file, {})
 
 
+class _Observed(Mapping[Value, Array]):
+    """What the other process holds of one step; each array is fetched when it is asked for."""
+
+    def __init__(self, take: Callable[[int, int], Array], step: int, places: dict[Value, int]) -> None:
+        self._take, self._step, self._places = take, step, places
+
+    def __getitem__(self, value: Value) -> Array:
+        return self._take(self._step, self._places[value])
+
+    def __contains__(self, value: object) -> bool:
+        return value in self._places
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
 class _Loaded:
     """A model of which the other process knows the file: it is read there again after another one was, or a crash."""
 
@@ -101,11 +122,24 @@ class _Loaded:
         found: list[list[Array]] = self._call("results", steps)
         return found
 
-    def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
+    def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
+        """The arrays stay in the other process until they are asked for."""
         named = ((v, self._names.get(v.node, v.node.friendly_name)) for v in values)
         shown = [Shown(name, value.index, tuple(sorted(value.names))) for value, name in named]
-        runs: list[dict[int, Array]] = self._call("observe", steps, shown)
-        return [{values[index]: array for index, array in step.items()} for step in runs]
+        mine = object()
+
+        def look() -> list[list[int]]:
+            self._runtime.looking = mine
+            there: list[list[int]] = self._call("keep", steps, shown)
+            return there
+
+        def take(step: int, index: int) -> Array:
+            if self._runtime.looking is not mine:
+                look()
+            array: Array = self._call("kept", step, index)
+            return array
+
+        return [_Observed(take, step, {values[i]: i for i in there}) for step, there in enumerate(look())]
 
     def fused(self) -> list[list[str]]:
         groups: list[list[str]] = self._call("fused")
@@ -114,7 +148,7 @@ class _Loaded:
     def _call(self, method: str, *arguments: Any) -> Any:
         runtime = self._runtime
         if runtime.holds != (runtime.process.life, self._file):
-            runtime.holds = None
+            runtime.holds = runtime.looking = None
             self.precision = runtime.ask("load", str(self._file))
             runtime.holds = (runtime.process.life, self._file)
         return runtime.ask(method, *arguments)

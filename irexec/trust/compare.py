@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +16,8 @@ from irexec.trust.runtimes import CannotRun, Died, Loaded, Runtime
 from irexec.types import DYNAMIC, Array
 from irexec.watch.run import port_name
 
-WINDOW_BYTES = 1 << 28
-"""The values of so many bytes are held at a time, of both sides together, where --window does not say."""
+SHOWN_BYTES, HELD_BYTES = 1 << 28, 1 << 24
+"""The other side shows values of so many bytes at a time, where --window does not say; so many are held here."""
 _UNKNOWN_BYTES = 1 << 20
 
 Progress = Callable[[int, int], None]
@@ -171,13 +171,13 @@ class _Comparing:
 
     def rows(self, window: int | None) -> Iterator[tuple[int, int, list[Row]]]:
         done = 0
-        for nodes in _windows(self.nodes, window):
-            rows = self._window(nodes)
-            done += len(nodes)
-            yield done, len(self.nodes), rows
+        for nodes in _windows(self.nodes, window, SHOWN_BYTES):
+            for part, rows in self._window(nodes):
+                done += part
+                yield done, len(self.nodes), rows
 
-    def _window(self, nodes: Sequence[Node]) -> list[Row]:
-        """The rows of some layers. Where the other side cannot run with all of them shown, parts of them are."""
+    def _window(self, nodes: Sequence[Node]) -> Iterator[tuple[int, list[Row]]]:
+        """The rows of some layers, a few at a time. Where the other side cannot show all of them, it shows parts."""
         values = {value for node in nodes for value in node.outputs}
         given = {value for node in nodes for value in self._given(node) if value.node.type != "Parameter"}
         try:
@@ -187,11 +187,21 @@ class _Comparing:
             raise
         except CannotRun:
             half = len(nodes) // 2
-            return [*self._window(nodes[:half]), *self._window(nodes[half:])] if half else []
-        mine = self.reference.record(values)
+            for some in (nodes[:half], nodes[half:]) if half else ():
+                yield from self._window(some)
+            return
+        for part in _windows(nodes, None, HELD_BYTES):
+            yield len(part), self._rows(part, theirs)
+
+    def _rows(self, nodes: Sequence[Node], theirs: Sequence[Mapping[Value, Array]]) -> list[Row]:
+        made = {value for node in nodes for value in node.outputs}
+        needed = made | {value for node in nodes for value in self._given(node)}
+        mine = self.reference.record(made)
+        held = []
         for step, inputs in zip(theirs, self.reference.steps, strict=True):
-            step.update(zip(self.reference.model.inputs, inputs, strict=True))
-        return [row for node in nodes if (row := self._row(node, mine, theirs)) is not None]
+            given = dict(zip(self.reference.model.inputs, inputs, strict=True))
+            held.append({value: step[value] for value in needed if value in step} | given)
+        return [row for node in nodes if (row := self._row(node, mine, held)) is not None]
 
     def _given(self, node: Node) -> list[Value]:
         """What a layer is given that is no constant; of one that reads a variable, what was written to that as well."""
@@ -242,13 +252,13 @@ class _Comparing:
         return judge(run, [their[v] for v in begins], [their.get(v) for v in node.outputs], tolerance, self.bounds)
 
 
-def _windows(nodes: Sequence[Node], window: int | None) -> Iterator[list[Node]]:
-    """Neighbouring layers: `window` at a time, or as many as have no more than WINDOW_BYTES of values."""
+def _windows(nodes: Sequence[Node], window: int | None, most: int) -> Iterator[list[Node]]:
+    """Neighbouring layers: `window` at a time, or as many as have no more than `most` bytes of values."""
     group: list[Node] = []
     held = 0
     for node in nodes:
         size = 2 * sum(map(_nbytes, node.outputs))
-        full = len(group) >= window if window is not None else held + size > WINDOW_BYTES
+        full = len(group) >= window if window is not None else held + size > most
         if group and full:
             yield group
             group, held = [], 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from irexec.types import Array, ElementType
 # Inputs are moved by so many units in the last place to see how far that moves a result.
 _NUDGE = 4.0
 _RANDOM_NUDGES = 2
+_BLOCK = 1 << 18
 FUSED = 4.0
 """Units in the last place that a layer of real numbers may be off although it is exact alone: a runtime that runs it
 together with its neighbours does not round what is between them."""
@@ -85,17 +86,36 @@ def _in_units(reference: Array, other: Array, more: Any, kind: ElementType | Non
         return Error(math.inf, math.inf, math.inf)
     if not reference.size:
         return NONE
-    apart = _apart(reference, other)
-    largest = float(apart.max())
-    if largest == 0:
+    kind = kind or ElementType.of(reference.dtype)
+    typical = _typical(reference)
+    ulp = relative = absolute = 0.0
+    at = 0
+    spread = np.broadcast_to(more, reference.shape).reshape(-1)
+    for begin, ours, theirs in _blocks(reference, other):
+        apart = _apart(ours, theirs)
+        largest = float(apart.max())
+        if largest == 0:
+            continue
+        wide = np.abs(_wide(ours))
+        with np.errstate(all="ignore"):
+            units = apart / (_unit(wide, kind) + spread[begin : begin + _BLOCK])
+            units = np.where(np.isnan(units), 0.0, units)
+            parts = np.where(apart == 0, 0.0, apart / np.maximum(wide, typical))
+        place = int(np.argmax(units))
+        if units[place] > ulp:
+            ulp, at = float(units[place]), begin + place
+        absolute, relative = max(absolute, largest), max(relative, float(np.nanmax(parts)))
+    if absolute == 0:
         return NONE
-    with np.errstate(all="ignore"):
-        units = apart / (_unit(_wide(reference), kind or ElementType.of(reference.dtype)) + more)
-        units = np.where(np.isnan(units), 0.0, units)
-        relative = apart / np.maximum(np.abs(_wide(reference)), _typical(reference))
-        relative = np.where(apart == 0, 0.0, relative)
-    place = np.unravel_index(int(np.argmax(units)), units.shape)
-    return Error(float(units[place]), float(np.nanmax(relative)), largest, tuple(map(int, place)))
+    return Error(ulp, relative, absolute, tuple(map(int, np.unravel_index(at, reference.shape))))
+
+
+def _blocks(*arrays: Array) -> Iterator[tuple[Any, ...]]:
+    """The arrays of one shape in blocks of neighbouring elements, each with its first element's number: what is
+    computed in f64 on the way takes no more memory than a block."""
+    flat = [array.reshape(-1) for array in arrays]
+    for begin in range(0, flat[0].size, _BLOCK):
+        yield begin, *(array[begin : begin + _BLOCK] for array in flat)
 
 
 def tolerance_of(node: Node) -> Tolerance:
@@ -173,11 +193,18 @@ def _typical_unit(reference: Array) -> float:
 
 def _typical(reference: Array) -> float:
     """The root mean square of the finite elements."""
-    wide = np.ravel(_wide(reference))
-    finite = np.abs(wide[np.isfinite(wide)])
-    largest = float(finite.max()) if finite.size else 0.0
-    # The squares of large numbers may be too large.
-    return largest * float(np.sqrt(np.mean((finite / largest) ** 2))) if largest else 0.0
+    count, largest, squares = 0, 0.0, 0.0
+    for _, block in _blocks(reference):
+        wide = np.abs(_wide(block))
+        finite = wide[np.isfinite(wide)]
+        most = float(finite.max()) if finite.size else 0.0
+        if most:
+            # The squares of large numbers may be too large: they are kept as parts of the largest.
+            top = max(most, largest)
+            squares = squares * (largest / top) ** 2 + float(np.sum((finite / top) ** 2))
+            largest = top
+        count += finite.size
+    return largest * math.sqrt(squares / count) if count else 0.0
 
 
 def _spreads(run: Run, inputs: Sequence[Array]) -> list[Any]:

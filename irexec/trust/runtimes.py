@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from irexec.diagnostics import IRError
@@ -41,8 +41,11 @@ class Loaded(Protocol):
     def results(self, steps: Steps) -> list[list[Array]]:
         """The model's results, per step, with nothing shown that would change how it runs. Raises CannotRun."""
 
-    def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
-        """What it computes for these values of the model, per step; without those that it has nothing for."""
+    def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
+        """What it computes for these values of the model, per step; without those that it has nothing for.
+
+        A mapping may fetch its arrays when they are asked for.
+        """
 
     def fused(self) -> list[list[str]]:
         """The names of layers that it runs as one."""

@@ -1,4 +1,7 @@
-"""The other end of a Process: makes one object, calls its methods as asked, and answers with what they return."""
+"""The other end of a Process: makes one object, calls its methods as asked, and answers with what they return.
+
+What is large is kept here: `keep` observes and answers with what there is, `kept` with one array of that.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ def main() -> None:
     # What a runtime prints is no answer.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     served: Any = None
+    kept: list[dict[int, Any]] = []
     while (question := _next(sys.stdin.buffer)) is not None:
         name, arguments = question
         try:
@@ -24,6 +28,12 @@ def main() -> None:
             if served is None:
                 served = _class(name)(*arguments)
                 answer = (True, None)
+            elif name == "keep":
+                kept = []
+                kept = served.observe(*arguments)
+                answer = (True, [list(step) for step in kept])
+            elif name == "kept":
+                answer = (True, kept[arguments[0]][arguments[1]])
             else:
                 answer = (True, getattr(served, name)(*arguments))
         except CannotRun as error:
