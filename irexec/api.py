@@ -95,13 +95,18 @@ def validate(
         return read_onnx(source, mode, others=others)[1]
     read_source = _source(source)
     if is_snippet(read_source):
-        from irexec.snippets.evaluate import evaluate, evaluated_report, read_examples
-
-        with no_collection():
-            snippet = read_examples(read_source.text, file=read_source.file, strict=strict, mode=mode)
-            evaluate(snippet, execute=False)
-            return evaluated_report(snippet)
+        return validate_snippet(read_source, mode=mode, strict=strict)
     return _read(read_source, source, weights, mode)[1]
+
+
+def validate_snippet(source: Source, *, mode: Mode = "strict", strict: bool = False) -> Report:
+    """Every finding about a text of loose layers; see `validate`."""
+    from irexec.snippets.evaluate import evaluate, evaluated_report, read_examples
+
+    with no_collection():
+        snippet = read_examples(source.text, file=source.file, strict=strict, mode=mode)
+        evaluate(snippet, execute=False)
+        return evaluated_report(snippet)
 
 
 def is_onnx(path: PathLike) -> bool:

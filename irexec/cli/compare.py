@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
+from irexec.cli.inputs import add_format_argument
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color, write
 
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     judge.add_argument("--rtol", type=float, metavar="X", help="relative error that is allowed everywhere")
     judge.add_argument("--window", type=int, metavar="N", help="layers whose values are held at a time")
     show = parser.add_argument_group("output")
-    show.add_argument("--json", action="store_true", help="print one JSON object (irexec report --compare reads it)")
+    add_format_argument(show, "json: one object, which irexec report --compare reads")
     show.add_argument("--worst", type=int, default=10, metavar="N", help="layers to show (default: 10; 0: all)")
     show.add_argument("--save-culprit", metavar="DIR", help="write the culprit as a model, its inputs and outputs")
 
@@ -84,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(args: argparse.Namespace, found: Comparison, saved: list[str]) -> None:
-    if args.json:
+    if args.format == "json":
         print(json.dumps(found.to_dict() | {"saved": saved}, indent=2, allow_nan=False))
         return
     from irexec.show.compare import show_comparison

@@ -8,7 +8,7 @@ import sys
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.given import add_input_arguments, load_with_inputs
-from irexec.cli.inputs import check_readable, refuse
+from irexec.cli.inputs import add_format_argument, check_readable, refuse
 from irexec.diagnostics import IRError, Report
 from irexec.diagnostics.render import wants_color, write
 
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("other", metavar="B", help="another one")
     parser.add_argument("--run", dest="both", action="store_true", help="run both, and compare the layers too")
     add_input_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object (irexec report --diff reads it)")
+    add_format_argument(parser, "json: one object, which irexec report --diff reads")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         return _refused(refuse("U006", f"--run: {error}"))
     except IRError as error:
         return _refused(error.report)
-    if args.json:
+    if args.format == "json":
         text = changes_dict(args.file, args.other, changes)
         print(json.dumps(text | ({"run": comparison.to_dict()} if comparison is not None else {}), indent=2))
     else:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.nearest import nearest
+from irexec.diagnostics.render import wants_color
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _FOLDERS = (_PACKAGE / "_codes", _PACKAGE.parent / "docs" / "codes")
@@ -41,5 +42,10 @@ def _explain(code: str) -> int:
         advice = f"did you mean {', '.join(near)}?" if near else "`irexec explain` lists all codes"
         print(f"irexec explain: unknown code {code!r}: {advice}", file=sys.stderr)
         return 2
-    print(page(code))
+    if wants_color(sys.stdout):
+        from irexec.show.explanation import show_page
+
+        show_page(page(code), sys.stdout)
+    else:
+        print(page(code))
     return 0

@@ -4,46 +4,63 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import IO, Any
 
 from irexec.cli.extension import load_extensions
-from irexec.cli.inputs import check_readable, exit_code, refuse
+from irexec.cli.inputs import STDIN, check_readable, find_files, read_stdin, refuse
 from irexec.cli.options import add_extensions, add_weights
-from irexec.diagnostics import Diagnostic, Place, Report
-from irexec.diagnostics.render import write
+from irexec.cli.settings import read_settings
+from irexec.cli.shown import FOR_MACHINES, add_choice_arguments, add_showing_arguments, chosen, show_findings
+from irexec.diagnostics import Place, Report
+from irexec.diagnostics.choice import Choice
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a model (.xml)")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="a model (.xml), a folder with models, or - for stdin to stdout"
+    )
     parser.add_argument("--unsafe", action="store_true", help="make fixes that may change what is computed, too")
     parser.add_argument("--diff", action="store_true", help="print what would be changed; leave the files alone")
-    parser.add_argument("--select", metavar="CODES", help="mend these findings only, such as P004,D or L0")
-    parser.add_argument("--ignore", metavar="CODES", help="leave these findings alone")
+    add_choice_arguments(parser)
     add_weights(parser, "FILE")
     add_extensions(parser)
+    add_showing_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    report = load_extensions(args.extension)
-    if args.weights is not None and len(args.files) > 1:
-        report.extend(refuse("U003", f"--weights belongs to one model, but {len(args.files)} are given"))
-    if report.ok:
-        for path in args.files:
-            report.extend(_fix(path, args))
-    write(report, sys.stderr if args.diff else sys.stdout)
-    return exit_code(report) or int(len(report) > 0)
+    settings, report = read_settings(Path.cwd())
+    choice, unknown = chosen(args, settings)
+    report.extend(unknown)
+    report.extend(load_extensions(args.extension))
+    files = _models(args.files, find_files(args.files, settings.exclude, settings.base))
+    if args.weights is not None and len(files) > 1:
+        report.extend(refuse("U003", f"--weights belongs to one model, but {len(files)} are given"))
+    if not report.ok:
+        return show_findings([report], args, sys.stdout)
+    stream = sys.stderr if args.diff or STDIN in files else sys.stdout
+    return show_findings(_reports(files, args, choice), args, stream, every=True)
 
 
-def _fix(path: str, args: argparse.Namespace) -> Report:
-    """Mend one file, and say so; what remains to be found in it."""
-    missing = check_readable(path)
-    if len(missing):
-        return missing
+def _models(named: list[str], found: list[str]) -> list[str]:
+    """The files that are named, and of those found in folders the models."""
+    from irexec.mend.files import is_model_file
 
-    def wanted(finding: Diagnostic) -> bool:
-        return _names(args.select, finding, True) and not _names(args.ignore, finding, False)
+    return [path for path in found if path in named or is_model_file(path)]
 
-    return mended(path, weights=args.weights, unsafe=args.unsafe, wanted=wanted, diff=args.diff)
+
+def _reports(files: list[str], args: argparse.Namespace, choice: Choice) -> Iterator[Report]:
+    """What counts of the findings that remain in each file."""
+    how: dict[str, Any] = {"weights": args.weights, "unsafe": args.unsafe, "wanted": choice.keeps}
+    for path in files:
+        if path == STDIN:
+            remaining = _stdin_mended(args.diff, **how)
+        else:
+            missing = check_readable(path)
+            told = sys.stderr if args.format in FOR_MACHINES and not args.diff else sys.stdout
+            remaining = missing if len(missing) else mended(path, diff=args.diff, out=told, **how)
+        yield choice.of(remaining)
 
 
 def mended(path: str, *, diff: bool = False, out: IO[str] | None = None, **how: Any) -> Report:
@@ -66,8 +83,15 @@ def mended(path: str, *, diff: bool = False, out: IO[str] | None = None, **how: 
     return after.report
 
 
-def _names(codes: str | None, finding: Diagnostic, otherwise: bool) -> bool:
-    """Whether the codes of an option, or beginnings of codes, name a finding; `otherwise` without the option."""
-    return (
-        otherwise if codes is None else finding.code.startswith(tuple(c.strip() for c in codes.split(",") if c.strip()))
-    )
+def _stdin_mended(diff: bool, **how: Any) -> Report:
+    """Mend what stands on stdin, and write it, or the difference, to stdout; what remains."""
+    from irexec.mend.mend import mend
+    from irexec.mend.show import difference
+
+    before = read_stdin()
+    after = mend(before, None, **how)
+    if diff:
+        sys.stdout.write(difference(STDIN, before, after.data))
+    else:
+        sys.stdout.buffer.write(after.data)
+    return after.report

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.nearest import did_you_mean
-from irexec.ir.files import open_regular
+from irexec.ir.files import named_files, open_regular
+
+STDIN = "-"
+"""The name of standard input where a file is asked for."""
+_BEGINNING = 1 << 16
 
 
 def refuse(code: str, message: str, *, place: Place | None = None, hint: str | None = None) -> Report:
@@ -19,7 +28,9 @@ def refuse(code: str, message: str, *, place: Place | None = None, hint: str | N
 
 
 def check_readable(path: str) -> Report:
-    """An empty report, or U001 when there is no file to read at `path`."""
+    """An empty report, or U001 when there is no file to read at `path`; STDIN can be read."""
+    if path == STDIN:
+        return Report()
     try:
         with open_regular(path):
             return Report()
@@ -27,6 +38,46 @@ def check_readable(path: str) -> Report:
         return refuse(
             "U001", f"cannot read the file: {error.strerror or error}", place=Place(file=path), hint=_similar(path)
         )
+
+
+def find_files(
+    paths: Sequence[str],
+    exclude: Sequence[str] = (),
+    base: str = ".",
+    *,
+    suffixes: tuple[str, ...] = (".xml",),
+    all_named: bool = True,
+) -> list[str]:
+    """The files that are meant: of a folder every .onnx below it, and every .xml that holds a model or layers.
+
+    Of those in folders none that a pattern of `exclude` fits: patterns are of paths relative to `base`, or of names.
+    Without `all_named` a named .xml must hold a model or layers, too.
+    """
+    found: list[str] = []
+    for path in paths:
+        if path != STDIN and Path(path).is_dir():
+            found += [e for e in named_files([path], suffixes) if not _is_excluded(e, exclude, base) and holds_ir(e)]
+        elif all_named or holds_ir(path):
+            found.append(path)
+    return found
+
+
+def holds_ir(path: str) -> bool:
+    """True for a file with a model or loose layers in it, as far as its beginning tells, and for all that is no XML."""
+    if not path.lower().endswith(".xml"):
+        return True
+    try:
+        with open_regular(path) as stream:
+            head = stream.read(_BEGINNING)
+    except OSError:
+        return True  # It is said later why it cannot be read.
+    text = head.replace(b"\0", b"").lower()  # In UTF-16 every other byte of these is 0.
+    return b"<net" in text or b"<layer" in text
+
+
+def _is_excluded(path: str, patterns: Sequence[str], base: str) -> bool:
+    relative = Path(os.path.relpath(path, base)).as_posix()
+    return any(fnmatch(relative, pattern) or fnmatch(os.path.basename(path), pattern) for pattern in patterns)
 
 
 def exit_code(report: Report) -> int:
@@ -45,3 +96,14 @@ def _similar(path: str) -> str | None:
         return None
     beside = [name for name in names if name != wanted.name]
     return did_you_mean(wanted.name, beside, 1, form=lambda name: str(wanted.parent / name))
+
+
+def add_format_argument(parser: argparse._ActionsContainer, json: str) -> None:
+    """`--format text|json`, and the older spelling `--json`."""
+    parser.add_argument("--format", choices=("text", "json"), default="text", help=f"{json} (default: text)")
+    parser.add_argument("--json", dest="format", action="store_const", const="json", help=argparse.SUPPRESS)
+
+
+def read_stdin() -> bytes:
+    """All of standard input."""
+    return sys.stdin.buffer.read()

@@ -10,7 +10,7 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 
 COMMANDS = {
     "run": "run a model or a snippet; print inputs, outputs and what was checked",
@@ -28,10 +28,16 @@ COMMANDS = {
     "ops": "show the operator set",
     "explain": "explain a diagnostic code",
     "schema": "print the schema of the file format or of one operator",
+    "completion": "print what makes a shell complete irexec's commands and options",
 }
 """Command → its line in the help. The module of the same name has `add_arguments(parser)` and `run(args) -> int`."""
 
 INTERRUPTED, NO_READER = 130, 141
+
+EXIT_CODES = (
+    "Exit codes of every command: 0 nothing is wrong or differs, 1 something is, 2 a file or the command line cannot "
+    "be used, or irexec failed, 130 interrupted, 141 nobody reads the output."
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,20 +63,45 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="irexec", description="Run, check and explain OpenVINO IR.")
+    chosen = arguments[0] if arguments else ""
+    parser, commands = command_parsers([chosen])
+    if chosen and not chosen.startswith("-") and chosen not in COMMANDS:
+        parser.error(f"there is no command {chosen!r}{_meant(chosen, COMMANDS)}")
+    args, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        command = commands[chosen]
+        known = command._option_string_actions
+        advice = "".join(_meant(option.partition("=")[0], known) for option in unknown[:1])
+        command.error(f"unrecognized arguments: {' '.join(unknown)}{advice}")
+    code: int = args.run(args)
+    return code
+
+
+def command_parsers(chosen: Container[str]) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser of the command line, and that of each command; only those that are chosen know their arguments."""
+    parser = argparse.ArgumentParser(
+        prog="irexec", description="Run, check and explain OpenVINO IR.", epilog=EXIT_CODES
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     # With `prog` given, argparse does not lay out a usage line to find it.
-    commands = parser.add_subparsers(prog="irexec", dest="command", metavar="COMMAND", required=True)
-    chosen = arguments[0] if arguments else None
+    subparsers = parser.add_subparsers(prog="irexec", dest="command", metavar="COMMAND", required=True)
+    commands = {}
     for name, summary in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
-        if name == chosen:
+        command = subparsers.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        if name in chosen:
             module = importlib.import_module(f"irexec.cli.{name}")
             module.add_arguments(command)
             command.set_defaults(run=module.run)
-    args = parser.parse_args(arguments)
-    code: int = args.run(args)
-    return code
+        commands[name] = command
+    return parser, commands
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """What may be meant, as the end of a message."""
+    from irexec.diagnostics.nearest import did_you_mean
+
+    advice = did_you_mean(name, known)
+    return f": {advice}" if advice else ""
 
 
 class _Version(argparse.Action):

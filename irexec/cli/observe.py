@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def add_observation_arguments(parser: argparse.ArgumentParser) -> None:
     over = parser.add_argument_group("what is laid over the graph")
     over.add_argument(
-        "--diff", metavar="OTHER", help="a model to show beside this one, with the changes; or what diff --json printed"
+        "--diff",
+        metavar="OTHER",
+        help="a model to show beside this one, with the changes; or what diff --format json printed",
     )
     over.add_argument(
         "--run",
@@ -27,7 +29,7 @@ def add_observation_arguments(parser: argparse.ArgumentParser) -> None:
         help="run the model: time, ranges, NaN, histograms; with --diff both, compared",
     )
     over.add_argument("--dump", metavar="DIR", help="what run --dump wrote: ranges, NaN, histograms")
-    for option, source in (("trace", "run --trace --json"), ("compare", "compare --json")):
+    for option, source in (("trace", "run --trace --format json"), ("compare", "compare --format json")):
         over.add_argument(
             f"--{option}", action="append", default=[], metavar="FILE.json", help=f"what {source} printed"
         )

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from irexec.cli.extension import load_extensions
-from irexec.cli.inputs import check_readable, refuse
+from irexec.cli.inputs import STDIN, add_format_argument, check_readable, read_stdin, refuse
 from irexec.cli.many import add_many_arguments
 from irexec.cli.options import add_extensions, add_shapes, add_weights
 from irexec.diagnostics import Place, Report
@@ -27,7 +27,9 @@ _SNIPPET_ONLY = ("precision", "duplicates", "page")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a model (.xml, .onnx) or a snippet: loose <layer> elements")
+    parser.add_argument(
+        "file", metavar="FILE", help="a model (.xml, .onnx) or a snippet: loose <layer> elements; - for stdin"
+    )
     give = parser.add_argument_group("inputs (what is not given is drawn at random)")
     give.add_argument(
         "--input",
@@ -62,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what to run: all that OpenVINO reads and runs, with warnings, or only what is right (default: openvino)",
     )
     show = parser.add_argument_group("output")
-    show.add_argument("--json", action="store_true", help="print one JSON object")
+    add_format_argument(show, "json: one object")
     show.add_argument("--save", metavar="OUT.npz", help="write the results, by name")
     show.add_argument("--verbose", action="store_true", help="show every finding with its source line")
     watch = parser.add_argument_group("layers of a model")
@@ -110,7 +112,8 @@ def run(args: argparse.Namespace) -> int:
     from irexec.api import is_snippet
     from irexec.ir.xml.source import Source
 
-    source = Source.from_path(args.file)
+    given_text = read_stdin() if args.file == STDIN else None
+    source = Source.from_path(args.file) if given_text is None else Source.from_bytes(given_text, STDIN)
     return _run_snippet(args, given, source) if is_snippet(source) else _run_model(args, given, source)
 
 
@@ -159,15 +162,16 @@ def _run_model(args: argparse.Namespace, given: Given, source: Source | None) ->
     findings = Findings(file=args.file)
     _refuse_options(args, _SNIPPET_ONLY, "a snippet", findings)
     seconds: dict[str, float] = {}
-    model, read = load(args.file, args.weights, mode=args.mode, source=source, seconds=seconds)
+    given_bytes = source.text.encode() if args.file == STDIN and source is not None else None
+    model, read = load(given_bytes or args.file, args.weights, mode=args.mode, source=source, seconds=seconds)
     findings.report.extend(read)
     if model is not None and args.until is not None:
         model = reduce(model, args.until, findings)
     if model is None or not findings.report.ok:
         return _refused(args, findings.report)
     result, sanitiser = None, Sanitiser(model) if args.sanitise else None
-    tracing = args.trace or args.sort is not None
-    with watchers(trace=tracing, dump=args.dump, findings=findings, histograms=args.json) as (listeners, trace):
+    tracing, histograms = args.trace or args.sort is not None, args.format == "json"
+    with watchers(trace=tracing, dump=args.dump, findings=findings, histograms=histograms) as (listeners, trace):
         if sanitiser is not None:
             listeners.append(sanitiser)
         if findings.report.ok:
@@ -222,7 +226,7 @@ def _save(args: argparse.Namespace, arrays: dict[str, Any], report: Report) -> N
 
 
 def _print(args: argparse.Namespace, to_dict: Any, show: Any) -> None:
-    if args.json:
+    if args.format == "json":
         print(json.dumps(to_dict(), indent=2, allow_nan=False))
         return
     from irexec.show.printing import Printout
@@ -239,7 +243,7 @@ def _refused(args: argparse.Namespace, report: Report) -> int:
     """Nothing was run: the findings say why."""
     from irexec.diagnostics.render import write
 
-    if args.json:
+    if args.format == "json":
         findings = [finding.to_dict() for finding in report]
         print(json.dumps({"file": args.file, "kind": None, "ok": False, "diagnostics": findings}, indent=2))
     else:

@@ -53,7 +53,7 @@ def run_inputs(args: argparse.Namespace) -> int:
         args.seed,
     )
     outcomes = gather_all(args, task, items, "inputs")
-    if args.json:
+    if args.format == "json":
         print(json.dumps(_as_dict(args, outcomes, read), indent=2))
     else:
         _show(args, outcomes, read)

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.fix import mended
-from irexec.cli.inputs import check_readable, exit_code, refuse
+from irexec.cli.inputs import STDIN, check_readable, exit_code, find_files, read_stdin, refuse
 from irexec.cli.many import add_many_arguments, gather_all, shared_path
 from irexec.cli.options import add_extensions, add_weights
+from irexec.cli.settings import Settings, read_settings
+from irexec.cli.shown import add_choice_arguments, add_showing_arguments, chosen, show_findings
 from irexec.diagnostics import Place, Report
-from irexec.diagnostics.render import FORMATS, write
-from irexec.farm.models import Validate, models_in
-from irexec.mend.files import is_model_file
+from irexec.diagnostics.choice import Choice
+from irexec.farm.models import SUFFIXES, Validate
+from irexec.mend.files import is_model_file, validate_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="a model (.xml, .onnx), a snippet, or a folder of such files"
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="a model (.xml, .onnx), a snippet, a folder of such files, or - for stdin",
     )
-    parser.add_argument("--format", choices=FORMATS, default="text", help="how to show findings (default: text)")
     parser.add_argument(
         "--mode",
         choices=("strict", "openvino"),
-        default="strict",
         help="errors are what the format does not define, or what keeps a model from running (default: strict)",
     )
     parser.add_argument("--fix", action="store_true", help="first make the safe fixes, as `irexec fix` does")
@@ -32,43 +37,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--alone", action="store_true", help="of ONNX: do not ask its checker, its reference and ONNX Runtime, too"
     )
+    add_choice_arguments(parser)
     add_weights(parser, "FILE")
     add_extensions(parser)
+    parser.add_argument("--skip-others", action="store_true", help="say nothing of an .xml without model and layers")
+    add_showing_arguments(parser)
     add_many_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    report = _validate(args)
-    write(report, sys.stdout, args.format)
-    return exit_code(report)
-
-
-def _validate(args: argparse.Namespace) -> Report:
-    files = [shared_path(args, path) for path in models_in(args.files)]
+    settings, report = read_settings(Path.cwd())
+    choice, unknown = chosen(args, settings)
+    report.extend(unknown)
+    report.extend(load_extensions(args.extension))
+    found = find_files(args.files, settings.exclude, settings.base, suffixes=SUFFIXES, all_named=not args.skip_others)
+    files = [path if path == STDIN else shared_path(args, path) for path in dict.fromkeys(found)]
     if args.weights is not None and len(files) > 1:
-        return refuse("U003", f"--weights belongs to one model, but {len(files)} are given")
-    given = load_extensions(args.extension)
-    if args.weights is not None:
-        given.extend(check_readable(args.weights))
-    if not files:
-        given.extend(refuse("U001", "there are no models below the folder", place=Place(args.files[0])))
-    if not given.ok:
-        return given
-    reports = {path: _prepared(path, args) for path in files}
+        report.extend(refuse("U003", f"--weights belongs to one model, but {len(files)} are given"))
+    elif args.weights is not None:
+        report.extend(check_readable(args.weights))
+    if not files and not args.skip_others:
+        report.extend(refuse("U001", "there are no models below the folder", place=Place(args.files[0])))
+    reports = _reports(files, args, settings, choice) if report.ok else [report]
+    return show_findings(reports, args, sys.stdout)
+
+
+def _reports(files: list[str], args: argparse.Namespace, settings: Settings, choice: Choice) -> Iterator[Report]:
+    """What counts of the findings about each file."""
+    mode = args.mode or settings.mode or "strict"
     weights = args.weights and shared_path(args, args.weights)
-    task = Validate(args.mode, args.strict, weights, others=not args.alone)
-    for outcome in gather_all(args, task, [path for path in files if not len(reports[path])], "files"):
+    reports = {path: _prepared(path, args, choice) for path in files}
+    if STDIN in reports:
+        reports[STDIN] = validate_text(read_stdin(), None, weights=weights, mode=mode, strict=args.strict)
+    task = Validate(mode, args.strict, weights, others=not args.alone)
+    wanted = [path for path in files if path != STDIN and not len(reports[path])]
+    for outcome in gather_all(args, task, wanted, "files"):
         reports[outcome.item] = outcome.report
-    report = Report()
-    for found in reports.values():
-        report.extend(found)
-    return report
+    yield from map(choice.of, reports.values())
 
 
-def _prepared(path: str, args: argparse.Namespace) -> Report:
+def _prepared(path: str, args: argparse.Namespace, choice: Choice) -> Report:
     """Mend a file, where that is asked for; the findings of one that cannot be used, and is not to be validated."""
     missing = check_readable(path)
-    if args.fix and not len(missing) and is_model_file(path):
-        remaining = mended(path, weights=args.weights, out=sys.stderr)
+    if args.fix and path != STDIN and not len(missing) and is_model_file(path):
+        remaining = mended(path, weights=args.weights, wanted=choice.keeps, out=sys.stderr)
         return remaining if exit_code(remaining) == 2 else missing
     return missing

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from irexec.api import is_onnx, is_snippet, load, validate
+import os
+
+from irexec.api import is_onnx, is_snippet, load, validate, validate_snippet
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import Mode
 from irexec.graph.model import Model
 from irexec.ir.files import open_regular, staged
 from irexec.ir.xml.source import Source
+from irexec.mend.ignored import without_ignored
 from irexec.mend.mend import Mended, PathLike, Wanted, mend
 from irexec.mend.table import with_fixes
 
@@ -59,21 +62,46 @@ def validate_file(
     strict: bool = False,
     others: bool = False,
 ) -> Report:
-    """As `irexec.validate` of a file; findings about a model have their fixes."""
-    source = None if is_onnx(path) else Source.from_path(path)
-    if source is None or is_snippet(source):
+    """As `irexec.validate` of a file; findings about a model have their fixes, and the file may ask to ignore some."""
+    if is_onnx(path):
         return validate(path, weights=weights, mode=mode, strict=strict, others=others)
-    return load_file(path, source, weights=weights, mode=mode)[1]
+    source = Source.from_path(path)
+    if is_snippet(source):
+        return without_ignored(validate_snippet(source, mode=mode, strict=strict), source.text)
+    return _load(path, source, None, weights, mode)[1]
+
+
+def validate_text(
+    data: bytes,
+    file: PathLike | None,
+    *,
+    weights: PathLike | bytes | None = None,
+    mode: Mode = "strict",
+    strict: bool = False,
+) -> Report:
+    """As `validate_file`, of a text that `file` may hold otherwise; its weights are those of `file`, unless given."""
+    source = Source.from_bytes(data, None if file is None else os.fspath(file))
+    if is_snippet(source):
+        return without_ignored(validate_snippet(source, mode=mode, strict=strict), source.text)
+    return _load(data if file is None else file, source, data, weights, mode)[1]
 
 
 def load_file(
     path: PathLike, source: Source, *, weights: PathLike | None = None, mode: Mode = "strict"
 ) -> tuple[Model | None, Report]:
-    """The model of a file that was read as `source`, as `irexec.api.load`; findings have their fixes."""
-    model, report = load(path, weights, mode=mode, source=source)
+    """The model of a file that was read as `source`, as `irexec.api.load`; findings as `validate_file` gives them."""
+    return _load(path, source, None, weights, mode)
+
+
+def _load(
+    model: PathLike | bytes, source: Source, data: bytes | None, weights: PathLike | bytes | None, mode: Mode
+) -> tuple[Model | None, Report]:
+    found, report = load(model, weights, mode=mode, source=source)
     if source.root is None or not len(report):
-        return model, report
-    return model, with_fixes(report, _read(path), source, model)
+        return found, report
+    if data is None:
+        data = model if isinstance(model, bytes) else _read(model)
+    return found, without_ignored(with_fixes(report, data, source, found), source.text)
 
 
 def _read(path: PathLike) -> bytes:

@@ -13,6 +13,7 @@ from irexec.diagnostics import Diagnostic, Edit, Fix, Report, Safety, Severity
 from irexec.diagnostics.codes import CODES, Area
 from irexec.inference.declared import DECLARED
 from irexec.ir.xml.source import Source
+from irexec.mend.ignored import without_ignored
 from irexec.mend.table import with_fixes
 from irexec.mend.written import apply
 
@@ -55,7 +56,7 @@ def examine(data: bytes, file: PathLike | None = None, weights: PathLike | bytes
     """Every finding about a model, with its fixes. `file` names it and is what its weights stand beside."""
     source = Source.from_bytes(data, None if file is None else os.fspath(file))
     model, report = load(data if file is None else file, weights, mode="strict", source=source)
-    return Examined(data, with_fixes(report, data, source, model))
+    return Examined(data, without_ignored(with_fixes(report, data, source, model), source.text))
 
 
 def mend(

@@ -2,10 +2,10 @@
 
 Three objects are known by their `kind`:
 
-- `"model"`, what `irexec run --trace --json` prints: `file` is the model, `trace` a list of layers in the order they
-  began in. A layer has `id`, `name`, `type`, `depth` (in how many bodies it stands; its outer layer is the last one
-  before it with a smaller depth), `calls`, `seconds`, and `outputs`, each with `element_type`, `shape`, `min`, `max`,
-  `nan`, `inf` and `histogram` (`edges`, one more than `counts`).
+- `"model"`, what `irexec run --trace --format json` prints: `file` is the model, `trace` a list of layers in the order
+  they began in. A layer has `id`, `name`, `type`, `depth` (in how many bodies it stands; its outer layer is the last
+  one before it with a smaller depth), `calls`, `seconds`, and `outputs`, each with `element_type`, `shape`, `min`,
+  `max`, `nan`, `inf` and `histogram` (`edges`, one more than `counts`).
 - `"compare"`, two runs of one model: `reference` and `other` say which, `verdict` is a line for people, `layers` is a
   list of `Compared`.
 - `"diff"`, two models: `a` and `b` are the files, `changes` is a list of `Change`.
@@ -134,9 +134,9 @@ def read_observed(text: str | bytes) -> Observed:
     kinds: dict[Any, type[Observed]] = {"model": Trace, "compare": Comparison, "diff": Changes}
     kind = kinds.get(found.get("kind")) if isinstance(found, dict) else None
     if kind is None:
-        raise ValueError("it is not what `run --trace`, `compare` or `diff` print with --json")
+        raise ValueError("it is not what `run --trace`, `compare` or `diff` print with --format json")
     if kind is Trace and "trace" not in found:
-        raise ValueError("it holds no trace: `irexec run` prints one with --trace --json")
+        raise ValueError("it holds no trace: `irexec run` prints one with --trace --format json")
     try:
         return kind.model_validate(found)
     except ValidationError as error:

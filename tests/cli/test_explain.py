@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,21 @@ def test_a_page_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert shown.startswith(f"# U001: {CODES['U001'].title}\n")
     assert "$ irexec validate" in shown
+
+
+def test_a_page_is_rendered_with_what_mending_changes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert main(["explain", "D001"]) == 0
+    shown = capsys.readouterr().out
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    assert "\x1b[" in shown
+    assert "```" not in plain
+    lines = [line.rstrip() for line in plain.splitlines()]
+    assert '-            <data reduction="sum" reductoin="max"/>' in lines
+    assert '+            <data reduction="sum"/>' in lines
 
 
 def test_several_pages(capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,6 +55,25 @@ def test_usage(arguments: list[str], code: int, capsys: pytest.CaptureFixture[st
     assert bool(captured.err) is (code != 0)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (["validat", "m.xml"], "there is no command 'validat': did you mean validate?"),
+        (["zzzzzz"], "there is no command 'zzzzzz'"),
+        (
+            ["validate", "m.xml", "--statistic=1", "--selct", "D"],
+            "unrecognized arguments: --selct D: did you mean --select",
+        ),
+    ],
+)
+def test_what_may_be_meant(arguments: list[str], advice: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [argument for argument in arguments if argument != "--statistic=1"]
+    with pytest.raises(SystemExit) as leaving:
+        main(arguments)
+    assert leaving.value.code == 2
+    assert advice in capsys.readouterr().err
+
+
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--version"])

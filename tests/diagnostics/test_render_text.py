@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from irexec.diagnostics import Diagnostic, LayerRef, Place, Related, Report, Severity
-from irexec.diagnostics.render import render
+from irexec.diagnostics.render import render, wants_color, write
 from irexec.diagnostics.render.characters import cells, visible, visible_text, width
 from irexec.diagnostics.render.text import SOURCE_CELLS, excerpt
 
@@ -219,3 +221,35 @@ def test_plain_text_does_not_import_rich() -> None:
 def test_visible_text_keeps_what_is_printable() -> None:
     assert visible_text("a\tb") == "a    b"
     assert visible_text("naïve 漢字") == "naïve 漢字"
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("columns", [60, 90, 200])
+def test_source_lines_are_cut_to_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    source = f"<data {'x' * 150} axes='1' {'y' * 150}/>"
+    terminal, file = Terminal(), io.StringIO()
+    for stream in (terminal, file):
+        write(Report([replace(DIM, place=at(source, "axes"))]), stream, color=False)
+    excerpts = [line for text in (terminal, file) for line in text.getvalue().splitlines() if "axes" in line]
+    assert len(excerpts) == 2
+    assert columns - 8 <= len(excerpts[0]) <= columns
+    assert len(excerpts[1]) == SOURCE_CELLS + len("12 | ......")
+
+
+def test_when_there_is_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert wants_color(Terminal())
+    assert not wants_color(io.StringIO())
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert wants_color(io.StringIO())
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not wants_color(Terminal())

@@ -1,15 +1,16 @@
-"""Showing a report: as text with carets, JSON, SARIF or GitHub annotations, to a string or to a stream."""
+"""Showing a report: as text with carets, as lines, JSON, SARIF or GitHub annotations, to a string or to a stream."""
 
 from __future__ import annotations
 
 import importlib
 import os
+import shutil
 from collections.abc import Iterator
-from typing import IO, Literal, get_args
+from typing import IO, Any, Literal, get_args
 
 from irexec.diagnostics.diagnostic import Report
 
-Format = Literal["text", "json", "sarif", "github"]
+Format = Literal["text", "concise", "json", "sarif", "github"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 
@@ -19,25 +20,35 @@ def render(report: Report, format: Format = "text", *, color: bool | None = None
     `color` concerns "text" only; None means no colour, because a string is not a terminal.
     Raises ValueError for an unknown format.
     """
-    return "".join(_chunks(report, format, bool(color)))
+    return "".join(_chunks(report, format, color=bool(color)))
 
 
-def write(report: Report, file: IO[str], format: Format = "text", *, color: bool | None = None) -> None:
+def write(
+    report: Report, file: IO[str], format: Format = "text", *, color: bool | None = None, summary: bool = True
+) -> None:
     """Write the report to `file`, finding by finding.
 
-    `color` None means: when `file` is a terminal and the environment does not set NO_COLOR.
-    Raises ValueError for an unknown format.
+    `color` None means: as `wants_color` says. Without `summary`, a text has nothing but the findings; on a terminal
+    source lines are cut to its width. Raises ValueError for an unknown format.
     """
-    file.writelines(_chunks(report, format, wants_color(file) if color is None else color))
+    details: dict[str, Any] = {}
+    if format == "text":
+        details = {"summary": summary, "width": shutil.get_terminal_size().columns if file.isatty() else None}
+    file.writelines(_chunks(report, format, color=wants_color(file) if color is None else color, **details))
 
 
 def wants_color(file: IO[str]) -> bool:
-    """Whether output to `file` should be coloured (https://no-color.org)."""
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and file.isatty()
+    """Whether output to `file` should be coloured: a terminal's is, unless NO_COLOR (https://no-color.org) is set.
+
+    FORCE_COLOR (https://force-color.org) colours files, too.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (os.environ.get("TERM") != "dumb" and file.isatty())
 
 
-def _chunks(report: Report, format: Format, color: bool) -> Iterator[str]:
+def _chunks(report: Report, format: Format, **details: Any) -> Iterator[str]:
     if format not in FORMATS:
         raise ValueError(f"unknown format {format!r}, expected one of {', '.join(FORMATS)}")
-    chunks: Iterator[str] = importlib.import_module(f"{__name__}.{format}").chunks(report, color=color)
+    chunks: Iterator[str] = importlib.import_module(f"{__name__}.{format}").chunks(report, **details)
     return chunks

@@ -12,7 +12,8 @@ from irexec.diagnostics.render.characters import cells, visible_text, width
 from irexec.diagnostics.render.notes import notes
 
 SOURCE_CELLS = 100
-"""How much of a source line is shown; a fixed width, so that the same report always looks the same."""
+"""How much of a source line is shown where there is no terminal, so that the same report always looks the same."""
+_LEAST_CELLS = 40
 NOTE_CHARACTERS = 1000
 """How much of a message or of one line of a note is shown: a file may hold names of any length."""
 
@@ -34,23 +35,25 @@ class _Piece(NamedTuple):
 _Line = list[_Piece]
 
 
-def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
-    """One text per finding, then the summary."""
+def chunks(report: Report, *, color: bool = False, summary: bool = True, width: int | None = None) -> Iterator[str]:
+    """One text per finding, then the summary. `width`: the cells of the terminal that source lines are cut to."""
     for diagnostic in report:
-        yield _printed([*_finding(diagnostic), []], color)
-    yield _printed(_summary(report), color)
+        yield _printed([*_finding(diagnostic, width), []], color)
+    if summary:
+        yield _printed(_summary(report), color)
 
 
-def _finding(diagnostic: Diagnostic) -> Iterator[_Line]:
+def _finding(diagnostic: Diagnostic, width: int | None) -> Iterator[_Line]:
     places = [diagnostic.place, *(related.place for related in diagnostic.related)]
     gutter = max((len(str(place.line)) for place in places if place.line is not None), default=1)
     yield [
         _Piece(f"{diagnostic.severity}[{diagnostic.code}]", diagnostic.severity),
         _Piece(f": {_shown(diagnostic.message)}", "strong"),
     ]
-    yield from _snippet(diagnostic.place, gutter, "-->", "^", diagnostic.severity, "")
+    room = SOURCE_CELLS if width is None else max(width - gutter - len(" | ......"), _LEAST_CELLS)
+    yield from _snippet(diagnostic.place, gutter, room, "-->", "^", diagnostic.severity, "")
     for related in diagnostic.related:
-        yield from _snippet(related.place, gutter, ":::", "-", "frame", _shown(related.message))
+        yield from _snippet(related.place, gutter, room, ":::", "-", "frame", _shown(related.message))
     labelled = list(notes(diagnostic))
     if labelled and any(place.source_line is not None for place in places):
         yield [_Piece(" " * (gutter + 1) + "|", "frame")]
@@ -65,7 +68,7 @@ def _finding(diagnostic: Diagnostic) -> Iterator[_Line]:
             yield [_Piece(" " * (gutter + len(label) + 5) + _shown(line))]
 
 
-def _snippet(place: Place, gutter: int, arrow: str, mark: str, style: str, label: str) -> Iterator[_Line]:
+def _snippet(place: Place, gutter: int, room: int, arrow: str, mark: str, style: str, label: str) -> Iterator[_Line]:
     """Where a place is, and the source line with the place underlined; `label` stands after the underline."""
     where = visible_text(":".join(str(part) for part in (place.file, place.line, place.column) if part is not None))
     head = _Piece(" " * gutter + f"{arrow} ", "frame")
@@ -74,33 +77,33 @@ def _snippet(place: Place, gutter: int, arrow: str, mark: str, style: str, label
             yield [head, _Piece(": ".join(filter(None, (where, label))))]
         return
     yield [head, _Piece(where)]
-    shown, start, length = excerpt(place.source_line, place.column - 1, place.length)
+    shown, start, length = excerpt(place.source_line, place.column - 1, place.length, room)
     bar = _Piece(" " * (gutter + 1) + "|", "frame")
     yield [bar]
     yield [_Piece(f"{place.line:>{gutter}} |", "frame"), _Piece(f" {shown}".rstrip())]
     yield [bar, _Piece(" " * (start + 1) + mark * length + (f" {label}" if label else ""), style)]
 
 
-def excerpt(line: str, start: int, length: int) -> tuple[str, int, int]:
+def excerpt(line: str, start: int, length: int, room: int = SOURCE_CELLS) -> tuple[str, int, int]:
     """The part of `line` to show around a span, and the cells at which the underline starts and how many it takes.
 
-    `start` counts characters from 0. A line of more than SOURCE_CELLS cells is cut on both sides of the span, with
-    `...` where something was left out.
+    `start` counts characters from 0. A line of more than `room` cells is cut on both sides of the span, with `...`
+    where something was left out.
     """
     line = line.rstrip("\r\n")
     start = min(start, len(line))
     stop = max(start, min(start + length, len(line)))
-    left, right = _window(line, start)
+    left, right = _window(line, start, room)
     before, after = ("..." if left else ""), ("..." if right < len(line) else "")
     shown = before + visible_text(line[left:right]) + after
     underlined = width(line[start : min(stop, right)])
     return shown, len(before) + width(line[left:start]), max(underlined, 1)
 
 
-def _window(line: str, start: int) -> tuple[int, int]:
+def _window(line: str, start: int, cells: int) -> tuple[int, int]:
     """The characters to show: up to half the room before `start`, unless what follows leaves more of it."""
-    left, room = _backward(line, start, SOURCE_CELLS // 2)
-    right, room = _forward(line, start, SOURCE_CELLS // 2 + room)
+    left, room = _backward(line, start, cells // 2)
+    right, room = _forward(line, start, cells // 2 + room)
     left, room = _backward(line, left, room)
     return left, right
 

@@ -204,6 +204,15 @@ class Positions:
                 depth -= 1
         return None
 
+    def tags(self) -> Iterator[tuple[str, str, Span]]:
+        """Every tag of an element with content, in order: "open" or "close", the name, and all of the tag."""
+        for match in _TOKEN.finditer(self.text):
+            span = Span(match.start(), match.end() - match.start())
+            if match["close"] is not None:
+                yield "close", match["close"].strip(), span
+            elif match["open"] is not None and not match["attributes"].endswith("/"):
+                yield "open", match["open"], span
+
     def comments(self) -> list[Comment]:
         """All comments of the text, in order."""
         found: list[Comment] = []

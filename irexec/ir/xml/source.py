@@ -14,7 +14,9 @@ from lxml import etree
 from irexec.diagnostics.diagnostic import Place
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.files import open_regular
+from irexec.ir.xml.balance import unbalanced
 from irexec.ir.xml.encoding import EncodingProblem, decode
+from irexec.ir.xml.foreign import foreign_kind
 from irexec.ir.xml.positions import Comment, Positions, Span
 
 Remap = Callable[[Span], Span]
@@ -116,6 +118,9 @@ class Source:
     ) -> Source:
         """Decode and parse the bytes of a file."""
         limits = limits or Limits()
+        if (foreign := foreign_kind(data[:4096])) is not None:
+            kind, hint = foreign
+            return cls._refused(SourceFault("X008", f"this is {kind}, not an IR", Span(0, 1), hint), file)
         if len(data) > limits.size:
             return cls._refused(SourceFault("X005", f"the file is larger than {limits.size} bytes", Span(0, 1)), file)
         try:
@@ -235,8 +240,14 @@ class Source:
             _drop_default_namespace(self._root)
 
     def _explain(self, log: etree._ListErrorLog, summary: str) -> None:
-        """Turn the parser's log into problems, one for each place."""
+        """Turn the parser's log into problems, one for each place; all that follows from one open element is one."""
         repeated = False
+        fault = unbalanced(self.positions) if len(log) and log[0].type_name in _UNBALANCED else None
+        if fault is not None:
+            self._faults.append(
+                SourceFault("X001", fault.message, fault.span, None, () if fault.opened is None else (fault.opened,))
+            )
+            return
         for entry in log:
             code = _CODE_OF_ERROR.get(entry.type_name, "X001")
             repeated = repeated or code == "X003"
@@ -272,6 +283,7 @@ _CODE_OF_ERROR = {
     "NS_ERR_UNDEFINED_NAMESPACE": "X010",
     "ERR_RESERVED_XML_NAME": "X011",
 }
+_UNBALANCED = {"ERR_TAG_NAME_MISMATCH", "ERR_TAG_NOT_FINISHED"}
 _READABLE = {"X003", "X004", "X010", "X011"}
 
 

@@ -21,7 +21,7 @@ REFUSED = [
     (b" \n\n ", "X008", 3, 1),
     (b"this is not xml", "X008", 1, 1),
     (b"\n  plain", "X008", 2, 3),
-    (b"PK\x03\x04", "X007", 1, 3),
+    (b"PK\x03\x04", "X008", 1, 1),
     (b"<?xml version='1.0'?>\n<!-- only -->", "X008", 2, 13),
     (b"<!DOCTYPE html><html><body>404</body></html>", "X002", 1, 1),
     (b"<html><body>404</body></html>", "X008", 1, 1),
@@ -43,8 +43,8 @@ REFUSED = [
     (NET.encode("utf-32"), "X006", 1, 1),
     (NET.encode("utf-32-le"), "X006", 1, 1),
     ("\ufeff".encode("utf-16-be") + b"\0<\0n\xd8\x00", "X006", 1, 3),
-    (b"<net>", "X001", 1, 6),
-    (b"<net>\n<a></b>\n</net>", "X001", 2, 8),
+    (b"<net>", "X001", 1, 5),
+    (b"<net>\n<a></b>\n</net>", "X001", 2, 4),
     (b"<net a=1/>", "X001", 1, 8),
     (b"<net a='1' b='<'/>", "X001", 1, 15),
     (b"<net " + b"<a " * 1000, "X001", 1, 6),
@@ -237,3 +237,42 @@ def test_lines_and_offsets() -> None:
     assert [positions.offset(*place) for place in ((1, 1), (3, 2), (9, 9), (0, 0))] == [0, 5, 6, 0]
     assert positions.tag(0) is None
     assert Span(0, 1).length == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place", "opened"),
+    [
+        (
+            "<net>\n <layers>\n  <layer>\n </layers>\n</net>",
+            "<layer> is never closed: </layers> comes first",
+            (4, 2),
+            3,
+        ),
+        ("<net>\n <layers>\n", "<layers> is never closed: the text ends", (2, 9), 2),
+        ("<net>\n <a/>\n </b>\n</net>", "</b> closes nothing", (3, 2), 1),
+    ],
+)
+def test_an_element_that_is_not_closed_is_named_once(text, message, place, opened) -> None:
+    (problem,) = Source(text).problems
+    assert (problem.code, problem.message) == ("X001", message)
+    source = Source(text)
+    assert (source.place(problem.span).line, source.place(problem.span).column) == place
+    assert source.place(problem.related[0][1]).line == opened
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+        (b"PK\x03\x04\x14", "a ZIP archive"),
+        (b"\x7fELF\x02\x01", "an ELF file"),
+        (b"\x08\x08\x12\x07pytorch\x1a\x032.1", "a protobuf, as ONNX models are"),
+        (b"\x1f\x8b\x08", "a gzip archive"),
+        (b"\x93NUMPY\x01\x00", "a NumPy array"),
+        (b"\x1c\x00\x00\x00TFL3", "a TensorFlow Lite model"),
+    ],
+)
+def test_what_is_no_text_is_called_by_its_name(data, name) -> None:
+    (problem,) = Source.from_bytes(data + bytes(20)).problems
+    assert problem.code == "X008"
+    assert name in problem.message

@@ -1,0 +1,94 @@
+"""The settings of a project: `irexec.toml`, or `[tool.irexec]` in `pyproject.toml`, here or in a folder above."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from irexec.cli.inputs import refuse
+from irexec.diagnostics import Place, Report
+from irexec.diagnostics.choice import names_no_code
+from irexec.diagnostics.findings import Mode
+from irexec.diagnostics.nearest import did_you_mean
+
+_KEYS = ("select", "ignore", "per-file-ignores", "mode", "exclude")
+_MODES = ("strict", "openvino")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a project says once for all runs. None: it says nothing. `base` is the folder of the file."""
+
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] | None = None
+    per_file: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    mode: Mode | None = None
+    exclude: tuple[str, ...] = ()
+    base: str = "."
+
+
+def read_settings(folder: Path) -> tuple[Settings, Report]:
+    """The settings for a folder, from the nearest file that has any; with findings, they are those without a file."""
+    for path in (
+        entry for above in (folder, *folder.parents) for entry in (above / "irexec.toml", above / "pyproject.toml")
+    ):
+        if path.is_file():
+            table, report = _table(path)
+            if not report.ok:
+                return Settings(), report
+            if table is not None:
+                return _settings(table, path)
+    return Settings(), Report()
+
+
+def _table(path: Path) -> tuple[dict[str, Any] | None, Report]:
+    import tomllib
+
+    try:
+        with path.open("rb") as stream:
+            whole = tomllib.load(stream)
+    except (OSError, ValueError) as error:
+        if path.name == "pyproject.toml":  # It is another tool's to complain about.
+            return None, Report()
+        return None, refuse("U004", f"the settings cannot be read: {error}", place=Place(str(path)))
+    return (whole if path.name == "irexec.toml" else whole.get("tool", {}).get("irexec")), Report()
+
+
+def _settings(table: dict[str, Any], path: Path) -> tuple[Settings, Report]:
+    report = Report()
+
+    def wrong(message: str, hint: str | None = None) -> None:
+        report.extend(refuse("U004", message, place=Place(str(path)), hint=hint))
+
+    def texts(key: str, value: Any) -> tuple[str, ...]:
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        wrong(f"{key} is {value!r}, expected a list of texts")
+        return ()
+
+    def codes(key: str, value: Any) -> tuple[str, ...]:
+        found = texts(key, value)
+        for code in found:
+            if names_no_code(code):
+                wrong(f"{key}: no code begins with {code!r}", "`irexec explain` lists all codes")
+        return found
+
+    for key in table.keys() - set(_KEYS):
+        wrong(f"there is no setting {key!r}", did_you_mean(key, _KEYS) or f"there are {', '.join(_KEYS)}")
+    per_file = table.get("per-file-ignores", {})
+    if not isinstance(per_file, dict):
+        wrong(f"per-file-ignores is {per_file!r}, expected a table of patterns with lists of codes")
+        per_file = {}
+    if (mode := table.get("mode")) not in (None, *_MODES):
+        wrong(f"mode is {mode!r}, expected {' or '.join(_MODES)}")
+    settings = Settings(
+        select=codes("select", table["select"]) if "select" in table else None,
+        ignore=codes("ignore", table["ignore"]) if "ignore" in table else None,
+        per_file={pattern: codes(f"per-file-ignores of {pattern}", listed) for pattern, listed in per_file.items()},
+        mode=mode,
+        exclude=texts("exclude", table.get("exclude", [])),
+        base=str(path.parent),
+    )
+    return (settings, report) if report.ok else (Settings(), report)

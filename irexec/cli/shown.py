@@ -1,0 +1,85 @@
+"""What commands that report findings share: which findings count, how they are shown, and the exit code."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import IO
+
+from irexec.cli.inputs import exit_code, refuse
+from irexec.cli.settings import Settings
+from irexec.diagnostics import Report, Severity
+from irexec.diagnostics.choice import Choice, names_no_code
+from irexec.diagnostics.codes import CODES
+from irexec.diagnostics.nearest import did_you_mean
+from irexec.diagnostics.render import FORMATS, write
+
+MOST = 20
+"""How many findings of one code people are shown of one file; machines get more (`Report.capped`)."""
+FOR_MACHINES = ("json", "sarif")
+
+
+def add_choice_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--select", metavar="CODES", help="only these findings: codes or their beginnings, P004,D")
+    parser.add_argument("--ignore", metavar="CODES", help="not these findings")
+
+
+def add_showing_arguments(parser: argparse.ArgumentParser) -> None:
+    show = parser.add_argument_group("output")
+    show.add_argument(
+        "--format", "--output-format", choices=FORMATS, default="text", help="how to show findings (default: text)"
+    )
+    show.add_argument("--statistics", action="store_true", help="count the findings of each code instead")
+    show.add_argument("--most", type=int, default=MOST, metavar="N", help="of one code and file (default: 20; 0: all)")
+    show.add_argument("--verbose", action="store_true", help="show notes, too")
+    show.add_argument("--quiet", action="store_true", help="show findings only, and no summary")
+    show.add_argument("--exit-zero", action="store_true", help="exit with 0 where there are findings")
+
+
+def chosen(args: argparse.Namespace, settings: Settings) -> tuple[Choice, Report]:
+    """What the options select and ignore, and else the project's settings; findings about unknown codes."""
+    report = Report()
+
+    def codes(option: str, otherwise: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        text: str | None = getattr(args, option)
+        if text is None:
+            return otherwise
+        found = tuple(code.strip().upper() for code in text.split(",") if code.strip())
+        for code in found:
+            if names_no_code(code):
+                hint = did_you_mean(code, CODES) or "`irexec explain` lists all codes"
+                report.extend(refuse("U005", f"--{option}: no code begins with {code!r}", hint=hint))
+        return found
+
+    select, ignore = codes("select", settings.select), codes("ignore", settings.ignore)
+    return Choice(("",) if select is None else select, ignore or (), settings.per_file, settings.base), report
+
+
+def show_findings(reports: Iterable[Report], args: argparse.Namespace, out: IO[str], *, every: bool = False) -> int:
+    """Write the findings, given file by file, as the options ask for; the exit code.
+
+    That is 1 where there are errors, with `every` where there is anything but notes.
+    """
+    whole, shown = Report(), Report()
+    for report in reports:
+        whole.extend(report)
+        if args.format not in FOR_MACHINES:
+            report = report if args.verbose else without_notes(report)
+            report = report.capped(args.most) if args.most > 0 else report
+        shown.extend(report)
+    if args.statistics:
+        from irexec.diagnostics.render.statistics import statistics
+
+        out.write(statistics(whole))
+    else:
+        write(shown, out, args.format, summary=not args.quiet)
+    code = exit_code(whole) or int(every and len(without_notes(whole)) > 0)
+    return 0 if args.exit_zero and code == 1 else code
+
+
+def without_notes(report: Report) -> Report:
+    """The findings without those that are only notes."""
+    left_out = {kind: count for kind, count in report.left_out.items() if kind[0] is not Severity.NOTE}
+    kept = Report([finding for finding in report if finding.severity is not Severity.NOTE])
+    kept.left_out.update(left_out)
+    return kept

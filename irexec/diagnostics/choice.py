@@ -1,0 +1,55 @@
+"""Which findings count: chosen by the beginnings of their codes, and by the files they are about."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+
+from irexec.diagnostics.codes import CODES, Area
+from irexec.diagnostics.diagnostic import Diagnostic, Report
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is selected and not ignored. Each entry is a code or the beginning of codes: `P004`, `D`.
+
+    `per_file` maps patterns of paths, relative to `base`, or of names to what is ignored in such files. A finding that
+    the command line cannot be used always counts.
+    """
+
+    select: tuple[str, ...] = ("",)
+    ignore: tuple[str, ...] = ()
+    per_file: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    base: str = "."
+
+    def keeps(self, finding: Diagnostic) -> bool:
+        """Whether a finding counts."""
+        return self._keeps(finding.code) and not finding.code.startswith(self._ignored_in(finding.file))
+
+    def of(self, report: Report) -> Report:
+        """The findings of a report that count, and the number of those that it left out."""
+        kept = Counter({kind: count for kind, count in report.left_out.items() if self._keeps(kind[1])})
+        return Report([finding for finding in report if self.keeps(finding)], kept)
+
+    def _keeps(self, code: str) -> bool:
+        return CODES[code].area is Area.USAGE or (code.startswith(self.select) and not code.startswith(self.ignore))
+
+    def _ignored_in(self, file: str | None) -> tuple[str, ...]:
+        if file is None or not self.per_file:
+            return ()
+        path, name = Path(os.path.relpath(file, self.base)).as_posix(), os.path.basename(file)
+        return tuple(
+            code
+            for pattern, codes in self.per_file.items()
+            if fnmatch(path, pattern) or fnmatch(name, pattern)
+            for code in codes
+        )
+
+
+def names_no_code(beginning: str) -> bool:
+    """True for what no code begins with."""
+    return not any(code.startswith(beginning) for code in CODES)

@@ -1,0 +1,23 @@
+"""How many findings there are of each code, and how many of them a machine can put right."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from irexec.diagnostics.codes import CODES
+from irexec.diagnostics.diagnostic import Report
+from irexec.diagnostics.fix import Safety
+
+
+def statistics(report: Report) -> str:
+    """A line for each code, the most frequent first; empty for no findings."""
+    counts: Counter[str] = Counter(finding.code for finding in report)
+    counts.update({code: count for (_, code), count in report.left_out.items()})
+    fixable = Counter(
+        finding.code for finding in report if any(fix.safety is not Safety.SUGGESTION for fix in finding.fixes)
+    )
+    digits = len(f"{max(counts.values(), default=0):,}")
+    return "".join(
+        f"{count:>{digits},}  {code}  {CODES[code].title}{f' ({fixable[code]:,} fixable)' if fixable[code] else ''}\n"
+        for code, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    )
