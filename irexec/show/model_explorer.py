@@ -57,7 +57,7 @@ def _node(survey: Survey, layer: Layer, bodies: list[str]) -> dict[str, Any]:
             for number, e in enumerate(layer.inputs)
             if e.layer is not None
         ],
-        "inputsMetadata": [_metadata(number, [("name", e.name)]) for number, e in enumerate(layer.inputs)],
+        "inputsMetadata": [_metadata(number, [("__tensor_tag", e.name)]) for number, e in enumerate(layer.inputs)],
         "outputsMetadata": [
             _metadata(
                 number,

@@ -1,5 +1,5 @@
-"""What is drawn: layers as boxes, constants folded into the layers that read them, repeated blocks and bodies as boxes
-that hold a graph of their own.
+"""What is drawn: layers as boxes, constants folded into the layers that read them, repeated blocks, name scopes and
+bodies as boxes that hold a graph of their own.
 """
 
 from __future__ import annotations
@@ -9,13 +9,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from irexec.show.drawing.repeats import repeats
+from irexec.show.drawing.scopes import scopes
 from irexec.survey.facts import Layer
 
 ValueKey = tuple[int, int]
 """A value: the index of the layer that makes it, and the number of the output."""
 
 SMALL_ENOUGH = 40
-"""So many layers are read as they are; in larger graphs repeated blocks are one box each."""
+"""So many layers are read as they are; in larger graphs repeated blocks, and scopes of names, are one box each."""
+
+
+_ENDS = ("Parameter", "Result")
 
 
 @dataclass(slots=True)
@@ -138,14 +142,25 @@ class _Grouping:
         position = start
         small = end - start <= SMALL_ENOUGH
         for run in () if small else repeats(self.signatures[start:end], self._joined(start, end)):
-            for single in range(position, start + run.start):
-                yield single, single + 1, ""
+            yield from self._scopes(position, start + run.start)
             for number in range(run.times):
                 first = start + run.start + number * run.period
                 yield first, first + run.period, f"block {number + 1} of {run.times}"
             position = start + run.end
-        for single in range(position, end):
-            yield single, single + 1, ""
+        if small:
+            yield from ((single, single + 1, "") for single in range(start, end))
+        else:
+            yield from self._scopes(position, end)
+
+    def _scopes(self, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+        """What does not repeat: scopes of names, and single layers."""
+        layers = self.layers[start:end]
+        position = start
+        for first, last, title in scopes([None if layer.type in _ENDS else layer.name for layer in layers]):
+            yield from ((single, single + 1, "") for single in range(position, start + first))
+            yield start + first, start + last, title
+            position = start + last
+        yield from ((single, single + 1, "") for single in range(position, end))
 
     def _joined(self, start: int, end: int) -> list[float]:
         """For every position how many values of the stretch cross it, and a little for names that share their path."""
