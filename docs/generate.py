@@ -36,8 +36,8 @@ from irexec.cli.main import COMMANDS, main  # noqa: E402
 from irexec.diagnostics.codes import CODES  # noqa: E402
 
 _LONGEST = 1200
-# What they do, they do to graphs and variables: there is no call with arrays.
-_NO_FUNCTIONS = {"If", "Loop", "TensorIterator", "Parameter", "Result", "Const", "Constant", "Assign", "ReadValue"}
+EXAMPLES = DOCS / "examples"
+"""Python for operators that no call with arrays can show: they do something to graphs, variables, or single bits."""
 
 
 def write() -> None:
@@ -133,14 +133,15 @@ def _signature(facts: OperatorFacts) -> str:
 
 def _example(facts: OperatorFacts) -> Iterator[str]:
     """A call with small arrays and what it gives, computed now."""
+    if (written := EXAMPLES / f"{facts.type}.py").exists():
+        yield from ("```pycon", _session(written.read_text("utf-8")), "```", "")
+        return
     operator = operator_of(facts)
-    if operator is None or facts.type in _NO_FUNCTIONS or (found := example_of(operator)) is None:
+    if operator is None or (found := example_of(operator)) is None:
         return
     namespace = getattr(irexec, facts.opset)
-    names = [_snake(facts.type), facts.type.lower(), operator.__name__.rpartition("_")[0]]
-    name = next((n for n in names if hasattr(namespace, n)), None)
-    if name is None:
-        return
+    plain = {name.replace("_", ""): name for name in dir(namespace)}
+    name = plain.get(facts.type.lower(), operator.__name__.rpartition("_")[0])
     call, arguments = _call(facts, name, found, operator)
     try:
         result = eval(call, {"np": np, "irexec": irexec, **arguments})
@@ -157,6 +158,21 @@ def _example(facts: OperatorFacts) -> Iterator[str]:
         "```",
         "",
     )
+
+
+def _session(code: str) -> str:
+    """Python as it is typed, each value below what gives it."""
+    known: dict[str, object] = {"np": np, "irexec": irexec}
+    lines = []
+    for statement in ast.parse(code).body:
+        first, *more = (ast.get_source_segment(code, statement) or "").split("\n")
+        lines += [f">>> {first}", *(f"... {line}" for line in more)]
+        if isinstance(statement, ast.Expr):
+            value = eval(compile(ast.Expression(statement.value), "example", "eval"), known)
+            lines += [] if value is None else [repr(value)]
+        else:
+            exec(compile(ast.Module([statement], []), "example", "exec"), known)
+    return "\n".join(lines)
 
 
 def _call(facts: OperatorFacts, name: str, example: Example, operator: object) -> tuple[str, dict[str, np.ndarray]]:
@@ -296,10 +312,6 @@ def _text(value: object) -> str:
 
 def _first_sentence(text: str) -> str:
     return _prose(" ".join(text.split("\n\n")[0].split()))
-
-
-def _snake(type: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", type).lower()
 
 
 if __name__ == "__main__":
