@@ -148,14 +148,14 @@ _SINGLE = frozenset({"Parameter", "Const"})
 
 
 class Binder:
-    """Binds the layers of one model. Those that say the same, without a finding, share one dict of attributes."""
+    """Binds the layers of one model. Those that say the same, without a finding, are read once."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._bound: dict[object, dict[str, Any]] = {}
 
     def attributes(self, layer: Layer, operator: Operator) -> dict[str, Any]:
-        """As `bind_attributes`. What is returned is not to be changed."""
+        """As `bind_attributes`; every layer has a dict of its own, which a caller may change."""
         if operator.type in _SINGLE:
             return bind_attributes(layer, operator, self._findings)
         key = (operator, *layer.data.items())
@@ -166,7 +166,7 @@ class Binder:
             # A shape that is too large for its port is not reported again, so what is said of it depends on the layer.
             if len(self._findings.report) == reported and not any(isinstance(v, PartialShape) for v in found.values()):
                 self._bound[key] = found
-        return found
+        return dict(found)
 
 
 def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dict[str, Any]:

@@ -34,8 +34,13 @@ class Repeats:
 
     @staticmethod
     def key(node: Node, inputs: Sequence[TensorType | None]) -> object:
-        """Compares by identity: nodes that were bound alike share their attributes, and equal types are one object."""
-        return node.operator, id(node.attributes), *inputs
+        """Equal for nodes of one operator with equal attributes and input types; equal types are one object."""
+        key = (node.operator, *node.attributes.values(), *inputs)
+        try:
+            hash(key)
+        except TypeError:  # A value that cannot be compared, such as a list: like no other.
+            return object()
+        return key
 
     def known(self, key: object) -> Sequence[TensorType] | None:
         """What was found for a key."""

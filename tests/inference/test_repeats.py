@@ -59,11 +59,12 @@ def test_every_declaration_that_is_wrong_is_reported() -> None:
     assert [finding.line for finding in report if finding.code == "P005"] == [2, 3, 4, 5]
 
 
-def test_layers_that_say_the_same_share_their_attributes() -> None:
+def test_layers_that_say_the_same_have_attributes_of_their_own() -> None:
     model = irexec.read_model(chain("Clamp min='0' max='6'", "Clamp min='0' max='6'", "Clamp max='6' min='0'"))
     first, second, third = (node for node in model.nodes if node.type == "Clamp")
-    assert first.attributes is second.attributes
-    assert third.attributes == first.attributes
+    assert first.attributes == second.attributes == third.attributes
+    first.attributes["max"] = 7.0
+    assert [node.attributes["max"] for node in (second, third)] == [6.0, 6.0]
 
 
 def test_a_parameter_can_be_edited_alone() -> None:
