@@ -44,7 +44,7 @@ SOURCE = tomllib.loads((generate.ROOT / "pyproject.toml").read_text("utf-8"))["p
 
 def link_sources(app: object, name: str, source: list[str]) -> None:
     """A page may point to a file beside docs/, which the site does not have: there the link leads to the repository."""
-    outside = r"\]\(\.\./((?:irexec|schemas|samples|benchmarks|tests)\b[^)]*)\)"
+    outside = r"\]\((?:\.\./)+((?:irexec|schemas|samples|benchmarks|tests)\b[^)]*)\)"
     source[0] = re.sub(outside, rf"]({SOURCE}/tree/main/\1)", source[0])
 
 

@@ -59,7 +59,7 @@ def test_python_prints_what_is_shown(block: Block, folder: Path, monkeypatch: py
 
 def test_openvino_reads_the_wrong_file_without_a_word(folder: Path) -> None:
     openvino = pytest.importorskip("openvino")
-    assert openvino.Core().read_model(folder / "wrong.xml").outputs
+    assert openvino.Core().read_model(folder / "samples" / "wrong.xml").outputs
 
 
 def test_files_that_it_points_to_are_there() -> None:
@@ -68,9 +68,8 @@ def test_files_that_it_points_to_are_there() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_the_table_of_pages_is_the_generated_one() -> None:
-    table = [row for row in (ROOT / "docs" / "seed-pages.md").read_text("utf-8").splitlines() if row.startswith("|")]
-    assert "\n".join(table) in README.read_text("utf-8")
+def test_it_is_short() -> None:
+    assert len(README.read_text("utf-8").splitlines()) <= 130
 
 
 def set_up() -> list[str]:

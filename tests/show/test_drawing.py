@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.drawable import HOSTILE, stacked
-from support.transcripts import blocks
 
 import irexec
 from irexec import opset15
@@ -117,11 +116,8 @@ def test_the_command_prints_a_drawing(capsys: pytest.CaptureFixture[str]) -> Non
     assert "probabilities" in "".join(root.itertext())
 
 
-def test_the_picture_in_the_readme_is_what_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    root = SAMPLES.parent
-    wrong = next(block for block in blocks(root / "README.md") if block.file == "wrong.xml")
-    wrong.write(tmp_path)
-    for path, picture in ((tmp_path / "wrong.xml", "wrong"), (SAMPLES / "classifier" / "model.xml", "classifier")):
-        assert main(["show", str(path), "--format", "svg"]) == 0
-        drawn = (root / "docs" / "images" / f"{picture}.svg").read_text("utf-8")
-        assert capsys.readouterr().out == drawn, f"irexec show {path.name} --format svg > docs/images/{picture}.svg"
+@pytest.mark.parametrize(("path", "picture"), [("wrong.xml", "wrong"), ("classifier/model.xml", "classifier")])
+def test_a_picture_of_the_pages_is_what_is_drawn(path: str, picture: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(SAMPLES / path), "--format", "svg"]) == 0
+    drawn = (SAMPLES.parent / "docs" / "images" / f"{picture}.svg").read_text("utf-8")
+    assert capsys.readouterr().out == drawn, f"irexec show samples/{path} --format svg > docs/images/{picture}.svg"
