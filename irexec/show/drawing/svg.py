@@ -43,7 +43,12 @@ def svg_document(survey: Survey) -> str:
 
 def drawing_style() -> str:
     """The style sheet of drawings."""
-    return files("irexec.show.drawing").joinpath("drawing.css").read_text("utf-8")
+    return colours() + files("irexec.show.drawing").joinpath("drawing.css").read_text("utf-8")
+
+
+def colours() -> str:
+    """The colours by name, light and dark, of all that is shown in a browser."""
+    return files("irexec.show.drawing").joinpath("colours.css").read_text("utf-8")
 
 
 class Drawing:

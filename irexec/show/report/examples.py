@@ -15,6 +15,7 @@ from irexec.diagnostics.render.characters import visible
 from irexec.ops.declare.attributes import attribute_text
 from irexec.pages.doctest import Checked, check_page
 from irexec.pages.page import Page, TextExample, XmlExample, read_page
+from irexec.show.drawing.svg import colours
 from irexec.show.report.page import filled, own
 from irexec.snippets.example import Example, output_name
 
@@ -46,7 +47,7 @@ def examples_page(path: str | os.PathLike[str]) -> str:
         file=_text(os.fspath(path)),
         summary=_text(summary),
         examples="".join(_block(block, lines) for block in blocks),
-        style=own("examples.css"),
+        style=colours() + own("examples.css"),
     )
 
 

@@ -37,13 +37,13 @@ def report_page(models: Sequence[Survey], observed: Sequence[Observed] = ()) -> 
     )
 
 
-def filled(template: str, *, script: str = "", **parts: str) -> str:
-    """A page of this room with its parts in place. The browser is told to run this script and no other."""
+def filled(body: str, *, script: str = "", **parts: str) -> str:
+    """A page with this body and its parts in place. The browser is told to run this script and no other."""
     policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
     if script:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         policy += f"; script-src 'sha256-{digest}'"
-    pieces = own(template).split("{{")
+    pieces = own("page.html").replace("{{body}}", own(body)).split("{{")
     found = {"policy": policy, "script": script, **parts}
     text = [pieces[0]]
     for piece in pieces[1:]:
