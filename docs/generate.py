@@ -86,15 +86,17 @@ def _operator_page(type: str, versions: Sequence[OperatorFacts]) -> str:
     if len(versions) > 1:
         lines += ["Versions: " + ", ".join(f"[{f.name}](#{f.name.lower()})" for f in versions) + ".", ""]
     for facts in versions:
-        lines += _version(facts)
+        # What the newest one does is said above.
+        said = facts.description.partition("\n\n")[2] if facts is newest else facts.description
+        lines += _version(facts, said)
     lines += _notes(newest)
     return "\n".join(lines) + "\n"
 
 
-def _version(facts: OperatorFacts) -> Iterator[str]:
+def _version(facts: OperatorFacts, said: str) -> Iterator[str]:
     yield from (f"({facts.name.lower()})=", f"## {facts.name}", "")
     yield from (f"`version` in a file: opset {opsets_text(facts)}.", "")
-    yield from (_prose(facts.description), "")
+    yield from (_prose(said), "")
     yield from ("```python", _signature(facts), "```", "")
     yield from ("| port | | element types |", "|---|---|---|")
     yield from map(_port_row, facts.inputs)

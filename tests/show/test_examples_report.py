@@ -36,7 +36,7 @@ def test_an_example_stands_beside_what_was_computed() -> None:
     page = Page(text)
     printed = (SAMPLES / "example_2.xml").read_text("utf-8").rstrip().split("\n")
     assert [line for line in printed if line.strip() and line.strip() not in page.texts] == []
-    for word in ("inputs", "computed", "[61, 72, 23, 4]", "✖ differs", "✖ error O001", "repaired", "verified"):
+    for word in ("inputs", "computed", "[61, 72, 23, 4]", "✖ wrong as printed", "✖ error O001", "repaired", "verified"):
         assert word in page.texts or any(word in said for said in page.texts), word
     marked = re.findall(r'<tr class="marked"><td class="code">([^<]*)</td><td class="number">(\d+)', text)
     assert ("6", True) in {(line, "O001" in codes) for codes, line in marked}

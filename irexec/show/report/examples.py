@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from irexec.arrays.brief import shown
+from irexec.arrays.brief import plural, shown
 from irexec.diagnostics import Diagnostic, Severity
 from irexec.diagnostics.render.characters import visible
 from irexec.ops.declare.attributes import attribute_text
@@ -40,7 +40,9 @@ def examples_page(path: str | os.PathLike[str]) -> str:
     blocks = list(_blocks(page, result.examples))
     wrong = sum(bool(checked.errata) for block in blocks for checked in block.checked)
     count = sum(len(block.checked) for block in blocks)
-    summary = f"{count} examples, {wrong} with errata" if count else result.problem or "the page has no example"
+    summary = (
+        f"{plural(count, 'example')}, {wrong} with errata" if count else result.problem or "the page has no example"
+    )
     return filled(
         "examples.html",
         title=_text(os.path.basename(os.fspath(path))),
@@ -80,7 +82,7 @@ def _block(block: _Block, lines: Sequence[str]) -> str:
         f"{checked.label}{': ' if checked.operator else ''}{checked.operator}" for checked in block.checked
     )
     bad = any(checked.errata for checked in block.checked)
-    state = "✖ differs" if bad else "✔ as printed" if all(c.parsed for c in block.checked) else "● not checked"
+    state = "✖ wrong as printed" if bad else "✔ as printed" if all(c.parsed for c in block.checked) else "● not checked"
     told = "".join(map(_checked, block.checked))
     return (
         f'<section class="{"bad" if bad else "good"}"><h2>{_text(title or "example")} '
