@@ -6,17 +6,20 @@ import os
 import re
 import subprocess
 import sys
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from support.browser import Browser, executable
 
 from irexec.cli.main import COMMANDS
 from irexec.diagnostics.codes import CODES
 from irexec.ops.declare import contents
 
 ROOT = Path(__file__).parents[2]
+PROGRAM = executable()
 pytestmark = pytest.mark.skipif(os.environ.get("CI") != "true", reason="takes half a minute: in CI only (CI=true)")
 
 
@@ -84,3 +87,20 @@ def test_the_search_knows_operators_and_codes(site: Path) -> None:
     index = (site / "searchindex.js").read_text("utf-8")
     for word in ("scatterndupdate", "d001", "doctest"):
         assert re.search(rf'"?{word}', index, re.IGNORECASE)
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed: apt-get install chromium")
+def test_the_search_finds_a_page_in_a_browser(site: Path, tmp_path: Path) -> None:
+    assert PROGRAM is not None
+    browser = Browser(PROGRAM, tmp_path)
+    try:
+        browser.open(site / "index.html")
+        browser.run("document.querySelector('.sidebar-search').value = 'ScatterNDUpdate'")
+        browser.run("document.querySelector('.sidebar-search-container').submit()")
+        found = "[...document.querySelectorAll('#search-results li a')].map((link) => link.textContent)"
+        end = time.monotonic() + 30
+        while time.monotonic() < end and not browser.run(found):
+            time.sleep(0.1)
+        assert browser.run(found)[0] == "ScatterNDUpdate"
+    finally:
+        browser.close()
