@@ -103,7 +103,7 @@ class Aligned:
     def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
         pairs = ((value, self._alignment.value(value)) for value in values)
         # A layer that only stands in the same place has another shape: the inside of a translation, say.
-        wanted = {a: b for a, b in pairs if b is not None and a.partial_shape.compatible(b.partial_shape)}
+        wanted = {a: b for a, b in pairs if b is not None and a.type.shape.compatible(b.type.shape)}
         try:
             recorded = self.reference(steps).record(set(wanted.values()))
         except IRError as error:
