@@ -101,7 +101,8 @@ function tellOutput(layer, index, output, n) {
 
 function histogram([low, high, counts]) {
   const most = Math.max(...counts), wide = 340 / counts.length;
-  const words = `values from ${low.toPrecision(4)} to ${high.toPrecision(4)}, the most frequent ${most} times`;
+  if (low === high) return make("p", { class: "soft" }, `all ${most} values are ${low.toPrecision(4)}`);
+  const words = `values from ${low.toPrecision(4)} to ${high.toPrecision(4)}, at most ${most} in one bar`;
   const chart = draw("svg", { viewBox: "0 0 340 60", width: "100%", class: "histogram", role: "img", "aria-label": words });
   counts.forEach((count, n) => {
     const high_ = most ? (56 * count) / most : 0;
