@@ -33,12 +33,12 @@ A layer has the name of the node whose output it makes; what else a node becomes
 
 ```pycon
 >>> import onnx
->>> text = '''<ir_version: 9, opset_import: ["" : 17]>
+>>> text = \"\"\"<ir_version: 9, opset_import: ["" : 17]>
 ... g (float[3,4] x, float[5] b) => (float[3,4] y) {{
 ...     t = Relu<slope = 1.0>(x)
 ...     u = Add(t, b)
 ...     y = Sigmod(u)
-... }}'''
+... }}\"\"\"
 >>> onnx.save(onnx.parser.parse_model(text), "faulty.onnx")
 
 ```
@@ -69,12 +69,12 @@ does `irexec.validate(path)` without `others=True`.
 An IR of any maker is compared with the model layer by layer:
 
 ```pycon
->>> text = '''<ir_version: 9, opset_import: ["" : 17]>
+>>> text = \"\"\"<ir_version: 9, opset_import: ["" : 17]>
 ... g (float[1,3,8,8] x) => (float[1,4,8,8] y) <float[4,3,1,1] w = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}> {{
 ...     c = Conv(x, w)
 ...     r = Relu(c)
 ...     y = Softmax<axis = 1>(r)
-... }}'''
+... }}\"\"\"
 >>> onnx.save(onnx.parser.parse_model(text), "model.onnx")
 
 ```

@@ -138,11 +138,12 @@ def _pool(pool: Sequence[object], counts: Sequence[int], longest: int) -> list[t
 def _grams(items: list[object], least: int, most: int, skips: int) -> list[tuple[object, ...]]:
     """All n-grams of a row, whose items lie 1 to `skips` + 1 apart."""
     found: list[tuple[object, ...]] = []
-    for length in range(max(least, 1), most + 1):
-        # Single items lie no distance apart: they are counted once.
-        for apart in range(1, (skips if length > 1 else 0) + 2):
+    # Longer ones, and those further apart, do not fit into the row.
+    for length in range(max(least, 1), min(most, len(items)) + 1):
+        furthest = (len(items) - 1) // (length - 1) if length > 1 else 1  # Single items are counted once.
+        for apart in range(1, min(skips + 1, furthest) + 1):
             last = len(items) - (length - 1) * apart
-            found += [tuple(items[i : i + length * apart : apart]) for i in range(max(last, 0))]
+            found += [tuple(items[i : i + length * apart : apart]) for i in range(last)]
     return found
 
 
