@@ -221,7 +221,7 @@ _TABLE = [
     Code("F011", W, "a declared ONNX type contradicts what the graph makes"),
     Code("F012", E, "an ONNX model does not say which opset it uses", "refuses the file"),
     Code("F013", E, "a fault that ONNX's own checks find", lenient=True),
-    Code("F014", N, "what other runtimes do with an ONNX model"),
+    Code("F014", W, "what other runtimes do with an ONNX model"),
     Code("Q001", W, "an ellipsis stands for attributes"),
     Code("Q002", W, "an ellipsis stands for an element's name"),
     Code("Q003", W, "an ellipsis stands for content"),
