@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from irexec.catalog.json_schema import operator_schema
 from irexec.ops.declare import contents
-from irexec.ops.declare.operator import REGISTRY, Operator
+from irexec.ops.declare.operator import REGISTRY, Operator, Tolerance
 from irexec.ops.declare.signature import Elements, TypeFrom
 from irexec.types import (
     ANY,
@@ -168,6 +168,10 @@ def _facts(type: str, opset: str, operator: Operator | None) -> OperatorFacts:
     return made if operator is None else made.model_copy(update=_signature(operator))
 
 
+def _units(tolerance: Tolerance) -> str:
+    return f"{tolerance.ulp:g} ulp" + (" times the root of the number of terms" if tolerance.per_root else "")
+
+
 def _signature(operator: Operator) -> dict[str, Any]:
     tolerance = operator.tolerance
     return {
@@ -186,7 +190,7 @@ def _signature(operator: Operator) -> dict[str, Any]:
             _output(str(index), output.elements, output.variadic) for index, output in enumerate(operator.outputs)
         ],
         "attributes": list(_attributes(operator)),
-        "tolerance": f"rounded ({tolerance.ulp:g} ulp)" if tolerance.kind == "rounded" else tolerance.kind,
+        "tolerance": f"rounded ({_units(tolerance)})" if tolerance.kind == "rounded" else tolerance.kind,
     }
 
 

@@ -13,12 +13,15 @@ import numpy as np
 from irexec.arrays.brief import shown_number
 from irexec.graph.model import Node
 from irexec.ops.declare.operator import Tolerance, exact, rounded
-from irexec.types import Array, ElementType
+from irexec.survey.multiply_adds import multiply_adds
+from irexec.types import Array, ElementType, PartialShape, TensorType
 
 # Inputs are moved by so many units in the last place to see how far that moves a result.
 _NUDGE = 4.0
 _RANDOM_NUDGES = 2
 _BLOCK = 1 << 18
+# Where the rank of an input is open.
+_UNKNOWN_TERMS = 1024.0
 FUSED = 4.0
 """Units in the last place that a layer of real numbers may be off although it is exact alone: a runtime that runs it
 together with its neighbours does not round what is between them."""
@@ -122,7 +125,22 @@ def tolerance_of(node: Node) -> Tolerance:
     """How far two right results of a layer may lie apart; of one with bodies, what its layers add up to."""
     if node.bodies:
         return combined(tolerance_of(inner) for body in node.bodies for inner in body.model.nodes)
-    return exact if node.operator is None else node.operator.tolerance
+    tolerance = exact if node.operator is None else node.operator.tolerance
+    return rounded(tolerance.ulp * math.sqrt(_terms(node))) if tolerance.per_root else tolerance
+
+
+def _terms(node: Node) -> float:
+    """Of how many terms an element of the result is a sum; open extents, such as that of a batch, do not matter."""
+    inputs = [None if value is None else _closed(value.type) for value in node.inputs]
+    outputs = [_closed(value.type) for value in node.outputs]
+    total = multiply_adds(node, inputs, outputs)
+    return max(1.0, total / max(1, outputs[0].shape.size.min)) if total else _UNKNOWN_TERMS
+
+
+def _closed(type: TensorType) -> TensorType:
+    if type.shape.rank is None:
+        return type
+    return TensorType(type.element_type, PartialShape([d.value if d.is_static else 1 for d in type.shape]))
 
 
 def combined(tolerances: Iterable[Tolerance]) -> Tolerance:

@@ -20,7 +20,7 @@ from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.convolution import grouped_channels, spatial_rank, with_rank
 from irexec.ops.declare.attributes import NonNegativeInts
 from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, summed
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.ops.rules.windows import Windowing, check_windows, dilated, meeting
 from irexec.types import INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
@@ -40,7 +40,7 @@ class Spreading(Windowing):
     output_padding: NonNegativeInts = ()
 
 
-@operator("ConvolutionBackpropData", "opset1", tolerance=rounded(256))
+@operator("ConvolutionBackpropData", "opset1", tolerance=summed(8))
 def convolution_backprop_data_1(
     data: T,
     kernel: T,
@@ -59,7 +59,7 @@ def convolution_backprop_data_1(
     return _spread(data, kernel[None], output_shape, windows, out)
 
 
-@operator("GroupConvolutionBackpropData", "opset1", tolerance=rounded(256))
+@operator("GroupConvolutionBackpropData", "opset1", tolerance=summed(8))
 def group_convolution_backprop_data_1(
     data: T,
     kernel: T,

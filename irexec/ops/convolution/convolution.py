@@ -18,7 +18,7 @@ from irexec.native.after import After
 from irexec.ops.compute.follow import Link, after_links
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.blocks import Runner, convolver
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, summed
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
 from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
@@ -26,7 +26,7 @@ from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
 
-@operator("Convolution", "opset1", tolerance=rounded(256))
+@operator("Convolution", "opset1", tolerance=summed(8))
 def convolution_1(data: T, kernel: T, /, *, windows: Windowing, out: Array | None = None) -> T:
     """Cross-correlate `data` `[N, C_IN, *X]` with `kernel` `[C_OUT, C_IN, *K]`; the result is `[N, C_OUT, *Y]`.
 
@@ -36,7 +36,7 @@ def convolution_1(data: T, kernel: T, /, *, windows: Windowing, out: Array | Non
     return Convolve(kernel[None], data.dtype, windows)(data, out)
 
 
-@operator("GroupConvolution", "opset1", tolerance=rounded(256))
+@operator("GroupConvolution", "opset1", tolerance=summed(8))
 def group_convolution_1(data: T, kernel: T, /, *, windows: Windowing, out: Array | None = None) -> T:
     """Convolve each group of channels of `data` `[N, G * C_IN, *X]` with its `kernel` `[G, C_OUT, C_IN, *K]`.
 

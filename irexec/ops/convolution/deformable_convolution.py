@@ -15,7 +15,7 @@ from irexec.ops.compute.precision import compute_dtype, is_float
 from irexec.ops.compute.products import settle
 from irexec.ops.declare.attributes import Positive, ReaderDefault
 from irexec.ops.declare.groups import AttributesOf, group
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, summed
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
 from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
@@ -31,7 +31,7 @@ class Grouping:
     deformable_group: Annotated[Positive, ReaderDefault(0)] = 1
 
 
-@operator("DeformableConvolution", "opset8", tolerance=rounded(256))
+@operator("DeformableConvolution", "opset8", tolerance=summed(8))
 def deformable_convolution_8(
     data: T,
     offsets: T,
@@ -137,7 +137,7 @@ def _require_fitting(
     )
 
 
-@operator("DeformableConvolution", "opset1", tolerance=rounded(256))
+@operator("DeformableConvolution", "opset1", tolerance=summed(8))
 def deformable_convolution_1(
     data: T,
     offsets: T,

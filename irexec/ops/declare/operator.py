@@ -42,10 +42,14 @@ __all__ = [
 
 
 class Tolerance(NamedTuple):
-    """How far two right results may lie apart: "exact", "rounded" by some units in the last place, or "random"."""
+    """How far two right results may lie apart: "exact", "rounded" by some units in the last place, or "random".
+
+    `per_root`: the units are for each square root of the number of terms that an element is a sum of.
+    """
 
     kind: Literal["exact", "rounded", "random"]
     ulp: float = 0.0
+    per_root: bool = False
 
 
 exact = Tolerance("exact")
@@ -55,6 +59,16 @@ random = Tolerance("random")
 def rounded(ulp: float) -> Tolerance:
     """Results that may differ by this many units in the last place of the output's element type."""
     return Tolerance("rounded", ulp)
+
+
+def summed(ulp: float) -> Tolerance:
+    """Sums that may be taken in any order: of n terms, results may differ by this many units times the root of n.
+
+    In a sum of n terms in floats, each partial sum is rounded; these errors are independent and of the size of the
+    sum's typical unit, so they add up as the root of n. A few such deviations are allowed, for the largest of many
+    elements; Winograd's convolutions, whose sums are of transformed terms, need 5, measured.
+    """
+    return Tolerance("rounded", ulp, True)
 
 
 @dataclass(slots=True)

@@ -41,7 +41,13 @@ class Padding:
     pads_end: NonNegativeInts = (0,)
 
 
-@operator("Interpolate", "opset11", tolerance=rounded(64))
+# A coordinate of about n is a sum in f32, off by up to n units in the last place, and so is the weight of a neighbour:
+# what two right results may differ by grows with the extent. This holds for maps of 64 and, as errors of weights are
+# parts of the difference of neighbours, for smooth ones of a few hundred.
+_TOLERANCE = rounded(64)
+
+
+@operator("Interpolate", "opset11", tolerance=_TOLERANCE)
 def interpolate_11(
     image: T,
     scales_or_sizes: T_SCALES_OR_SIZES,
@@ -250,7 +256,7 @@ def _resized(
     return PartialShape(dims)
 
 
-@operator("Interpolate", "opset4", tolerance=rounded(64))
+@operator("Interpolate", "opset4", tolerance=_TOLERANCE)
 def interpolate_4(
     data: T,
     sizes: T_SIZE,
@@ -286,7 +292,7 @@ def _(
     return _resized(check, data, given, axes, shape_calculation_mode, padding, False, shape_calculation_mode)
 
 
-@operator("Interpolate", "opset1", tolerance=rounded(64))
+@operator("Interpolate", "opset1", tolerance=_TOLERANCE)
 def interpolate_1(
     data: T,
     target_spatial_shape: T_SIZE,
