@@ -15,6 +15,7 @@ from irexec.arrays.saving import archive_names, save_arrays
 from irexec.engine import CompiledModel
 from irexec.graph.cut import constant_nodes, copied, cut, leaving
 from irexec.graph.model import Model, Node, Value
+from irexec.native import plainly
 from irexec.ops.declare.operator import Tolerance
 from irexec.trust.errors import Bounds, Error, combined, judge, shown_error, tolerance_of, tolerance_text
 from irexec.trust.extract import STATE, Extract, give_types
@@ -113,7 +114,12 @@ def alone(
 
 def _function(model: Model) -> Run:
     compiled = CompiledModel(model)
-    return lambda arrays: list(compiled.infer_new_request(list(arrays)).to_tuple())
+
+    def run(arrays: Sequence[Array]) -> list[Array]:
+        with plainly():
+            return list(compiled.infer_new_request(list(arrays)).to_tuple())
+
+    return run
 
 
 # In bodies

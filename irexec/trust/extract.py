@@ -17,6 +17,7 @@ from irexec.graph.cut import Part, copied, cut
 from irexec.graph.model import Body, Model, Node, Value
 from irexec.graph.write import write_model
 from irexec.inference import infer, set_types
+from irexec.native import plainly
 from irexec.trust.record import Reference, same
 from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
 from irexec.watch.run import port_name
@@ -78,7 +79,8 @@ def extract(
         raise ValueError(f"{missing.node.friendly_name!r} does not run in this inference (run {call} of its layer)")
     give_types(part, inputs)
     try:
-        results = list(CompiledModel(part.model)(inputs).to_tuple())
+        with plainly():
+            results = list(CompiledModel(part.model)(inputs).to_tuple())
     except IRError:
         return Extract(part.model, inputs, [], False)
     expected = [values.get(value) for value in part.ends]

@@ -89,7 +89,8 @@ class Reference:
     def count(self) -> dict[Node, int]:
         """How often each layer runs in the first step, those of bodies included. Raises IRError."""
         counter = Counter()
-        self._compiled.create_infer_request([counter]).infer(self.steps[0])
+        with plainly():
+            self._compiled.create_infer_request([counter]).infer(self.steps[0])
         return counter.calls
 
 

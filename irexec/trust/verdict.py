@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from irexec.engine import CompiledModel
+from irexec.native import plainly
 from irexec.trust.case import Case
 from irexec.trust.case_files import save_case
 from irexec.trust.errors import Bounds, Error, Run, combined, judge, shown_error, tolerance_of, tolerance_text
@@ -85,9 +86,10 @@ def _step(case: Case, number: int) -> Run:
 
     def run(inputs: Sequence[Array]) -> list[Array]:
         request = compiled.create_infer_request()
-        for before in case.steps[:number]:
-            request.infer(before)
-        return list(request.infer(list(inputs)).to_tuple())
+        with plainly():
+            for before in case.steps[:number]:
+                request.infer(before)
+            return list(request.infer(list(inputs)).to_tuple())
 
     return run
 
