@@ -20,6 +20,9 @@ from irexec.opsets.computed import Computed, ComputedTuple, computed, is_graph
 from irexec.opsets.names import types_of
 from irexec.opsets.special import SPECIAL
 
+# What OpenVINO's functions of two names are called.
+_CALLED = {"abs": "absolute", "ceil": "ceiling", "cumsum": "cum_sum"}
+
 
 class Namespace(types.ModuleType):
     """All operators of one opset, as functions that are made when first used."""
@@ -38,7 +41,7 @@ class Namespace(types.ModuleType):
         if operator is None:
             raise AttributeError(f"{type} of {self._opset} is not implemented yet")
         function = SPECIAL[type](operator) if type in SPECIAL else _function(operator)
-        function.__name__ = function.__qualname__ = name
+        function.__name__ = function.__qualname__ = _CALLED.get(name, name)
         function.__module__ = self.__name__
         setattr(self, name, function)
         return function

@@ -169,3 +169,9 @@ def test_a_users_own_operator_has_a_namespace_of_its_opset() -> None:
         assert irexec.opset1.twice.__doc__ == "Its input, twice."
     finally:
         REGISTRY.pop(("Twice", "opset1"), None)
+
+
+def test_functions_of_two_names_are_called_as_openvinos() -> None:
+    names = ("abs", "absolute", "ceil", "ceiling", "cumsum", "cum_sum", "relu")
+    theirs = importlib.import_module("openvino.opset13")
+    assert [getattr(irexec.opset13, n).__name__ for n in names] == [getattr(theirs, n).__name__ for n in names]
