@@ -62,7 +62,7 @@ def _label(port: Value) -> str:
 
 
 def fitting(given: Any, port: Value) -> Array:
-    """The array in the port's dtype, after checking its shape. Allows safe and same-kind casts only."""
+    """The array in the port's dtype, after checking its shape. Allows casts within a kind, and those that keep every value."""
     kind: ElementType = port.element_type
     layer = port.node.ref
     try:
