@@ -62,7 +62,7 @@ def _label(port: Value) -> str:
 
 
 def fitting(given: Any, port: Value) -> Array:
-    """The array in the port's dtype, after checking its shape. Allows casts within a kind, and those that keep every value."""
+    """The array in the port's dtype, after checking its shape. Casts stay in a kind, or keep every value."""
     kind: ElementType = port.element_type
     layer = port.node.ref
     try:
