@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from irexec.api import is_onnx, is_snippet
 from irexec.cli.extension import load_extensions
 from irexec.cli.fix import mended
 from irexec.cli.inputs import STDIN, check_readable, exit_code, find_files, read_stdin, refuse
@@ -16,7 +17,11 @@ from irexec.cli.settings import Settings, read_settings
 from irexec.cli.shown import add_choice_arguments, add_showing_arguments, chosen, show_findings
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.choice import Choice
+from irexec.diagnostics.findings import Findings
 from irexec.farm.models import SUFFIXES, Validate
+from irexec.graph.releases import Release, check_release, release_of
+from irexec.ir.reader import read
+from irexec.ir.xml.source import Source
 from irexec.mend.files import is_model_file, validate_text
 
 
@@ -31,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mode",
         choices=("strict", "openvino"),
         help="errors are what the format does not define, or what keeps a model from running (default: strict)",
+    )
+    parser.add_argument(
+        "--target", type=_release, metavar="RELEASE", help="also what this OpenVINO cannot read, such as 2024.2"
     )
     parser.add_argument("--fix", action="store_true", help="first make the safe fixes, as `irexec fix` does")
     parser.add_argument("--strict", action="store_true", help="a repair that a snippet needs is an error")
@@ -73,7 +81,27 @@ def _reports(files: list[str], args: argparse.Namespace, settings: Settings, cho
     wanted = [path for path in files if path != STDIN and not len(reports[path])]
     for outcome in gather_all(args, task, wanted, "files"):
         reports[outcome.item] = outcome.report
-    yield from map(choice.of, reports.values())
+    for path, report in reports.items():
+        if args.target is not None and path != STDIN and not is_onnx(path):
+            report = Report([*report, *_too_new(path, args.target)], report.left_out).sorted()
+        yield choice.of(report)
+
+
+def _release(text: str) -> Release:
+    try:
+        return release_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _too_new(path: str, release: Release) -> Report:
+    """What a release of OpenVINO cannot read of a model's file."""
+    source = Source.from_path(path)
+    findings = Findings(source.locate, file=path)
+    document = read(source, Findings(source.locate)) if source.root is not None and not is_snippet(source) else None
+    if document is not None:
+        check_release(document, release, findings)
+    return findings.finished()
 
 
 def _prepared(path: str, args: argparse.Namespace, choice: Choice) -> Report:

@@ -106,6 +106,7 @@ _TABLE = [
     Code("L010", E, "a layer id is not an unsigned integer", "refuses the file with the word stoll"),
     Code("L011", W, "output_names has no effect on this layer", "silently ignores it"),
     Code("L012", E, "operators of OpenVINO Tokenizers", "needs the library of openvino_tokenizers"),
+    Code("L013", E, "newer than the OpenVINO release that is asked for", "refuses the file, in that release"),
     Code("P001", E, "a port id is missing or not an unsigned integer", "refuses the file"),
     Code("P002", W, "port ids do not ascend", "numbers ports by position: the operands are taken as they stand"),
     Code("P003", E, "an output port's precision is missing or unknown", "refuses the file"),

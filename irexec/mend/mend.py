@@ -24,15 +24,16 @@ MAX_ROUNDS = 50
 """How often a file is read again; each round but the last removes a finding."""
 
 # What is wrong earlier hides what is wrong later: a layer whose type is unknown has no attributes to be judged.
-_STAGES: tuple[set[Area], ...] = (
+# A stage holds areas and, before these, single codes: which attributes there are comes before their values, and what a
+# constant says before what it holds.
+_STAGES: tuple[set[Area | str], ...] = (
     {Area.TEXT, Area.ROOT, Area.FORMAT},
     {Area.LAYER, Area.PORT, Area.EDGE, Area.BODY},
-    {Area.ATTRIBUTE, Area.VARIABLE, Area.RT_INFO, Area.SHAPE},
+    {"D001", "D002"},
+    {Area.ATTRIBUTE, Area.VARIABLE, Area.RT_INFO, Area.SHAPE, "C001", "C012"},
     {Area.CONSTANT},
     {Area.OPERATOR, Area.REPAIR, Area.DOCUMENTED, Area.USAGE, Area.WRITER},
 )
-# Findings about the attributes of a constant; the others are about its data.
-_ATTRIBUTES_OF_CONSTANTS = {"C001", "C012"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +138,7 @@ def _rank(choice: Choice) -> tuple[int, bool]:
 def _stage(code: str) -> int:
     if code in DECLARED:
         return len(_STAGES)
-    area = Area.ATTRIBUTE if code in _ATTRIBUTES_OF_CONSTANTS else CODES[code].area
-    return next(stage for stage, areas in enumerate(_STAGES) if area in areas)
+    return next(stage for stage, members in enumerate(_STAGES) if code in members or CODES[code].area in members)
 
 
 def _attempt(now: Examined, batch: list[Choice], look: Callable[[bytes], Examined]) -> tuple[list[Choice], Examined]:

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from irexec.diagnostics import Diagnostic, Fix, Safety, Severity
 from irexec.diagnostics.nearest import clearest
 from irexec.mend.written import Written
+from irexec.ops.declare import contents
+from irexec.ops.declare.attributes import Unreadable
 from irexec.types import PartialShape
 
 
 def value(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """N010, C012, D008, D010: the same value as it should be written."""
+    """N010, C004, C012, D003, D008, D010: the same value as it should be written."""
     yield from _write(finding, written, Safety.SAFE)
 
 
@@ -43,8 +45,9 @@ def boolean(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     meant = {"yes": "true", "on": "true", "no": "false", "off": "false"}.get(text, text)
     if meant in ("true", "false", "1", "0"):
         edit = written.set_attribute(finding.at.element, finding.attribute, meant)
+        safety = Safety.SAFE if _is_default(meant, finding.attribute, finding, written) else Safety.UNSAFE
         if edit is not None:
-            yield Fix(f'write {finding.attribute}="{meant}"', Safety.UNSAFE, (edit,))
+            yield Fix(f'write {finding.attribute}="{meant}"', safety, (edit,))
 
 
 def trailing_comma(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -70,13 +73,43 @@ def brackets(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def attribute_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """D001, N005: the attribute that is meant, where there is one, and it is not written as well."""
+    """D001, N005: the attribute that is meant, where there is one, and it is not written as well.
+
+    That changes nothing where the value is the default, which the attribute has had until then.
+    """
     at, name = finding.at, finding.attribute
     if at is None or name is None or len(finding.candidates) != 1:
         return
     new = finding.candidates[0]
     if (edit := written.rename_attribute(at.element, name, new)) is not None:
-        yield Fix(f"rename {name} to {new}", Safety.UNSAFE, (edit,))
+        is_default = finding.found is not None and _is_default(finding.found, new, finding, written)
+        yield Fix(f"rename {name} to {new}", Safety.SAFE if is_default else Safety.UNSAFE, (edit,))
+
+
+def _is_default(text: str, name: str, finding: Diagnostic, written: Written) -> bool:
+    """True when a text is the value that an attribute of the finding's layer has where it is not written."""
+    layer, _ = written.layers.get(finding.at.element if finding.at else -1, (None, None))
+    operator = contents.find(layer.type or "", layer.version or "") if layer is not None else None
+    attribute = next((a for a in operator.attributes if a.file_name == name), None) if operator is not None else None
+    if attribute is None or attribute.required or attribute.differs:
+        return False
+    try:
+        return bool(attribute.read(text) == attribute.default)
+    except Unreadable:
+        return False
+
+
+def repeated_attribute(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """X003: without the second of two attributes with one name, which readers pass over."""
+    if finding.line is None or finding.column is None:
+        return
+    start = written.positions.offset(finding.line, finding.column)
+    element = 0
+    while (tag := written.positions.tag(element)) is not None and tag.stop <= start:
+        element += 1
+    for attribute in written.positions.attributes(element):
+        if attribute.value.start == start:
+            yield Fix(f"remove the second {attribute.name}", Safety.SAFE, (written.drop_written(attribute),))
 
 
 def element_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:

@@ -11,33 +11,45 @@ from irexec.graph.model import Model
 from irexec.ir.reader import read
 from irexec.ir.xml.encoding import EncodingProblem, decode
 from irexec.ir.xml.source import Source
-from irexec.mend import ports, spelling
+from irexec.mend import absent, joins, ports, spelling
 from irexec.mend.written import Written
 
 Mender = Callable[[Diagnostic, Written], Iterator[Fix]]
 
 MENDERS: dict[str, Mender] = {
+    "X003": spelling.repeated_attribute,
+    "N002": absent.ir_version,
     "N004": spelling.element_name,
     "N005": spelling.attribute_name,
     "N009": spelling.root_name,
     "N010": spelling.value,
+    "L001": absent.identity,
     "L004": spelling.type_name,
     "L005": spelling.other_value,
     "L006": spelling.opset,
     "L009": spelling.type_case,
     "L011": spelling.idle_attribute,
     "C012": spelling.value,
+    "C004": spelling.value,
+    "C006": spelling.idle_attribute,
+    "P001": absent.port_id,
     "P003": ports.missing_precision,
     "P004": ports.precision,
     "P005": ports.shape,
     "P006": ports.dim,
     "P010": ports.missing_precision,
+    "P013": absent.port_id,
     "D001": spelling.attribute_name,
+    "D003": spelling.value,
     "D004": spelling.boolean,
     "D005": spelling.other_value,
     "D006": spelling.trailing_comma,
     "D008": spelling.value,
     "D010": spelling.value,
+    "E002": joins.port,
+    "E003": joins.again,
+    "E004": joins.missing,
+    "E010": joins.attributes,
     "E007": ports.precision,
     "E008": ports.shape,
     "S004": spelling.brackets,

@@ -14,7 +14,7 @@ from irexec.ir.checks.bodies import bodies_of
 from irexec.ir.document import Document, Edge, Layer, Net, Port
 from irexec.ir.text import whole
 from irexec.ir.xml.encoding import encoding_of
-from irexec.ir.xml.positions import Positions, Span
+from irexec.ir.xml.positions import Attribute, Positions, Span
 from irexec.types import TensorType
 
 _BLOCK = 4096
@@ -94,8 +94,8 @@ class Written:
         for net in self.nets:
             ends = self.by_numbers(net)
             for edge in net.edges:
-                source = ends.get((True, _number(edge.from_layer), _number(edge.from_port)))
-                target = ends.get((False, _number(edge.to_layer), _number(edge.to_port)))
+                source = ends.get((True, number(edge.from_layer), number(edge.from_port)))
+                target = ends.get((False, number(edge.to_layer), number(edge.to_port)))
                 if source is not None and target is not None:
                     found.setdefault(source.port.at, []).append(target.port)
         return found
@@ -109,10 +109,10 @@ class Written:
         """The ports of a net by side (is it an output), number of the layer and number of the port."""
         found: dict[tuple[bool, int | None, int | None], Owner] = {}
         for layer in net.layers:
-            number = _number(layer.id)
+            id = number(layer.id)
             for ports, is_output in ((layer.inputs, False), (layer.outputs, True)):
                 for port in ports:
-                    found.setdefault((is_output, number, _number(port.id)), Owner(port, layer, net, is_output))
+                    found.setdefault((is_output, id, number(port.id)), Owner(port, layer, net, is_output))
         return found
 
     # Edits
@@ -147,11 +147,7 @@ class Written:
     def drop_attribute(self, element: int, name: str) -> Edit | None:
         """The element without an attribute, and without the blanks before it."""
         written = self.positions.written(element, name)
-        if written is None:
-            return None
-        before = self.text[: written.whole.start]
-        start = len(before.rstrip())
-        return self.edit(Span(start, written.whole.stop - start), "")
+        return None if written is None else self.drop_written(written)
 
     def rename_element(self, element: int, new: str) -> list[Edit]:
         """The element with another name in its start tag and its end tag; nothing where it has no end."""
@@ -164,6 +160,27 @@ class Written:
         if extent != tag:
             edits.append(self.edit(Span(self.text.rindex("</", tag.start, extent.stop) + 2, len(name[0]) - 1), new))
         return edits
+
+    def drop_element(self, element: int) -> Edit | None:
+        """The text without an element, and without the blanks before it."""
+        extent = self.positions.extent(element)
+        if extent is None:
+            return None
+        start = len(self.text[: extent.start].rstrip())
+        return self.edit(Span(start, extent.stop - start), "")
+
+    def drop_written(self, attribute: Attribute) -> Edit:
+        """The text without one attribute as written, and without the blanks before it."""
+        start = len(self.text[: attribute.whole.start].rstrip())
+        return self.edit(Span(start, attribute.whole.stop - start), "")
+
+    def add_edge(self, net: Net, text: str) -> Edit | None:
+        """One edge more, behind the last, on a line of its own if that one is; None in a net without edges."""
+        extent = self.positions.extent(net.edges[-1].at) if net.edges else None
+        if extent is None:
+            return None
+        before = self.text[: extent.start]
+        return self.edit(Span(extent.stop, 0), before[len(before.rstrip()) :] + text)
 
     def set_dims(self, port: Port, dims: list[int]) -> Iterator[Edit]:
         """The port with these dims: the texts of those that differ, or other dims in place of the old ones.
@@ -208,7 +225,8 @@ class Written:
         return self._encoded[block] + len(self.text[block * _BLOCK : offset].encode(self.codec))
 
 
-def _number(text: str | None) -> int | None:
+def number(text: str | None) -> int | None:
+    """The unsigned integer of an id; None where there is none."""
     return whole(text).value
 
 

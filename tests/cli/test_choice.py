@@ -12,7 +12,7 @@ from support.nets import two_inputs
 
 from irexec.cli.main import main
 
-RIGHT = two_inputs().text
+RIGHT = two_inputs().text.replace('auto_broadcast="numpy"', 'auto_broadcast="none"')
 WRONG = RIGHT.replace('type="ReLU"', 'type="relu"').replace("auto_broadcast", "auto_brodcast")
 EMPTY = """<net name="m" version="11">
     <layers>

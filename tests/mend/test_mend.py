@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import warnings
 from pathlib import Path
 
@@ -47,15 +48,15 @@ def same(a: list[Array], b: list[Array]) -> bool:
 
 
 # What the pages of these show only a person can mend: what is meant is written as well, or no known name is like it.
-OPEN = {"N004", "N005", "L004", "L005", "D001", "D006", "D010"}
-NET = two_inputs().text
+OPEN = {"N002", "N004", "N005", "L001", "L004", "L005", "E003", "D001", "D006", "D010"}
+NET = two_inputs().text.replace('auto_broadcast="numpy"', 'auto_broadcast="none"')
 # (code, what is meant, what is written)
 MISSPELT = [
     ("N004", "edges>", "egdes>"),
     ("N005", ' name="product"', ' nmae="product"'),
     ("L004", ' type="Multiply"', ' type="Multipy"'),
     ("L005", ' type="ReLU" version="opset1"', ' type="ReLU" version="Opset1"'),
-    ("D001", ' auto_broadcast="numpy"', ' auto_brodcast="numpy"'),
+    ("D001", ' auto_broadcast="none"', ' auto_brodcast="none"'),
 ]
 
 
@@ -147,14 +148,13 @@ def test_encoding_line_ends_and_comments_stay(codec: str, end: str) -> None:
 
 
 def test_an_unsafe_fix_waits_to_be_asked_for() -> None:
-    net = two_inputs()
-    data = net.text.replace("auto_broadcast", "auto_brodcast").encode()
+    data = NET.replace("auto_broadcast", "auto_brodcast").encode()
     (finding,) = examine(data).report
     assert [(fix.title, fix.safety) for fix in finding.fixes] == [
         ("rename auto_brodcast to auto_broadcast", Safety.UNSAFE)
     ]
     assert mend(data).data == data
-    assert mend(data, unsafe=True).data == net.text.encode()
+    assert mend(data, unsafe=True).data == NET.encode()
 
 
 def test_of_several_choices_none_is_made() -> None:
@@ -194,3 +194,53 @@ def test_a_fix_is_json_with_bytes_and_places() -> None:
     line = data.decode().splitlines()[edit["line"] - 1]
     assert line[edit["column"] - 1 : edit["end_column"] - 1] == "relu"
     assert (fix["safety"], edit["text"]) == ("safe", "ReLU")
+
+
+def test_a_value_that_is_the_default_makes_a_fix_safe() -> None:
+    """The attribute had this value all the time."""
+    text = two_inputs().text
+    assert mend(text.replace("auto_broadcast", "auto_brodcast").encode()).data == text.encode()
+
+
+# (what is written, what is meant): absent things with one possible answer, and what no reader looks at.
+ABSENT = [
+    (' version="11"', ""),
+    ('<layer id="2" name="positive"', '<layer name="positive"'),
+    (' type="ReLU" version="opset1"', ' type="ReLU"'),
+    ('<port id="1" precision', "<port precision"),
+    ('from-layer="2" from-port="1"', 'from-layer="2" from-port="0"'),
+    ("from-layer=", "from="),
+    ('from-layer="2" from-port="1"', 'from-layer="2"'),
+    (' element_type="f32"', ' element_type="float32"'),
+    (' element_type="f32"', ' element_type="f32" element_type="f16"'),
+    ("</edges>", '<edge from-layer="0" from-port="0" to-layer="2" to-port="0"/></edges>'),
+]
+
+
+@pytest.mark.parametrize(("meant", "written"), ABSENT)
+def test_what_has_one_possible_answer_is_mended(meant: str, written: str) -> None:
+    text = two_inputs().text
+    assert meant in text
+    wrong = text.replace(meant, written, 1).encode()
+    assert not examine(wrong).report.ok
+    mended = mend(wrong)
+    assert mended.report.ok, [str(finding) for finding in mended.report]
+    assert same(computed(mended.data, None), computed(text.encode(), None))
+
+
+def test_a_missing_edge_is_drawn_on_a_line_of_its_own() -> None:
+    wrong = (Path(__file__).parent / "beginners" / "missing_edge.xml").read_text("utf-8").splitlines()
+    mended = mend("\n".join(wrong).encode()).data.decode().splitlines()
+    assert [line for line in mended if line not in wrong] == [
+        '        <edge from-layer="1" from-port="0" to-layer="2" to-port="1"/>'
+    ]
+    assert len(mended) == len(wrong) + 1
+
+
+def test_mutants_that_validate_after_their_fixes_compute_what_is_meant() -> None:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from mutants_fixed import judged
+
+    outcomes = [judged(path, number) for number in range(20) for path in SAMPLES[:1]]
+    assert not [note for outcome, note in outcomes if outcome == "wrong"]
+    assert sum(outcome == "mended" for outcome, _ in outcomes) > 3

@@ -55,7 +55,8 @@ def _version(net: Net, findings: Findings) -> int:
         message = f"IR version {version} is not supported"
         findings.add("N002", message, at=at, attribute="version", found=str(version), allowed=allowed)
     elif net.version != str(version) and net.version == (net.version or "").strip().lstrip("+"):
-        findings.add("N010", f"the IR version is written {net.version!r}", at=at, attribute="version", allowed=allowed)
+        message = f"the IR version is written {net.version!r}"
+        findings.add("N010", message, at=at, attribute="version", allowed=allowed, candidates=(str(version),))
     return version
 
 

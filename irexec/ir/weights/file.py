@@ -208,6 +208,7 @@ class Weights:
                 f"the size is {size}, the constant needs only {needed} bytes",
                 attribute="size",
                 allowed=str(needed),
+                candidates=(str(needed),),
             )
         use = _Use(offset, offset + size, None if at is None else At(at.element, "offset"), layer)
         if (self._data is None and needed) or (use.end > self.size and (size or self._data is not None)):

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from irexec.diagnostics.nearest import nearest, suggestion
-from irexec.ops.declare.attributes import Attribute, AttributeFault, Unreadable, base_type, reader_of
+from irexec.ops.declare.attributes import Attribute, AttributeFault, Unreadable, attribute_text, base_type, reader_of
 from irexec.types import FOREIGN, ElementType, PartialShape
 
 _JSON_SCHEMAS: dict[Any, dict[str, Any]] = {
@@ -136,6 +136,8 @@ def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], f
             near = tuple(nearest(_shown(given_value), attribute.members, 1))
         hint = suggestion(map(repr, near)) if context["code"] == "D005" else None
         lenient = context["lenient"]
+        if context["code"] == "D003":
+            near = (attribute_text(lenient),)
         if context["code"] == "D004":  # What is no boolean counts as not written.
             lenient = _assumed(attribute)
         reason = f"{name}: {context['reason']}"

@@ -1,0 +1,135 @@
+"""Mutants of models, mended by their safe fixes: what part becomes right again, and that nothing is changed beside.
+
+    python benchmarks/mutants_fixed.py                        2,000 mutants of the samples
+    python benchmarks/mutants_fixed.py --count 500 FOLDER     of the models below a folder (.xml beside .bin)
+
+Each mutant has one change of its text, seeded by its number. Counted is what becomes of it:
+
+- not seen: nothing is found, or notes only; the change is right as it stands, or of what no check can know
+- mended: it validates after its safe fixes, and computes what the original computes
+- mended to itself: it validates, and computes what the mutant computed: it was the change that asked for other results
+- a person's: findings remain
+- wrong: it validates and computes neither; the goal is none. Valid files that a fix changes are wrong, too
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import warnings
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+HOME = Path(__file__).parent.parent
+sys.path[:0] = [str(HOME / "tests"), str(HOME)]
+
+from support.mutants import mutant  # noqa: E402
+from support.slips import slipped  # noqa: E402
+
+import irexec  # noqa: E402
+from irexec.mend.mend import examine, mend  # noqa: E402
+from irexec.ops.declare.contents import CONTENTS  # noqa: E402
+from irexec.types import Array  # noqa: E402
+
+MAX_TEXT = 120_000
+OUTCOMES = ("not seen", "mended", "mended to itself", "a person's", "wrong")
+
+
+def computed(data: bytes, path: Path) -> list[Array] | None:
+    """The results of seeded inputs; None where the model cannot be run."""
+    rng = np.random.default_rng(0)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            compiled = irexec.compile_model(irexec.read_model(data, path.with_suffix(".bin")))
+            given = []
+            for port in compiled.inputs:
+                shape = [2 if extent.is_dynamic else extent.get_length() for extent in port.partial_shape]
+                values = rng.integers(0, 3, shape) if port.element_type.is_integral else rng.random(shape)
+                given.append(values.astype(port.element_type.dtype))
+            return list(compiled(given).to_tuple())
+    except (irexec.IRError, MemoryError):
+        return None
+
+
+def same(a: list[Array] | None, b: list[Array] | None) -> bool:
+    """True for the same results, bit by bit."""
+    if a is None or b is None or len(a) != len(b):
+        return False
+    return all(
+        x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes() for x, y in zip(a, b, strict=True)
+    )
+
+
+@cache
+def original(path: Path) -> tuple[bytes, list[Array] | None]:
+    """A file and what it computes."""
+    data = path.read_bytes()
+    return data, computed(data, path)
+
+
+def changed(text: str, number: int) -> bytes:
+    """A mutant of a text: one change of any kind, or a few slips as people make them."""
+    rng = random.Random(f"fixed {number}")
+    wrong = slipped(text, rng) if number % 2 else mutant(text, rng, list(CONTENTS))
+    return wrong.encode("utf-8", "surrogatepass")
+
+
+def judged(path: Path, number: int) -> tuple[str, str]:
+    """What becomes of a mutant, and the codes that were mended."""
+    data, expected = original(path)
+    wrong = changed(data.decode(), number)
+    before = examine(wrong, path).report
+    if not any(str(finding.severity) != "note" for finding in before):
+        return "not seen", ""
+    mended = mend(wrong, path)
+    codes = " ".join(sorted({finding.code for finding, _ in mended.made}))
+    if not mended.report.ok:
+        return "a person's", " ".join(sorted({finding.code for finding in mended.report.errors}))
+    results = computed(mended.data, path)
+    if same(results, expected):
+        return ("mended" if mended.made else "not seen"), codes
+    if same(results, computed(wrong, path)):
+        return "mended to itself", codes
+    return ("wrong" if mended.made else "not seen"), f"{path} {number}: {codes}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folders", nargs="*", type=Path, default=[HOME / "samples"])
+    parser.add_argument("--count", type=int, default=2000)
+    args = parser.parse_args()
+    paths = [path for folder in args.folders for path in sorted(folder.rglob("*.xml"))]
+    paths = [path for path in paths if path.with_suffix(".bin").exists() and path.stat().st_size < MAX_TEXT]
+    paths = [path for path in paths if original(path)[1] is not None]
+    outcomes: Counter[str] = Counter()
+    left: Counter[str] = Counter()
+    for path in paths:
+        data, _ = original(path)
+        mended = mend(data, path)
+        if mended.data != data and not same(computed(mended.data, path), original(path)[1]):
+            print(f"wrong: a valid file was changed: {path}")
+            outcomes["wrong"] += 1
+    for number in range(args.count):
+        outcome, note = judged(paths[number % len(paths)], number)
+        outcomes[outcome] += 1
+        if outcome == "a person's":
+            left.update(note.split())
+        elif outcome == "wrong":
+            print(f"wrong: {note}")
+    seen = args.count - outcomes["not seen"]
+    print(f"{args.count:,} mutants of {len(paths)} models, {seen:,} with findings")
+    for outcome in OUTCOMES:
+        print(f"{outcomes[outcome]:>6,}  {outcome}")
+    part = (outcomes["mended"] + outcomes["mended to itself"]) / max(seen, 1)
+    print(f"mended by safe fixes: {part:.0%} of those with findings")
+    print("left to a person:", ", ".join(f"{code} {count}" for code, count in left.most_common(12)))
+    return int(outcomes["wrong"] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

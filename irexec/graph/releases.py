@@ -1,0 +1,95 @@
+"""What an older release of OpenVINO cannot read: operation sets and the IR version that came later.
+
+Source: OpenVINO's page "Available Operation Sets", and the release notes of 2022.1 for IR version 11.
+"""
+
+from __future__ import annotations
+
+import re
+
+from irexec.diagnostics.findings import At, Findings
+from irexec.ir.checks.bodies import bodies_of
+from irexec.ir.document import Document, Net
+from irexec.ir.text import whole
+from irexec.ops.declare import contents
+
+Release = tuple[int, int]
+
+FIRST_RELEASE: dict[int, Release] = {
+    1: (2020, 1),
+    2: (2020, 2),
+    3: (2020, 4),
+    4: (2021, 1),
+    5: (2021, 2),
+    6: (2021, 3),
+    7: (2021, 4),
+    8: (2022, 1),
+    9: (2022, 2),
+    10: (2022, 3),
+    11: (2023, 0),
+    12: (2023, 1),
+    13: (2023, 2),
+    14: (2024, 0),
+    15: (2024, 5),
+}
+"""Operation set → the first release that has all of it. Later sets came after the last release here."""
+FIRST_WITH_IR_11: Release = (2022, 1)
+KNOWN_UP_TO: Release = max(FIRST_RELEASE.values())
+
+
+def release_of(text: str) -> Release:
+    """A release such as 2024.2 (or 2024.2.0). Raises ValueError for a text that is none, or one that is not known."""
+    match = re.fullmatch(r"(\d{4})\.(\d)(?:\.\d+)*", text)
+    if match is None:
+        raise ValueError(f"{text!r} is no release of OpenVINO, such as 2024.2")
+    release = int(match[1]), int(match[2])
+    if not min(FIRST_RELEASE.values()) <= release <= KNOWN_UP_TO:
+        raise ValueError(f"known are the releases from 2020.1 to {named(KNOWN_UP_TO)}")
+    return release
+
+
+def named(release: Release) -> str:
+    """A release as OpenVINO writes it."""
+    return f"{release[0]}.{release[1]}"
+
+
+def check_release(document: Document, release: Release, findings: Findings) -> None:
+    """Report every layer, and the IR version, that a release of OpenVINO cannot read."""
+    newest = max(opset for opset, first in FIRST_RELEASE.items() if first <= release)
+    version = whole(document.net.version).value
+    if version is not None and version > 10 and release < FIRST_WITH_IR_11:
+        message = f"OpenVINO {named(release)} does not read IR version {version}, which came with 2022.1"
+        findings.add("L013", message, at=At(0, "version"), attribute="version", found=str(version), allowed="10")
+    _check_net(document.net, release, newest, findings)
+
+
+def _check_net(net: Net, release: Release, newest: int, findings: Findings) -> None:
+    for layer in net.layers:
+        number = contents.OPSETS.get(layer.version or "")
+        type = contents.canonical_type(layer.type or "")
+        if number is not None and type is not None and number > newest:
+            introduced = contents.introduced(type, number)
+            first = FIRST_RELEASE.get(introduced or number)
+            older = contents.introduced(type, newest)
+            came = f"came with {named(first)}" if first else f"is newer than {named(KNOWN_UP_TO)}"
+            message = f"OpenVINO {named(release)} has no {layer.version}"
+            hint: str | None = None
+            meant: tuple[str, ...] = ()
+            if introduced is not None and introduced <= newest:
+                hint, meant = f'version="opset{introduced}" is the same operator', (f"opset{introduced}",)
+            else:
+                message += f"; {type}-{introduced} {came}"
+                hint = f"it has {type}-{older}, another version of it" if older else None
+            findings.add(
+                "L013",
+                message,
+                at=At(layer.at, "version"),
+                layer=layer.ref,
+                attribute="version",
+                found=layer.version,
+                allowed=f"opset1 to opset{newest}",
+                hint=hint,
+                candidates=meant,
+            )
+        for body in bodies_of(layer):
+            _check_net(body, release, newest, findings)

@@ -1,0 +1,102 @@
+"""Fixes of what is not there: ids, names and versions that have one possible answer, and ids of ports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+from irexec.diagnostics import Diagnostic, Fix, Safety
+from irexec.diagnostics.nearest import nearest
+from irexec.ir.document import Layer, Net, Port
+from irexec.mend.written import Written, number
+from irexec.ops.declare import contents
+
+_NEWEST_IR = "11"
+
+
+def ir_version(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """N002: the newest version. Another one that is written may mean another grammar."""
+    version = written.document.net.version
+    safety = Safety.SAFE if version is None or not version.strip() else Safety.UNSAFE
+    if (edit := written.set_attribute(0, "version", _NEWEST_IR)) is not None:
+        yield Fix(f'write version="{_NEWEST_IR}"', safety, (edit,))
+
+
+def identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """L001: a layer's id, name or version."""
+    if finding.at is None or finding.at.element not in written.layers:
+        return
+    layer, net = written.layers[finding.at.element]
+    if any(nearest(other, [finding.attribute or ""], 1, 0.75) for other in layer.other or ()):
+        return  # It is there, and misspelt.
+    if finding.attribute == "id":
+        found = _id_of_layer(layer, net)
+    elif finding.attribute == "name":
+        found = _free_name(layer, net)
+    elif finding.attribute == "version":
+        yield from _version(layer, written)
+        return
+    else:
+        return
+    if found is not None and (edit := written.set_attribute(layer.at, finding.attribute, found)) is not None:
+        yield Fix(f'write {finding.attribute}="{found}"', Safety.SAFE, (edit,))
+
+
+def _id_of_layer(layer: Layer, net: Net) -> str | None:
+    """The one id that edges name and no layer has, where this is the only layer without; any other where none is."""
+    known = {number(other.id) for other in net.layers}
+    named = {number(text) for edge in net.edges for text in (edge.from_layer, edge.to_layer)} - known - {None}
+    if sum(other.id is None for other in net.layers) != 1 or len(named) > 1:
+        return None
+    return str(named.pop()) if named else str(max((id for id in known if id is not None), default=-1) + 1)
+
+
+def _free_name(layer: Layer, net: Net) -> str:
+    """The type with the id, and a number where another layer has that name."""
+    names = {other.name for other in net.layers}
+    name = f"{layer.type or 'layer'}_{layer.id or ''}".rstrip("_")
+    return next(text for text in (name, *(f"{name}_{n}" for n in range(1, len(names) + 2))) if text not in names)
+
+
+def _version(layer: Layer, written: Written) -> Iterator[Fix]:
+    """The opset that introduced the operator; of several versions the newest, which may compute something else."""
+    canonical = contents.canonical_type(layer.type or "")
+    if canonical is None or canonical not in contents.CONTENTS:
+        return
+    versions = contents.CONTENTS[canonical][1]
+    text = f"opset{versions[-1]}"
+    if (edit := written.set_attribute(layer.at, "version", text)) is not None:
+        yield Fix(f'write version="{text}"', Safety.SAFE if len(versions) == 1 else Safety.UNSAFE, (edit,))
+
+
+def port_id(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """P001, P013: the id that edges name and no port of the side has; else the next one that is free."""
+    owner = written.ports.get(finding.at.element) if finding.at is not None else None
+    if owner is None:
+        return
+    layer, net = owner.layer, owner.net
+    ports = layer.outputs if owner.is_output else layer.inputs
+    ends = [(e.from_layer, e.from_port) if owner.is_output else (e.to_layer, e.to_port) for e in net.edges]
+    own = {number(port) for id, port in ends if number(id) == number(layer.id)} - {None}
+    missing = own - {number(port.id) for port in ports}
+    lacking = [port for place, port in enumerate(ports) if _is_lacking(port, ports[:place])]
+    if len(missing) > 1 or (missing and len(lacking) > 1):
+        return
+    found = missing.pop() if missing else _next_free(layer, ports, owner.port)
+    if (edit := written.set_attribute(owner.port.at, "id", str(found))) is not None:
+        yield Fix(f'write id="{found}"', Safety.SAFE, (edit,))
+
+
+def _is_lacking(port: Port, before: tuple[Port, ...]) -> bool:
+    """True for a port without an id of its own."""
+    id = number(port.id)
+    return id is None or any(number(other.id) == id for other in before)
+
+
+def _next_free(layer: Layer, ports: tuple[Port, ...], port: Port) -> int:
+    """The number behind that of the port before, or the next that no port of the layer has."""
+    taken = {number(other.id) for other in (*layer.inputs, *layer.outputs) if other is not port}
+    place = next(index for index, other in enumerate(ports) if other is port)
+    before = number(ports[place - 1].id) if place else None
+    first = before + 1 if before is not None else 0 if ports is layer.inputs else len(layer.inputs)
+    return next(id for id in count(first) if id not in taken)

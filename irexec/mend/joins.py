@@ -1,0 +1,121 @@
+"""Fixes of edges: their attributes, the ports that they name, edges that are missing or there twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from irexec.diagnostics import Diagnostic, Edit, Fix, Safety
+from irexec.graph.build import declared_type
+from irexec.ir.checks.edges import END_NAMES, ends_of, meant_end
+from irexec.ir.document import Edge, Layer, Net, Port
+from irexec.mend.written import Owner, Written, number
+
+
+def attributes(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """E010: the names of an edge's attributes, in all edges that have the same, and ports that are the only ones."""
+    if finding.at is None or finding.at.element not in written.edges:
+        return
+    first, net = written.edges[finding.at.element]
+    alike = [edge for edge in net.edges if _shape(edge) == _shape(first)]
+    edits = [edit for edge in alike for edit in _completed(edge, net, written)]
+    if edits:
+        names = [f"{name} to {meant}" for name, meant in _meant(first).items()]
+        title = f"rename {', '.join(names)}" if names else "add the port"
+        yield Fix(title, Safety.SAFE, tuple(edits))
+
+
+def _shape(edge: Edge) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Which attributes an edge lacks, and which unknown ones it has."""
+    return tuple(name for name, text in ends_of(edge).items() if text is None), tuple(edge.other or ())
+
+
+def _meant(edge: Edge) -> dict[str, str]:
+    """The unknown attributes of an edge that stand for missing ones."""
+    missing, others = _shape(edge)
+    found = {other: name for other in others if (name := meant_end(other, missing))}
+    return found if len(set(found.values())) == len(found) else {}
+
+
+def _completed(edge: Edge, net: Net, written: Written) -> Iterator[Edit]:
+    """The edits that complete an edge; none where an attribute stays missing."""
+    meant = _meant(edge)
+    texts = ends_of(edge) | {name: (edge.other or {})[other] for other, name in meant.items()}
+    edits = [written.rename_attribute(edge.at, other, name) for other, name in meant.items()]
+    for side in ("from", "to"):
+        if texts[f"{side}-port"] is None:
+            owners = _ports(net, texts[f"{side}-layer"], is_output=side == "from")
+            if len(owners) != 1:
+                return
+            edits.append(written.set_attribute(edge.at, f"{side}-port", owners[0].id or "0"))
+    if all(texts[f"{side}-layer"] is not None for side in ("from", "to")):
+        yield from (edit for edit in edits if edit is not None)
+
+
+def _ports(net: Net, layer_id: str | None, *, is_output: bool) -> tuple[Port, ...]:
+    """The ports of a side of a layer."""
+    layers = [layer for layer in net.layers if number(layer.id) is not None and number(layer.id) == number(layer_id)]
+    return () if len(layers) != 1 else layers[0].outputs if is_output else layers[0].inputs
+
+
+def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """E002: the only port of the layer, or the only one that no edge leads to; of several each is a suggestion."""
+    if finding.at is None or finding.attribute is None or finding.at.element not in written.edges:
+        return
+    edge, net = written.edges[finding.at.element]
+    is_output = finding.attribute == "from-port"
+    ports = _ports(net, edge.from_layer if is_output else edge.to_layer, is_output=is_output)
+    free = [p for p in ports if p.at not in written.given_by] if not is_output else list(ports)
+    choices = free or list(ports)
+    for choice in choices:
+        safety = Safety.SAFE if len(choices) == 1 else Safety.SUGGESTION
+        if choice.id is not None and (edit := written.set_attribute(edge.at, finding.attribute, choice.id)) is not None:
+            yield Fix(f'write {finding.attribute}="{choice.id}"', safety, (edit,))
+
+
+def again(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """E003: without an edge that is there already."""
+    if finding.at is None or finding.at.element not in written.edges:
+        return
+    edge, net = written.edges[finding.at.element]
+    if Counter(tuple(map(number, ends_of(other).values())) for other in net.edges)[
+        tuple(map(number, ends_of(edge).values()))
+    ] > 1 and (edit := written.drop_element(edge.at)):
+        yield Fix("remove the second edge", Safety.SAFE, (edit,))
+
+
+def missing(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """E004: an edge from an output that nothing takes; where both are the only ones of the model, that is certain."""
+    owner = written.ports.get(finding.at.element) if finding.at is not None else None
+    if owner is None:
+        return
+    open_inputs = [p for layer in owner.net.layers for p in layer.inputs if p.at not in written.given_by]
+    unused = [giver for giver in _unused(owner.net, written) if _fit(giver, owner)]
+    certain = len(unused) == 1 and len(open_inputs) == 1
+    for giver in unused:
+        edge = _edge_text(giver.layer, giver.port, owner)
+        if (edit := written.add_edge(owner.net, edge)) is not None:
+            yield Fix(f"connect it with {giver.layer.ref}", Safety.SAFE if certain else Safety.SUGGESTION, (edit,))
+
+
+def _unused(net: Net, written: Written) -> Iterator[Owner]:
+    """Output ports that no edge starts at."""
+    for layer in net.layers:
+        for given in layer.outputs:
+            if not written.taken_by.get(given.at):
+                yield Owner(given, layer, net, True)
+
+
+def _fit(giver: Owner, taker: Owner) -> bool:
+    """True when the types that two ports declare agree, and the layers have ids that an edge can name."""
+    ids = (giver.layer.id, giver.port.id, taker.layer.id, taker.port.id)
+    if giver.layer is taker.layer or any(number(id) is None for id in ids):
+        return False
+    given, taken = declared_type(giver.port), declared_type(taker.port)
+    kinds = {given.element_type, taken.element_type}
+    return given.shape.compatible(taken.shape) and (len(kinds) == 1 or any(kind.is_dynamic for kind in kinds))
+
+
+def _edge_text(layer: Layer, given: Port, taker: Owner) -> str:
+    values = (layer.id, given.id, taker.layer.id, taker.port.id)
+    return "<edge " + " ".join(f'{name}="{value}"' for name, value in zip(END_NAMES, values, strict=True)) + "/>"

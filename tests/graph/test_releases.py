@@ -1,0 +1,50 @@
+"""What an older release of OpenVINO cannot read."""
+
+from __future__ import annotations
+
+import pytest
+from support.nets import two_inputs
+
+from irexec.diagnostics.findings import Findings
+from irexec.graph.releases import FIRST_RELEASE, check_release, release_of
+from irexec.ir.reader import read
+from irexec.ir.xml.source import Source
+from irexec.ops.declare.contents import NEWEST
+
+
+def said(text: str, release: str) -> list[tuple[str, str | None]]:
+    source = Source(text)
+    document = read(source, Findings())
+    assert document is not None
+    findings = Findings(source.locate)
+    check_release(document, release_of(release), findings)
+    return [(finding.message, finding.hint) for finding in findings.report]
+
+
+def test_the_versions_of_layers() -> None:
+    text = two_inputs().text.replace('type="ReLU" version="opset1"', 'type="ReLU" version="opset15"')
+    assert said(text, "2024.5") == []
+    assert said(text, "2024.2") == [("OpenVINO 2024.2 has no opset15", 'version="opset1" is the same operator')]
+    text = text.replace('type="ReLU" version="opset15"', 'type="Mish" version="opset4"')
+    assert said(text, "2021.1.0") == [("OpenVINO 2021.1 does not read IR version 11, which came with 2022.1", None)]
+    _, (message, _) = said(text, "2020.4")
+    assert message == "OpenVINO 2020.4 has no opset4; Mish-4 came with 2021.1"
+
+
+def test_another_version_that_is_there() -> None:
+    text = two_inputs().text.replace('type="ReLU" version="opset1"', 'type="TopK" version="opset11"')
+    assert said(text, "2022.3") == [
+        ("OpenVINO 2022.3 has no opset11; TopK-11 came with 2023.0", "it has TopK-3, another version of it")
+    ]
+
+
+@pytest.mark.parametrize("text", ["2024", "2019.1", "2031.0", "x", "2024.2 "])
+def test_what_is_no_release(text: str) -> None:
+    with pytest.raises(ValueError, match="release"):
+        release_of(text)
+
+
+def test_releases_ascend_with_the_operation_sets() -> None:
+    assert list(FIRST_RELEASE) == list(range(1, len(FIRST_RELEASE) + 1))
+    assert sorted(FIRST_RELEASE.values()) == list(FIRST_RELEASE.values())
+    assert max(FIRST_RELEASE) <= NEWEST
