@@ -75,7 +75,7 @@ def original(path: Path) -> tuple[bytes, list[Array] | None]:
 def changed(text: str, number: int) -> bytes:
     """A mutant of a text: one change of any kind, or a few slips as people make them."""
     rng = random.Random(f"fixed {number}")
-    wrong = slipped(text, rng) if number % 2 else mutant(text, rng, list(CONTENTS))
+    wrong = slipped(text, rng) if number % 2 else mutant(text, rng, list(CONTENTS), changes=1)
     return wrong.encode("utf-8", "surrogatepass")
 
 

@@ -79,12 +79,12 @@ _VALUE = re.compile(r'\s([\w-]+)="([^"]*)"')
 _ELEMENT = re.compile(r"<(dim|port|edge|layer|data|input|output|body)\b[^>]*?(?:/>|>(?:[^<]*</\1>)?)")
 
 
-def mutant(text: str, rng: random.Random, types: list[str]) -> str:
-    """The text with one to three changes that someone who edits, converts or attacks a file could make.
+def mutant(text: str, rng: random.Random, types: list[str], changes: int | None = None) -> str:
+    """The text with so many changes, or else one to three, that someone who edits, converts or attacks a file could make.
 
     Mostly it stays XML: numbers, words, types of layers and whole elements are exchanged. `types`: what a layer can be.
     """
-    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+    for _ in range(changes or rng.choice([1, 1, 1, 2, 3])):
         text = rng.choice([_other_value, _other_value, _other_value, _other_element, _other_type, _other_byte])(
             text, rng, types
         )
