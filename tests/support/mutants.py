@@ -80,7 +80,7 @@ _ELEMENT = re.compile(r"<(dim|port|edge|layer|data|input|output|body)\b[^>]*?(?:
 
 
 def mutant(text: str, rng: random.Random, types: list[str], changes: int | None = None) -> str:
-    """The text with so many changes, or else one to three, that someone who edits, converts or attacks a file could make.
+    """The text with changes (default: one to three) that someone who edits, converts or attacks a file could make.
 
     Mostly it stays XML: numbers, words, types of layers and whole elements are exchanged. `types`: what a layer can be.
     """
