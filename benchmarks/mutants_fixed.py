@@ -9,6 +9,7 @@ Each mutant has one change of its text, seeded by its number. Counted is what be
 - mended: it validates after its safe fixes, and computes what the original computes
 - mended to itself: it validates, and computes what the mutant computed: it was the change that asked for other results
 - a person's: findings remain
+- not run: it validates, and its results are larger than the memory
 - wrong: it validates and computes neither; the goal is none. Valid files that a fix changes are wrong, too
 """
 
@@ -36,7 +37,7 @@ from irexec.ops.declare.contents import CONTENTS  # noqa: E402
 from irexec.types import Array  # noqa: E402
 
 MAX_TEXT = 120_000
-OUTCOMES = ("not seen", "mended", "mended to itself", "a person's", "wrong")
+OUTCOMES = ("not seen", "mended", "mended to itself", "a person's", "not run", "wrong")
 
 
 def computed(data: bytes, path: Path) -> list[Array] | None:
@@ -91,6 +92,8 @@ def judged(path: Path, number: int) -> tuple[str, str]:
     if not mended.report.ok:
         return "a person's", " ".join(sorted({finding.code for finding in mended.report.errors}))
     results = computed(mended.data, path)
+    if results is None:
+        return "not run", codes
     if same(results, expected):
         return ("mended" if mended.made else "not seen"), codes
     if same(results, computed(wrong, path)):

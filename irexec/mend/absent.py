@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, pairwise
 
 from irexec.diagnostics import Diagnostic, Fix, Safety
 from irexec.diagnostics.nearest import nearest
@@ -83,8 +83,18 @@ def port_id(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     if len(missing) > 1 or (missing and len(lacking) > 1):
         return
     found = missing.pop() if missing else _next_free(layer, ports, owner.port)
-    if (edit := written.set_attribute(owner.port.at, "id", str(found))) is not None:
+    # Of two ports with one id, the one that has to be another is the one that keeps the ids ascending.
+    alike = [port for port in ports if port is owner.port or number(port.id) == (number(owner.port.id) or -1)]
+    fitting = [port for port in alike if _ascend(ports, port, found)]
+    if len(fitting) == 1 and (edit := written.set_attribute(fitting[0].at, "id", str(found))) is not None:
         yield Fix(f'write id="{found}"', Safety.SAFE, (edit,))
+
+
+def _ascend(ports: tuple[Port, ...], renamed: Port, id: int) -> bool:
+    """Whether the ids of ports ascend with this one in place of that of a port; those without an id may be any."""
+    ids = [id if port is renamed else number(port.id) for port in ports]
+    known = [number for number in ids if number is not None]
+    return all(before < behind for before, behind in pairwise(known))
 
 
 def _is_lacking(port: Port, before: tuple[Port, ...]) -> bool:

@@ -66,7 +66,8 @@ def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     is_output = finding.attribute == "from-port"
     ports = _ports(net, edge.from_layer if is_output else edge.to_layer, is_output=is_output)
     free = [p for p in ports if p.at not in written.given_by] if not is_output else list(ports)
-    choices = free or list(ports)
+    ids = [number(p.id) for p in ports]
+    choices = [p for p in free or ports if ids.count(number(p.id)) == 1]
     for choice in choices:
         safety = Safety.SAFE if len(choices) == 1 else Safety.SUGGESTION
         if choice.id is not None and (edit := written.set_attribute(edge.at, finding.attribute, choice.id)) is not None:

@@ -228,6 +228,14 @@ def test_what_has_one_possible_answer_is_mended(meant: str, written: str) -> Non
     assert same(computed(mended.data, None), computed(text.encode(), None))
 
 
+def test_of_two_ports_with_one_id_the_one_out_of_order_is_another() -> None:
+    text = two_inputs().text
+    ports = '<port id="0" precision="FP32"><dim>-1</dim><dim>3</dim></port><port id="1" precision'
+    assert ports in text
+    for wrong in (ports.replace('"1"', '"0"'), ports.replace('"0"', '"1"')):
+        assert mend(text.replace(ports, wrong).encode()).data == text.encode()
+
+
 def test_a_missing_edge_is_drawn_on_a_line_of_its_own() -> None:
     wrong = (Path(__file__).parent / "beginners" / "missing_edge.xml").read_text("utf-8").splitlines()
     mended = mend("\n".join(wrong).encode()).data.decode().splitlines()
