@@ -78,13 +78,14 @@ def port_id(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     ports = layer.outputs if owner.is_output else layer.inputs
     ends = [(e.from_layer, e.from_port) if owner.is_output else (e.to_layer, e.to_port) for e in net.edges]
     own = {number(port) for id, port in ends if number(id) == number(layer.id)} - {None}
-    missing = own - {number(port.id) for port in ports}
+    missing = {id for id in own if id is not None} - {number(port.id) for port in ports}
     lacking = [port for place, port in enumerate(ports) if _is_lacking(port, ports[:place])]
     if len(missing) > 1 or (missing and len(lacking) > 1):
         return
     found = missing.pop() if missing else _next_free(layer, ports, owner.port)
     # Of two ports with one id, the one that has to be another is the one that keeps the ids ascending.
-    alike = [port for port in ports if port is owner.port or number(port.id) == (number(owner.port.id) or -1)]
+    own_id = number(owner.port.id)
+    alike = [port for port in ports if port is owner.port or (own_id is not None and number(port.id) == own_id)]
     fitting = [port for port in alike if _ascend(ports, port, found)]
     if len(fitting) == 1 and (edit := written.set_attribute(fitting[0].at, "id", str(found))) is not None:
         yield Fix(f'write id="{found}"', Safety.SAFE, (edit,))
@@ -93,7 +94,7 @@ def port_id(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 def _ascend(ports: tuple[Port, ...], renamed: Port, id: int) -> bool:
     """Whether the ids of ports ascend with this one in place of that of a port; those without an id may be any."""
     ids = [id if port is renamed else number(port.id) for port in ports]
-    known = [number for number in ids if number is not None]
+    known = [other for other in ids if other is not None]
     return all(before < behind for before, behind in pairwise(known))
 
 
