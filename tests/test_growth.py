@@ -15,6 +15,7 @@ import pytest
 import irexec
 from irexec.diagnostics import LayerRef, Place
 from irexec.graph.model import Node, Value
+from irexec.mend.mend import examine
 
 SMALL, LARGE = 100, 400
 # So many times the work for LARGE / SMALL times the layers, at most.
@@ -122,6 +123,31 @@ def test_validating(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch
     work = Work(monkeypatch)
     texts = [build(size).encode() for size in (SMALL, SMALL, LARGE)]  # the first for what happens only once
     _, small, large = (work.of(lambda text=text: irexec.validate(text)) for text in texts)
+    assert large < MOST * small
+
+
+def unnamed(count: int) -> str:
+    """No layer has a name, and all but one port lack an id."""
+    return chain(count).replace(' name="n', ' nama="n').replace('<port id="1"', "<port")
+
+
+def misspelt_edges(count: int) -> str:
+    """Every edge says from and to, and each is there twice."""
+    text = chain(count).replace("from-layer", "from").replace("to-layer", "to").replace("</edges>", "")
+    return text.replace("</net>", text[text.index("<edge ") :].replace("</net>", "") + "</edges></net>")
+
+
+def doubled_edges(count: int) -> str:
+    text = chain(count)
+    edges = text[text.index("<edges>") + len("<edges>") : text.index("</edges>")]
+    return text.replace("</edges>", f"{edges}</edges>")
+
+
+@pytest.mark.parametrize("build", [all_wrong, disconnected, unnamed, misspelt_edges, doubled_edges])
+def test_finding_fixes(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Work(monkeypatch)
+    texts = [build(size).encode() for size in (SMALL, SMALL, LARGE)]
+    _, small, large = (work.of(lambda text=text: examine(text)) for text in texts)
     assert large < MOST * small
 
 

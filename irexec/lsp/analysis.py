@@ -13,6 +13,7 @@ from irexec.ir.document import Edge, Layer, Net
 from irexec.ir.reader import read
 from irexec.ir.xml.positions import Extents, Span
 from irexec.ir.xml.source import Source
+from irexec.mend.ignored import without_ignored
 from irexec.mend.table import with_fixes
 from irexec.mend.written import Owner, Written
 from irexec.types import TensorType
@@ -37,10 +38,10 @@ class Analysis:
         self._model: Model | None = None
         self._ports: dict[int, dict[tuple[bool, int | None, int | None], Owner]] = {}
         if is_snippet(self._source):
-            self.report: Report = validate(data, mode=mode)
+            self.report: Report = without_ignored(validate(data, mode=mode), text)
             return
         self._model, report = load(path or data, mode=mode, source=self._source)
-        self.report = with_fixes(report, data, self._source, self._model)
+        self.report = without_ignored(with_fixes(report, data, self._source, self._model), text)
 
     # Elements
 

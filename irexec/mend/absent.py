@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count, pairwise
+from itertools import chain, count, pairwise
 
 from irexec.diagnostics import Diagnostic, Fix, Safety
 from irexec.diagnostics.nearest import nearest
@@ -30,9 +30,9 @@ def identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     if any(nearest(other, [finding.attribute or ""], 1, 0.75) for other in layer.other or ()):
         return  # It is there, and misspelt.
     if finding.attribute == "id":
-        found = _id_of_layer(layer, net)
+        found = written.shared("free id", net, lambda: _free_id(net))
     elif finding.attribute == "name":
-        found = _free_name(layer, net)
+        found = _free_name(layer, net, written)
     elif finding.attribute == "version":
         yield from _version(layer, written)
         return
@@ -42,7 +42,7 @@ def identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         yield Fix(f'write {finding.attribute}="{found}"', Safety.SAFE, (edit,))
 
 
-def _id_of_layer(layer: Layer, net: Net) -> str | None:
+def _free_id(net: Net) -> str | None:
     """The one id that edges name and no layer has, where this is the only layer without; any other where none is."""
     known = {number(other.id) for other in net.layers}
     named = {number(text) for edge in net.edges for text in (edge.from_layer, edge.to_layer)} - known - {None}
@@ -51,11 +51,11 @@ def _id_of_layer(layer: Layer, net: Net) -> str | None:
     return str(named.pop()) if named else str(max((id for id in known if id is not None), default=-1) + 1)
 
 
-def _free_name(layer: Layer, net: Net) -> str:
+def _free_name(layer: Layer, net: Net, written: Written) -> str:
     """The type with the id, and a number where another layer has that name."""
-    names = {other.name for other in net.layers}
+    names = written.shared("names", net, lambda: {other.name for other in net.layers})
     name = f"{layer.type or 'layer'}_{layer.id or ''}".rstrip("_")
-    return next(text for text in (name, *(f"{name}_{n}" for n in range(1, len(names) + 2))) if text not in names)
+    return next(text for text in chain([name], (f"{name}_{n}" for n in count(1))) if text not in names)
 
 
 def _version(layer: Layer, written: Written) -> Iterator[Fix]:
@@ -76,9 +76,8 @@ def port_id(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         return
     layer, net = owner.layer, owner.net
     ports = layer.outputs if owner.is_output else layer.inputs
-    ends = [(e.from_layer, e.from_port) if owner.is_output else (e.to_layer, e.to_port) for e in net.edges]
-    own = {number(port) for id, port in ends if number(id) == number(layer.id)} - {None}
-    missing = {id for id in own if id is not None} - {number(port.id) for port in ports}
+    named = written.ports_named(net).get((owner.is_output, number(layer.id)), set())
+    missing = named - {number(port.id) for port in ports}
     lacking = [port for place, port in enumerate(ports) if _is_lacking(port, ports[:place])]
     if len(missing) > 1 or (missing and len(lacking) > 1):
         return

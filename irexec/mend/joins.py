@@ -11,21 +11,30 @@ from irexec.ir.checks.edges import END_NAMES, ends_of, meant_end
 from irexec.ir.document import Edge, Layer, Net, Port
 from irexec.mend.written import Owner, Written, number
 
+_Shape = tuple[tuple[str, ...], tuple[str, ...]]
+
+MOST_CHOICES = 8
+"""Of more outputs than this that may be meant, none is suggested."""
+
 
 def attributes(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     """E010: the names of an edge's attributes, in all edges that have the same, and ports that are the only ones."""
     if finding.at is None or finding.at.element not in written.edges:
         return
     first, net = written.edges[finding.at.element]
-    alike = [edge for edge in net.edges if _shape(edge) == _shape(first)]
-    edits = [edit for edge in alike for edit in _completed(edge, net, written)]
+    shape = _shape(first)
+    edits = written.shared(f"completed {shape}", net, lambda: _all_completed(shape, net, written))
     if edits:
         names = [f"{name} to {meant}" for name, meant in _meant(first).items()]
         title = f"rename {', '.join(names)}" if names else "add the port"
-        yield Fix(title, Safety.SAFE, tuple(edits))
+        yield Fix(title, Safety.SAFE, edits)
 
 
-def _shape(edge: Edge) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _all_completed(shape: _Shape, net: Net, written: Written) -> tuple[Edit, ...]:
+    return tuple(edit for edge in net.edges if _shape(edge) == shape for edit in _completed(edge, net, written))
+
+
+def _shape(edge: Edge) -> _Shape:
     """Which attributes an edge lacks, and which unknown ones it has."""
     return tuple(name for name, text in ends_of(edge).items() if text is None), tuple(edge.other or ())
 
@@ -44,7 +53,7 @@ def _completed(edge: Edge, net: Net, written: Written) -> Iterator[Edit]:
     edits = [written.rename_attribute(edge.at, other, name) for other, name in meant.items()]
     for side in ("from", "to"):
         if texts[f"{side}-port"] is None:
-            owners = _ports(net, texts[f"{side}-layer"], is_output=side == "from")
+            owners = _ports(written, net, texts[f"{side}-layer"], is_output=side == "from")
             if len(owners) != 1:
                 return
             edits.append(written.set_attribute(edge.at, f"{side}-port", owners[0].id or "0"))
@@ -52,9 +61,10 @@ def _completed(edge: Edge, net: Net, written: Written) -> Iterator[Edit]:
         yield from (edit for edit in edits if edit is not None)
 
 
-def _ports(net: Net, layer_id: str | None, *, is_output: bool) -> tuple[Port, ...]:
+def _ports(written: Written, net: Net, layer_id: str | None, *, is_output: bool) -> tuple[Port, ...]:
     """The ports of a side of a layer."""
-    layers = [layer for layer in net.layers if number(layer.id) is not None and number(layer.id) == number(layer_id)]
+    id = number(layer_id)
+    layers = written.layers_by_number(net).get(id, []) if id is not None else []
     return () if len(layers) != 1 else layers[0].outputs if is_output else layers[0].inputs
 
 
@@ -64,7 +74,7 @@ def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         return
     edge, net = written.edges[finding.at.element]
     is_output = finding.attribute == "from-port"
-    ports = _ports(net, edge.from_layer if is_output else edge.to_layer, is_output=is_output)
+    ports = _ports(written, net, edge.from_layer if is_output else edge.to_layer, is_output=is_output)
     free = [p for p in ports if p.at not in written.given_by] if not is_output else list(ports)
     ids = [number(p.id) for p in ports]
     choices = [p for p in free or ports if ids.count(number(p.id)) == 1]
@@ -79,10 +89,13 @@ def again(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     if finding.at is None or finding.at.element not in written.edges:
         return
     edge, net = written.edges[finding.at.element]
-    if Counter(tuple(map(number, ends_of(other).values())) for other in net.edges)[
-        tuple(map(number, ends_of(edge).values()))
-    ] > 1 and (edit := written.drop_element(edge.at)):
+    counts = written.shared("edges", net, lambda: Counter(map(_numbers, net.edges)))
+    if counts[_numbers(edge)] > 1 and (edit := written.drop_element(edge.at)):
         yield Fix("remove the second edge", Safety.SAFE, (edit,))
+
+
+def _numbers(edge: Edge) -> tuple[int | None, ...]:
+    return tuple(map(number, ends_of(edge).values()))
 
 
 def missing(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -90,12 +103,16 @@ def missing(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     owner = written.ports.get(finding.at.element) if finding.at is not None else None
     if owner is None:
         return
-    open_inputs = [p for layer in owner.net.layers for p in layer.inputs if p.at not in written.given_by]
-    unused = [giver for giver in _unused(owner.net, written) if _fit(giver, owner)]
-    certain = len(unused) == 1 and len(open_inputs) == 1
+    net = owner.net
+    unused = written.shared("unused", net, lambda: list(_unused(net, written)))
+    if len(unused) > MOST_CHOICES:
+        return
+    untaken = written.shared("untaken", net, lambda: _untaken(net, written))
+    unused = [giver for giver in unused if _fit(giver, owner)]
+    certain = len(unused) == 1 and untaken == 1
     for giver in unused:
         edge = _edge_text(giver.layer, giver.port, owner)
-        if (edit := written.add_edge(owner.net, edge)) is not None:
+        if (edit := written.add_edge(net, edge)) is not None:
             yield Fix(f"connect it with {giver.layer.ref}", Safety.SAFE if certain else Safety.SUGGESTION, (edit,))
 
 
@@ -105,6 +122,11 @@ def _unused(net: Net, written: Written) -> Iterator[Owner]:
         for given in layer.outputs:
             if not written.taken_by.get(given.at):
                 yield Owner(given, layer, net, True)
+
+
+def _untaken(net: Net, written: Written) -> int:
+    """How many input ports no edge leads to."""
+    return sum(port.at not in written.given_by for layer in net.layers for port in layer.inputs)
 
 
 def _fit(giver: Owner, taker: Owner) -> bool:

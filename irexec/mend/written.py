@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from irexec.diagnostics import Edit
 from irexec.graph.model import Model
@@ -16,6 +16,8 @@ from irexec.ir.text import whole
 from irexec.ir.xml.encoding import encoding_of
 from irexec.ir.xml.positions import Attribute, Positions, Span
 from irexec.types import TensorType
+
+T = TypeVar("T")
 
 _BLOCK = 4096
 _NAME = re.compile(r"<[^\s/>]+")
@@ -40,8 +42,42 @@ class Written:
         self._model = model
         self._mark, self.codec = encoding_of(data)
         self._encoded: list[int] = []
+        self._shared: dict[tuple[str, int], Any] = {}
 
     # What is where
+
+    def shared(self, what: str, net: Net, make: Callable[[], T]) -> T:
+        """What fixes of many findings about a net need alike, made once: their cost must not grow with its square."""
+        key = (what, net.at)
+        if key not in self._shared:
+            self._shared[key] = make()
+        found: T = self._shared[key]
+        return found
+
+    def layers_by_number(self, net: Net) -> dict[int | None, list[Layer]]:
+        """The layers of a net by the number that their ids are."""
+
+        def make() -> dict[int | None, list[Layer]]:
+            found: dict[int | None, list[Layer]] = {}
+            for layer in net.layers:
+                found.setdefault(number(layer.id), []).append(layer)
+            return found
+
+        return self.shared("layers_by_number", net, make)
+
+    def ports_named(self, net: Net) -> dict[tuple[bool, int | None], set[int]]:
+        """The ports that edges name, by side (is it an output) and number of the layer."""
+
+        def make() -> dict[tuple[bool, int | None], set[int]]:
+            found: dict[tuple[bool, int | None], set[int]] = {}
+            for edge in net.edges:
+                ends = ((True, edge.from_layer, edge.from_port), (False, edge.to_layer, edge.to_port))
+                for is_output, layer, port in ends:
+                    if (id := number(port)) is not None:
+                        found.setdefault((is_output, number(layer)), set()).add(id)
+            return found
+
+        return self.shared("ports_named", net, make)
 
     @cached_property
     def nets(self) -> list[Net]:
@@ -166,12 +202,12 @@ class Written:
         extent = self.positions.extent(element)
         if extent is None:
             return None
-        start = len(self.text[: extent.start].rstrip())
+        start = self._before_blanks(extent.start)
         return self.edit(Span(start, extent.stop - start), "")
 
     def drop_written(self, attribute: Attribute) -> Edit:
         """The text without one attribute as written, and without the blanks before it."""
-        start = len(self.text[: attribute.whole.start].rstrip())
+        start = self._before_blanks(attribute.whole.start)
         return self.edit(Span(start, attribute.whole.stop - start), "")
 
     def add_edge(self, net: Net, text: str) -> Edit | None:
@@ -179,8 +215,8 @@ class Written:
         extent = self.positions.extent(net.edges[-1].at) if net.edges else None
         if extent is None:
             return None
-        before = self.text[: extent.start]
-        return self.edit(Span(extent.stop, 0), before[len(before.rstrip()) :] + text)
+        blanks = self.text[self._before_blanks(extent.start) : extent.start]
+        return self.edit(Span(extent.stop, 0), blanks + text)
 
     def set_dims(self, port: Port, dims: list[int]) -> Iterator[Edit]:
         """The port with these dims: the texts of those that differ, or other dims in place of the old ones.
@@ -199,9 +235,9 @@ class Written:
         between = [self.text[a.stop : b.start] for a, b in pairwise(ends)]
         if any(blank.strip() for blank in between):
             return
-        before = self.text[: ends[0].start]
-        blank = between[0] if between else before[len(before.rstrip()) :]
-        start = ends[0].start if dims else len(before.rstrip())
+        outside = self._before_blanks(ends[0].start)
+        blank = between[0] if between else self.text[outside : ends[0].start]
+        start = ends[0].start if dims else outside
         new_text = blank.join(f"<dim>{dim}</dim>" for dim in dims)
         yield self.edit(Span(start, ends[-1].stop - start), new_text)
 
@@ -212,6 +248,12 @@ class Written:
             stop = self.text.rindex("</", tag.start, extent.stop)
             if "<" not in self.text[tag.stop : stop]:
                 yield self.edit(Span(tag.stop, stop - tag.stop), text)
+
+    def _before_blanks(self, offset: int) -> int:
+        """Where the blanks begin that stand before an offset."""
+        while offset and self.text[offset - 1].isspace():
+            offset -= 1
+        return offset
 
     def _byte(self, offset: int) -> int:
         """The offset of a character in the file's bytes."""

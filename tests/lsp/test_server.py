@@ -18,7 +18,7 @@ MODEL = """<net name="wrong" version="11">
 <output><port id="0" precision="FP32"><dim>1</dim><dim>3</dim><dim>8</dim></port></output>
 </layer>
 <layer id="1" name="söft𝄞" type="SoftMax" version="opset8">
-<data axes="1"/>
+<data axes="2"/>
 <input><port id="0" precision="FP32"><dim>1</dim><dim>3</dim><dim>8</dim></port></input>
 <output><port id="1" precision="FP16"><dim>1</dim><dim>3</dim><dim>8</dim></port></output>
 </layer>
@@ -103,6 +103,11 @@ def test_weights_that_appear_are_seen_when_the_text_is_saved(editor: Editor, tmp
     editor.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
     assert editor.findings(uri, 1) == []
     assert not model.exists()
+
+
+def test_what_a_text_asks_to_ignore_is_not_told(editor: Editor, tmp_path: Path) -> None:
+    text = MODEL.replace("<layers>", "<!-- irexec: ignore D001 --><layers>")
+    assert [d["code"] for d in editor.open(address(tmp_path / "ignoring.xml"), text)] == ["P004"]
 
 
 def test_a_closed_text_has_no_findings(editor: Editor, uri: str) -> None:

@@ -52,7 +52,10 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     module = {"irexec": ["-m", "irexec"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider"], "python": []}[program]
     # A checkout that is not installed is found too, and so are the files of the document.
     paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")]), str(Path(__file__).parents[2])]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "NO_COLOR": "1", "COLUMNS": "80"}
+    # So is this interpreter, by commands that a command is told to run.
+    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    settings = {"PYTHONPATH": os.pathsep.join(paths), "PATH": programs, "NO_COLOR": "1", "COLUMNS": "80"}
+    environment = os.environ | settings
     environment.pop("PYTEST_ADDOPTS", None)
     return subprocess.run(
         [sys.executable, *module, *arguments], cwd=folder, env=environment, capture_output=True, text=True

@@ -59,7 +59,7 @@ error[O001]: shapes [3,4] and [5] do not broadcast
 ```
 
 What `onnx.checker` and `onnx.shape_inference` find stands with irexec's finding about the same node, or is a finding of
-its own ([F013](codes/F013.md)); notes ([F014](codes/F014.md)) say what onnx.reference and ONNX Runtime do with a file
+its own ([F013](codes/F013.md)); [F014](codes/F014.md) says what onnx.reference and ONNX Runtime do with a file
 that has findings. They run in processes of their own: a hostile file may crash them. `--alone` does not ask them, nor
 does `irexec.validate(path)` without `others=True`.
 
