@@ -22,6 +22,8 @@ from irexec.types import Array
 
 # A member that found nothing to do for so many rounds, some 100 µs, sleeps until it is woken.
 PATIENCE = 4000
+# Seconds for which the caller leaves its core to a member that was interrupted.
+BREAK = 20e-6
 # So many multiply-adds are worth a second thread.
 WORTH_PRODUCTS = 1 << 20
 _F32 = np.dtype(np.float32)
@@ -86,7 +88,7 @@ class Team:
             self._lead(self._address, PATIENCE, tasks.count, function.address, *places)
             while self._state[DONE] < tasks.count:
                 # A member was interrupted in the middle of a task: it may need this core.
-                time.sleep(0)
+                time.sleep(BREAK)
                 self._wait(self._address, PATIENCE, tasks.count)
         finally:
             self._turn.release()

@@ -60,18 +60,18 @@ class Convolve:
         """Convolve; into `out` when it is given."""
         found = self._prepared(data.shape)
         target = summing_buffer(found.result, self.sums, out)
-        found.runner()(data if data.dtype == self.sums else data.astype(self.sums), target)
+        run, _ = found.runner()
+        run(data if data.dtype == self.sums else data.astype(self.sums), target)
         return settle(target, self.dtype, out)
 
     def followed(self, data: Array, out: Array, after: tuple[After, ...], operands: Array) -> bool:
         """Convolve f32, and do what comes after; False when it was not done."""
-        found = self._prepared(data.shape)
-        run = found.runner()
-        if found.is_compiled:
+        run, is_compiled = self._prepared(data.shape).runner()
+        if is_compiled:
             run(data, out, after, operands)
         else:
             run(data, out)
-        return found.is_compiled
+        return is_compiled
 
     def _prepared(self, shape: tuple[int, ...]) -> _Prepared:
         found = self.prepared.get(shape)
@@ -107,18 +107,18 @@ class _Prepared:
         self, result: tuple[int, ...], plain: Runner, products: int = 0, compile: Callable[[], Runner] | None = None
     ) -> None:
         self.result, self.products = result, products
-        self._run: Callable[..., Array] = plain
+        # One tuple, which other threads see either before or after it is replaced.
+        self._runner: tuple[Callable[..., Array], bool] = plain, False
         self._compile, self._calls = compile, 0
-        self.is_compiled = False
 
-    def runner(self) -> Callable[..., Array]:
-        """What to call this time."""
-        if self._compile is not None:
+    def runner(self) -> tuple[Callable[..., Array], bool]:
+        """What to call this time, and whether it is compiled code."""
+        runner = self._runner
+        if self._compile is not None and not runner[1]:
             self._calls += 1
             if pays(self._calls, self.products):
-                self._run, self._compile = self._compile(), None
-                self.is_compiled = True
-        return self._run
+                runner = self._runner = self._compile(), True
+        return runner
 
 
 def _compiled(batch: int, weights: Array, windows: Windows) -> Runner:

@@ -43,11 +43,12 @@ class CompiledProduct:
         """Into `out` `[M, N]`, which is contiguous, with what comes after: see `native.epilogue`."""
         a = np.ascontiguousarray(a)
         rows = len(a)
-        if rows not in self._prepared:
+        # Other threads may be here too, and clear what is kept.
+        if (prepared := self._prepared.get(rows)) is None:
             if len(self._prepared) >= self.KEPT:
                 self._prepared.clear()
-            self._prepared[rows] = self._prepare(rows)
-        height, tasks = self._prepared[rows]
+            prepared = self._prepared[rows] = self._prepare(rows)
+        height, tasks = prepared
         layer = self._layer.copy()
         layer[:3] = address(a), address(out), address(operands)
         run_tasks(self._function(height, after), layer, tasks, height * self.across)

@@ -122,3 +122,21 @@ def test_without_llvmlite_the_plain_kernel_goes_on(monkeypatch: pytest.MonkeyPat
     x = np.ones((1, 8, 30, 30), np.float32)
     results = [model([x])[0] for _ in range(native.MANY_CALLS + 2)]
     assert all(np.array_equal(result, results[0]) for result in results)
+
+
+def test_what_another_thread_compiles_meanwhile_does_not_count_as_done() -> None:
+    """A layer that follows is left out only where the call that was made has computed it."""
+    rng = np.random.default_rng(0)
+    how = Windowing(strides=(1, 1), pads_begin=(0, 0), pads_end=(0, 0), dilations=(1, 1))
+    convolve = convolution.Convolve(rng.standard_normal((1, 2, 3, 3, 3), np.float32), np.dtype(np.float32), how)
+    data, out = rng.standard_normal((1, 3, 8, 8), np.float32), np.empty((1, 2, 6, 6), np.float32)
+    prepared = convolve._prepared(data.shape)
+    plain, _ = prepared._runner
+
+    def while_compiled(data: np.ndarray, out: np.ndarray) -> np.ndarray:
+        prepared._runner = (lambda *_: pytest.fail("the compiled code was not asked for"), True)
+        return plain(data, out)
+
+    prepared._runner = while_compiled, False
+    assert convolve.followed(data, out, (), np.zeros(1, np.int64)) is False
+    np.testing.assert_array_equal(out, plain(data, np.empty_like(out)))
