@@ -85,11 +85,15 @@ class Team:
             places = (shared, tasks.address, tasks.stride, self._scratch_address, scratch_bytes)
             if self._state[AWAKE] < len(self._wakers):
                 self._wake()
-            self._lead(self._address, PATIENCE, tasks.count, function.address, *places)
-            while self._state[DONE] < tasks.count:
-                # A member was interrupted in the middle of a task: it may need this core.
-                time.sleep(BREAK)
-                self._wait(self._address, PATIENCE, tasks.count)
+            self._state[DONE] = tasks.count  # until there is a job
+            try:
+                self._lead(self._address, PATIENCE, tasks.count, function.address, *places)
+            finally:
+                # Not before all is done, after Ctrl-C neither: the members write into the caller's memory.
+                while self._state[DONE] < tasks.count:
+                    # A member was interrupted in the middle of a task: it may need this core.
+                    time.sleep(BREAK)
+                    self._wait(self._address, PATIENCE, tasks.count)
         finally:
             self._turn.release()
         return True
