@@ -311,4 +311,16 @@ def _release_blas() -> None:
 def _set_blas_threads(counts: list[int]) -> None:
     for library, before, count in zip(_blas(), _blas_before, counts, strict=True):
         if before != 1:
+            _hand_over(library)
             library.set_num_threads(count)
+            _hand_over(library)
+
+
+def _hand_over(library: LibController) -> None:
+    """Let any thread set the number of threads: threadpoolctl takes it from the first thread that did, and no other.
+
+    Here whoever comes first sets it and whoever leaves last takes it back, which are seldom the same.
+    """
+    clear = getattr(library, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)

@@ -99,6 +99,26 @@ def test_numpys_blas_is_found_and_has_its_threads_back() -> None:
     assert [library.get_num_threads() for library in libraries] == before
 
 
+def test_every_thread_can_hold_numpys_blas() -> None:
+    """threadpoolctl lets the first thread that set a limit alone set another; here any thread may come first."""
+    libraries = parallel._blas()
+    before = [library.get_num_threads() for library in libraries]
+    with parallel.single_threaded_blas():
+        pass
+    inside: list[list[int]] = []
+
+    def hold() -> None:
+        with parallel.single_threaded_blas():
+            inside.append([library.get_num_threads() for library in libraries])
+
+    for _ in range(2):
+        thread = threading.Thread(target=hold)
+        thread.start()
+        thread.join()
+    assert inside == [[1] * len(libraries)] * 2
+    assert [library.get_num_threads() for library in libraries] == before
+
+
 def test_the_limit_is_set_once_however_deep(blas: list[FakeLibrary]) -> None:
     with parallel.single_threaded_blas():
         for _ in range(3):
