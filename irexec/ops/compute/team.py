@@ -17,7 +17,7 @@ from irexec.native import compiler
 from irexec.native.llvm import Native
 from irexec.native.memory import address
 from irexec.native.team import AWAKE, DONE, FIELDS, SIZE, write_lead, write_serve, write_wait
-from irexec.ops.compute.parallel import Cores, all_cores_have_callers, num_threads, scratch
+from irexec.ops.compute.parallel import all_cores_have_callers, num_threads, scratch
 from irexec.types import Array
 
 # A member that found nothing to do for so many rounds, some 100 µs, sleeps until it is woken.
@@ -52,13 +52,11 @@ class Team:
 
         self._lead = function("lead", write_lead, 3 + FIELDS)
         self._wait, self._serve = function("wait", write_wait, 3), function("serve", write_serve, 3)
-        self._cores = Cores(members)
         self._state = np.zeros(SIZE, np.int64)
         self._address = self._state.ctypes.data
         self._scratch, self._scratch_address = np.empty(0, np.uint8), 0
         self._turn = threading.Lock()
         self._wakers = [threading.Lock() for _ in range(members)]
-        self._ids: list[int] = []
         self._ended = False
         for number, waker in enumerate(self._wakers, 1):
             waker.acquire()
@@ -69,9 +67,7 @@ class Team:
         return len(self._wakers)
 
     def _member(self, number: int, waker: threading.Lock) -> None:
-        self._ids.append(threading.get_native_id())
         while waker.acquire() and not self._ended:
-            self._cores.release()
             self._serve(self._address, PATIENCE, number)
 
     def run(self, function: Native, shared: int, tasks: Tasks, scratch_bytes: int) -> bool:
@@ -99,7 +95,6 @@ class Team:
         return True
 
     def _wake(self) -> None:
-        self._cores.keep_off_this(self._ids)
         for waker in self._wakers:
             if waker.locked():
                 waker.release()
