@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from irexec.graph.body_maps import BodyInput, BodyOutput
+from irexec.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.graph.model import Body, Node
 from irexec.inference import Inference
-from irexec.inference.bodies import slice_count
 from irexec.ops.declare.operator import ConstraintError
 from irexec.types import Array
 
@@ -46,8 +45,11 @@ def _run_if(node: Node, runs: Sequence[Run], inputs: Sequence[Array]) -> list[Ar
 
 
 def _run_tensor_iterator(iterating: _Iterating, inputs: Sequence[Array]) -> list[Array]:
-    slices = [entry for entry in iterating.body.inputs if entry.axis is not None]
-    counts = {slice_count(_extent(inputs, entry), entry) for entry in slices}
+    counts = {
+        entry.slicing.count(inputs[entry.external].shape[entry.slicing.axis])
+        for entry in iterating.body.inputs
+        if entry.slicing is not None and entry.external is not None
+    }
     if len(counts) > 1:
         raise ConstraintError("slices", f"sliced inputs make {sorted(counts)} iterations: they must agree")
     return iterating.run(inputs, counts.pop() if counts else 1, lambda results: True)
@@ -75,15 +77,15 @@ class _Iterating:
         body = self.body
         given: list[Any] = [None] * len(body.model.parameters)
         for entry in body.inputs:
-            if entry.external is not None and entry.axis is None:
+            if entry.external is not None and entry.slicing is None:
                 given[entry.parameter] = inputs[entry.external]
-        gathered: dict[int, list[Array]] = {o.result: [] for o in body.outputs if o.axis is not None}
+        gathered: dict[int, list[Array]] = {o.result: [] for o in body.outputs if o.slicing is not None}
         results: list[Array] = []
         number = 0
         while count is None or number < count:
             for entry in body.inputs:
-                if entry.axis is not None and entry.external is not None:
-                    given[entry.parameter] = _part(inputs[entry.external], entry, number)
+                if entry.slicing is not None and entry.external is not None:
+                    given[entry.parameter] = _part(inputs[entry.external], entry.slicing, number)
                 elif entry.iteration:
                     given[entry.parameter] = self._counter(entry, number)
                 elif number and entry.back is not None:
@@ -96,8 +98,8 @@ class _Iterating:
                 break
         outer: dict[int | None, Array] = {}
         for output in body.outputs:
-            if output.axis is not None:
-                outer[output.external] = self._joined(output, gathered[output.result])
+            if output.slicing is not None:
+                outer[output.external] = self._joined(output, output.slicing, gathered[output.result])
             else:
                 outer[output.external] = results[output.result] if results else self._untouched(output, given)
         return _outer(outer)
@@ -106,17 +108,16 @@ class _Iterating:
         type = self._inference[self.body.model.parameters[entry.parameter].outputs[0]]
         return np.full((1,) if type.rank == 1 else (), number, type.element_type.dtype or np.dtype(np.int64))
 
-    def _joined(self, output: BodyOutput, parts: list[Array]) -> Array:
-        assert output.axis is not None
+    def _joined(self, output: BodyOutput, slicing: Slicing, parts: list[Array]) -> Array:
         if parts:
-            if output.stride < 0:
+            if slicing.stride < 0:
                 parts = parts[::-1]
-            return np.concatenate([np.atleast_1d(p) for p in parts], axis=output.axis)
+            return np.concatenate([np.atleast_1d(p) for p in parts], axis=slicing.axis)
         # No iteration: the extent along the axis is 0, the others are what is known of them.
         type = self._inference[self.body.model.results[output.result].outputs[0]]
         extents = [] if type.rank is None else [d.min for d in type.shape]
         if extents:
-            extents[output.axis] = 0
+            extents[slicing.axis] = 0
         return np.zeros(extents or (0,), type.element_type.dtype)
 
     def _untouched(self, output: BodyOutput, given: list[Any]) -> Array:
@@ -131,22 +132,10 @@ class _Iterating:
         return np.zeros([] if type.rank is None else [d.min for d in type.shape], type.element_type.dtype)
 
 
-def _extent(inputs: Sequence[Array], entry: BodyInput) -> int:
-    assert entry.external is not None and entry.axis is not None
-    return int(inputs[entry.external].shape[entry.axis])
-
-
-def _part(array: Array, entry: BodyInput, number: int) -> Array:
-    """The slice of one iteration. A negative stride walks from `start` backwards."""
-    assert entry.axis is not None
-    extent = array.shape[entry.axis]
-    begin = entry.start if entry.start >= 0 else extent + 1 + entry.start
-    stop = entry.end if entry.end >= 0 else extent + 1 + entry.end
-    size = abs(entry.part_size)
-    step = max(size, abs(entry.stride) if entry.part_size == 1 else size)
-    low = begin + number * step if (entry.stride > 0 and begin <= stop) else begin - (number + 1) * step
+def _part(array: Array, slicing: Slicing, number: int) -> Array:
+    """What one iteration takes of an array."""
     index: list[Any] = [slice(None)] * array.ndim
-    index[entry.axis] = slice(low, low + size)
+    index[slicing.axis] = slicing.part(array.shape[slicing.axis], number)
     part: Array = array[tuple(index)]
     return part
 

@@ -1,6 +1,6 @@
 """The model: operators bound, values connected, nodes in order; and the way to it from a document."""
 
-from irexec.graph.body_maps import BodyInput, BodyOutput
+from irexec.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.graph.model import Body, Model, Node, Value
 
-__all__ = ["Body", "BodyInput", "BodyOutput", "Model", "Node", "Value"]
+__all__ = ["Body", "BodyInput", "BodyOutput", "Model", "Node", "Slicing", "Value"]

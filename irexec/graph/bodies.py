@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from irexec.diagnostics.findings import At, Findings
-from irexec.graph.body_maps import BodyInput, BodyOutput
+from irexec.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.graph.model import Body, Model, Node
 from irexec.ir.document import BackEdge, Layer, Net, PortMap
 from irexec.ir.text import whole
@@ -51,23 +51,15 @@ def _body(model: Model, maps: Sequence[PortMap] | None, edges: Sequence[BackEdge
         if external >= 0 and (entry.kind, external) in seen:
             continue
         seen.add((entry.kind, external))
-        axis = None if entry.axis is None else _number(entry.axis, 0)
-        slicing = {
-            "axis": axis,
-            "start": _number(entry.start, 0),
-            "end": _number(entry.end, -1),
-            "stride": _number(entry.stride, 1),
-            "part_size": _number(entry.part_size, 1),
-            "at": entry.at,
-        }
         if entry.kind == "input" and inner in parameters:
             body.inputs.append(
                 BodyInput(
                     parameters[inner],
                     external if external >= 0 else None,
-                    back=back.get(inner),
+                    _slicing(entry),
+                    back.get(inner),
                     iteration=entry.purpose == "current_iteration",
-                    **slicing,  # type: ignore[arg-type]
+                    at=entry.at,
                 )
             )
         elif entry.kind == "output" and inner in results:
@@ -75,8 +67,20 @@ def _body(model: Model, maps: Sequence[PortMap] | None, edges: Sequence[BackEdge
                 body.condition = results[inner]
             if external >= 0:
                 position = external_outputs.index(external)
-                body.outputs.append(BodyOutput(results[inner], position, **slicing))  # type: ignore[arg-type]
+                body.outputs.append(BodyOutput(results[inner], position, _slicing(entry), entry.at))
     return body
+
+
+def _slicing(entry: PortMap) -> Slicing | None:
+    if entry.axis is None:
+        return None
+    return Slicing(
+        _number(entry.axis, 0),
+        _number(entry.start, 0),
+        _number(entry.end, -1),
+        _number(entry.stride, 1),
+        _number(entry.part_size, 1),
+    )
 
 
 def _pair(then_body: Body, else_body: Body, layer: Layer, findings: Findings) -> None:

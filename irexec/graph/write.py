@@ -256,7 +256,7 @@ def _map_entry(
     entry: BodyInput | BodyOutput, external: int | None, internal: str, purpose: str | None = None
 ) -> dict[str, str]:
     attributes = {"external_port_id": str(-1 if external is None else external), "internal_layer_id": internal}
-    if entry.axis is not None:
-        attributes = {"axis": str(entry.axis), **attributes}
-        attributes |= {name: str(getattr(entry, name)) for name in _SLICE}
+    if entry.slicing is not None:
+        attributes = {"axis": str(entry.slicing.axis), **attributes}
+        attributes |= {name: str(getattr(entry.slicing, name)) for name in _SLICE}
     return attributes | ({"purpose": purpose} if purpose else {})

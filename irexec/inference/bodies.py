@@ -130,7 +130,7 @@ def _infer_body(
     outer: dict[int | None, TensorType] = {}
     for output in body.outputs:
         type = results[output.result].without_value()
-        joined = _concatenated(node, type, output, count, run.findings) if output.axis is not None else type
+        joined = _concatenated(node, type, output, count, run.findings) if output.slicing is not None else type
         outer[output.external] = joined
     return _as_list(outer, node), results
 
@@ -175,10 +175,10 @@ def _parameters(body: Body, inputs: Inputs, count: Dimension | None) -> list[Ten
             continue
         outer = inputs[entry.external]
         assert outer is not None
-        if entry.axis is not None:
-            size = Dimension(abs(entry.part_size))
+        if entry.slicing is not None:
+            size = Dimension(abs(entry.slicing.part_size))
             try:
-                outer = TensorType(outer.element_type, outer.shape.with_dim(entry.axis, size))
+                outer = TensorType(outer.element_type, outer.shape.with_dim(entry.slicing.axis, size))
             except (UnknownRank, IndexError):
                 outer = TensorType(outer.element_type)
         elif entry.back is not None:
@@ -190,42 +190,39 @@ def _parameters(body: Body, inputs: Inputs, count: Dimension | None) -> list[Ten
 def _iterations(body: Body, inputs: Inputs) -> Dimension:
     for entry in body.inputs:
         outer = inputs[entry.external] if entry.external is not None and entry.external < len(inputs) else None
-        if entry.axis is None or outer is None:
+        if entry.slicing is None or outer is None:
             continue
         try:
-            extent = outer.shape[entry.axis]
+            extent = outer.shape[entry.slicing.axis]
         except (UnknownRank, IndexError):
             continue
         if extent.is_static:
-            return Dimension(slice_count(extent.value, entry))
+            return Dimension(entry.slicing.count(extent.value))
     return Dimension(-1)
 
 
-def slice_count(extent: int, entry: BodyInput | BodyOutput) -> int:
-    """The number of parts that a dimension is cut into; negative start and end count from the back."""
-    begin = entry.start if entry.start >= 0 else extent + 1 + entry.start
-    stop = entry.end if entry.end >= 0 else extent + 1 + entry.end
-    part = max(1, abs(entry.part_size), abs(entry.stride) if entry.part_size == 1 else 1)
-    return max(0, abs(stop - begin) // part)
-
-
 def _concatenated(node: Node, type: TensorType, output: BodyOutput, count: Dimension, findings: Findings) -> TensorType:
-    assert output.axis is not None
+    assert output.slicing is not None
+    axis = output.slicing.axis
     if type.rank is None:
         return TensorType(type.element_type)
     if type.rank == 0:
         return TensorType(type.element_type, PartialShape([count]))
-    if not -type.rank <= output.axis < type.rank:
-        message = f"axis {output.axis} of the output map is outside the rank {type.rank} of the body's result"
+    if not -type.rank <= axis < type.rank:
+        message = f"axis {axis} of the output map is outside the rank {type.rank} of the body's result"
         _add_axis(message, output, node, findings)
         return TensorType(type.element_type)
-    return TensorType(type.element_type, type.shape.with_dim(output.axis, type.shape[output.axis] * count))
+    return TensorType(type.element_type, type.shape.with_dim(axis, type.shape[axis] * count))
 
 
 def _check_slice(node: Node, entry: BodyInput, inputs: Inputs, findings: Findings) -> None:
     outer = inputs[entry.external] if entry.external is not None and entry.external < len(inputs) else None
-    if entry.axis is not None and outer is not None and outer.rank is not None and entry.axis >= outer.rank:
-        message = f"axis {entry.axis} of the input map is outside the rank {outer.rank} of input {entry.external}"
+    if entry.slicing is None or outer is None or outer.rank is None:
+        return
+    if entry.slicing.axis >= outer.rank:
+        message = (
+            f"axis {entry.slicing.axis} of the input map is outside the rank {outer.rank} of input {entry.external}"
+        )
         _add_axis(message, entry, node, findings)
 
 

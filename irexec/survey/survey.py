@@ -12,7 +12,6 @@ from irexec.arrays.brief import shown
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import At
 from irexec.graph.model import Body, Model, Node, Value
-from irexec.inference.bodies import slice_count
 from irexec.ir.xml.source import Source
 from irexec.ops.declare.attributes import attribute_text
 from irexec.survey.facts import Attribute, Input, Layer, Live, OperatorCount, Output, Port, State, Survey, Totals
@@ -155,10 +154,11 @@ def _iterations(node: Node, body: Body) -> int | None:
         outer = (
             node.inputs[entry.external] if entry.external is not None and entry.external < len(node.inputs) else None
         )
-        if entry.axis is None or outer is None or outer.type.rank is None:
+        if entry.slicing is None or outer is None or outer.type.rank is None:
             continue
-        if -outer.type.rank <= entry.axis < outer.type.rank and (extent := outer.type.shape[entry.axis]).is_static:
-            return slice_count(extent.value, entry)
+        axis = entry.slicing.axis
+        if -outer.type.rank <= axis < outer.type.rank and (extent := outer.type.shape[axis]).is_static:
+            return entry.slicing.count(extent.value)
     return None
 
 

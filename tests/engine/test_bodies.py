@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import irexec
 from irexec.diagnostics.findings import Findings
-from irexec.graph.body_maps import BodyInput, BodyOutput
+from irexec.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.graph.model import Body, Model, Node
 from irexec.inference import infer, set_types
 from irexec.ops.declare.contents import load
@@ -39,6 +39,11 @@ def body_of(results: list[Node], parameters: list[Node]) -> Model:
     return Model(results, parameters)
 
 
+def in_parts(size: int, backward: bool) -> Slicing:
+    """All rows, `size` at a time."""
+    return Slicing(0, -1, 0, -size, size) if backward else Slicing(0, 0, -1, size, size)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(1, 12),
@@ -50,31 +55,14 @@ def test_slices_go_round_and_are_joined(count: int, size: int, backward: bool, j
     """A running sum over slices of `size` rows: the sums joined, and the last one."""
     part, total = parameter([size, 3]), parameter([size, 3])
     result = ops.add(part, total)
-    step = -1 if backward else 1
     body = Body(
         body_of([result, result], [part, total]),
         [
-            BodyInput(
-                0,
-                0,
-                axis=0,
-                part_size=size,
-                stride=step * size,
-                start=-1 if backward else 0,
-                end=0 if backward else -1,
-            ),
+            BodyInput(0, 0, in_parts(size, backward)),
             BodyInput(1, 1, back=0),
         ],
         [
-            BodyOutput(
-                0,
-                0,
-                axis=0,
-                part_size=size,
-                stride=(-1 if join_backward else 1) * size,
-                start=-1 if join_backward else 0,
-                end=0 if join_backward else -1,
-            ),
+            BodyOutput(0, 0, in_parts(size, join_backward)),
             BodyOutput(1, 1),
         ],
     )
@@ -155,7 +143,7 @@ def test_no_iteration_joins_nothing() -> None:
     body = Body(
         body_of([ops.constant(np.array(True)), row, carried], [carried]),
         [BodyInput(0, 2, back=2)],
-        [BodyOutput(0), BodyOutput(1, 0, axis=0), BodyOutput(2, 1)],
+        [BodyOutput(0), BodyOutput(1, 0, Slicing(0)), BodyOutput(2, 1)],
         condition=0,
     )
     joined, last = loop(body, 0, count=2)([np.ones(2, np.float32)]).to_tuple()
@@ -215,7 +203,7 @@ def test_a_constant_that_goes_round_is_not_taken_for_its_later_values() -> None:
     carried, part = parameter([1], np.int64), parameter([1], np.int64)
     body = Body(
         body_of([ops.constant(np.array(True)), ops.add(ops.add(carried, carried), part)], [carried, part]),
-        [BodyInput(0, 2, back=1), BodyInput(1, 3, axis=0)],
+        [BodyInput(0, 2, back=1), BodyInput(1, 3, Slicing(0))],
         [BodyOutput(0), BodyOutput(1, 0)],
         condition=0,
     )

@@ -6,6 +6,7 @@ import pytest
 
 import irexec
 from irexec import IRError, Model
+from irexec.graph.body_maps import Slicing
 
 
 def layer(number: int, type: str, data: str = "", inputs: str = "", outputs: str = "", version: str = "opset1") -> str:
@@ -246,8 +247,9 @@ def test_the_maps_of_a_body_name_positions() -> None:
     model = read(net(X, START, ITERATOR, Y, LAST, edges="0.0-1.0 8.0-1.1 1.2-9.0 1.3-2.0"))
     node = next(n for n in model.nodes if n.type == "TensorIterator")
     (body,) = node.bodies
-    assert [(i.parameter, i.external, i.axis, i.back) for i in body.inputs] == [(0, 0, 0, None), (1, 1, None, 0)]
-    assert [(o.result, o.external, o.axis) for o in body.outputs] == [(0, 0, None), (0, 1, 0)]
+    inputs = [(i.parameter, i.external, i.slicing, i.back) for i in body.inputs]
+    assert inputs == [(0, 0, Slicing(0), None), (1, 1, None, 0)]
+    assert [(o.result, o.external, o.slicing) for o in body.outputs] == [(0, 0, None), (0, 1, Slicing(0))]
     assert [str(v.type) for v in node.outputs] == ["f32[1,3]", "f32[2,3]"]
     assert [n.friendly_name for n in model.walk()] != [n.friendly_name for n in model.nodes]
     assert "sum" in {n.friendly_name for n in model.walk()}

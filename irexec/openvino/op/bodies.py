@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from irexec.graph import model as graph
-from irexec.graph.body_maps import BodyInput, BodyOutput
+from irexec.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.graph.consumers import note_inputs
 from irexec.graph.model import Body, Model, Node, Value
 from irexec.openvino.editing import changed, order
@@ -46,7 +46,8 @@ class _Repeating(KindOfNode):
     ) -> None:
         """A Parameter of the body takes a slice of the value per iteration."""
         external = _take(self, value)
-        _body(self).inputs.append(BodyInput(_index(self, parameter), external, axis, start, end, stride, part_size))
+        slicing = Slicing(axis, start, end, stride, part_size)
+        _body(self).inputs.append(BodyInput(_index(self, parameter), external, slicing))
 
     def set_merged_input(self, body_parameter: Node, initial_value: Any, successive_value: Any) -> None:
         """A Parameter of the body takes the initial value first, then what the body made of another the last time."""
@@ -67,8 +68,8 @@ class _Repeating(KindOfNode):
         self, value: Any, start: int, stride: int, part_size: int, end: int, axis: int
     ) -> Value:
         """An output: what the body made in all iterations, one behind the other."""
-        entry = BodyOutput(_result(self, value), len(self.outputs), axis, start, end, stride, part_size)
-        return _add_output(self, entry)
+        slicing = Slicing(axis, start, end, stride, part_size)
+        return _add_output(self, BodyOutput(_result(self, value), len(self.outputs), slicing))
 
     def get_num_iterations(self) -> int:
         """How often the body runs, as far as it is known; -1 where it is not."""
@@ -249,25 +250,23 @@ def _infer(node: graph.Node) -> Value:
 
 
 def _iterations(node: graph.Node) -> int:
-    from irexec.inference.bodies import slice_count
-
     for entry in _body(node).inputs:
         outer = node.inputs[entry.external] if entry.external is not None else None
-        if entry.axis is not None and outer is not None and outer.type.shape.is_static:
-            return slice_count(outer.type.shape.to_shape()[entry.axis], entry)
+        if entry.slicing is not None and outer is not None and outer.type.shape.is_static:
+            return entry.slicing.count(outer.type.shape.to_shape()[entry.slicing.axis])
     trips = node.inputs[0].type.scalar if node.type == "Loop" and node.inputs and node.inputs[0] else None
     return -1 if trips is None else int(trips)
 
 
 def _described(entry: BodyInput | BodyOutput) -> Any:
     number = -1 if entry.external is None else entry.external
+    s = entry.slicing
+    sliced = () if s is None else (s.start, s.stride, s.part_size, s.end, s.axis)
     if isinstance(entry, BodyOutput):
-        if entry.axis is None:
+        if not sliced:
             return BodyOutputDescription(entry.result, number, -1)
-        sliced = (entry.start, entry.stride, entry.part_size, entry.end, entry.axis)
         return ConcatOutputDescription(entry.result, number, *sliced)
-    if entry.axis is not None:
-        sliced = (entry.start, entry.stride, entry.part_size, entry.end, entry.axis)
+    if sliced:
         return SliceInputDescription(number, entry.parameter, *sliced)
     if entry.back is not None:
         return MergedInputDescription(number, entry.parameter, entry.back)
@@ -276,7 +275,7 @@ def _described(entry: BodyInput | BodyOutput) -> Any:
 
 def _input_entry(d: Any) -> BodyInput:
     if isinstance(d, SliceInputDescription):
-        return BodyInput(d.body_parameter_index, d.input_index, d.axis, d.start, d.end, d.stride, d.part_size)
+        return BodyInput(d.body_parameter_index, d.input_index, _slicing(d))
     if isinstance(d, MergedInputDescription):
         return BodyInput(d.body_parameter_index, d.input_index, back=d.body_value_index)
     return BodyInput(d.body_parameter_index, d.input_index)
@@ -284,5 +283,9 @@ def _input_entry(d: Any) -> BodyInput:
 
 def _output_entry(d: Any) -> BodyOutput:
     if isinstance(d, ConcatOutputDescription):
-        return BodyOutput(d.body_value_index, d.output_index, d.axis, d.start, d.end, d.stride, d.part_size)
+        return BodyOutput(d.body_value_index, d.output_index, _slicing(d))
     return BodyOutput(d.body_value_index, d.output_index)
+
+
+def _slicing(d: Any) -> Slicing:
+    return Slicing(d.axis, d.start, d.end, d.stride, d.part_size)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.body_maps import BodyInput, BodyOutput
+from irexec.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.graph.model import Body, Model, Value
 from irexec.types import BOOLEAN, CONTAINERS, DYNAMIC, I64, OPTIONALS, PartialShape, TensorType, member_of
 
@@ -145,7 +144,7 @@ def _loop(op: Op) -> list[Value]:
     body.inputs += [BodyInput(0, iteration=True), BodyInput(1, external=1, back=0)]
     body.inputs += [BodyInput(2 + i, external=2 + i, back=1 + i) for i in range(count)]
     body.outputs = [BodyOutput(1 + i, external=i) for i in range(count)]
-    body.outputs += [BodyOutput(1 + count + i, external=count + i, axis=0) for i in range(len(scanned))]
+    body.outputs += [BodyOutput(1 + count + i, external=count + i, slicing=Slicing(0)) for i in range(len(scanned))]
     made = list(op.make_with("Loop", outer.values, [body], opset=5).outputs)
     return [_opened(op, value) if index < count and opened[index] else value for index, value in enumerate(made)]
 
@@ -216,11 +215,11 @@ def _scanned(op: Op, values: list[Value], states: int) -> list[Value]:
     body = _body(op, inner, outer, [*inner.results[:states], *stacked])
     body.inputs += [BodyInput(i, external=i, back=i) for i in range(states)]
     for i, (axis, back) in enumerate(zip(axes, turned, strict=True), states):
-        body.inputs.append(BodyInput(i, external=i, axis=axis, **_walk(back)))
+        body.inputs.append(BodyInput(i, external=i, slicing=_slicing(axis, back)))
     body.outputs = [BodyOutput(i, external=i) for i in range(states)]
     for i, (result, axis, back) in enumerate(zip(stacked, out_axes, out_turned, strict=True), states):
         place = axis % len(result.type.shape) if axis < 0 else axis
-        body.outputs.append(BodyOutput(i, external=i, axis=place, **_walk(back)))
+        body.outputs.append(BodyOutput(i, external=i, slicing=_slicing(place, back)))
     return list(op.make_with("TensorIterator", outer.values, [body], opset=1).outputs)
 
 
@@ -231,5 +230,5 @@ def _per(op: Op, name: str, count: int) -> list[int]:
     return values
 
 
-def _walk(backwards: int) -> dict[str, Any]:
-    return {"start": -1, "end": 0, "stride": -1} if backwards else {"start": 0, "end": -1, "stride": 1}
+def _slicing(axis: int, backwards: int) -> Slicing:
+    return Slicing(axis, start=-1, end=0, stride=-1) if backwards else Slicing(axis)
