@@ -5,14 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO, Any
 
-from irexec.cli.extension import load_extensions
-from irexec.cli.inputs import STDIN, check_readable, find_files, read_stdin, refuse
+from irexec.cli.inputs import STDIN, check_readable, check_weights, find_files, read_stdin, refuse
 from irexec.cli.options import add_extensions, add_weights
-from irexec.cli.settings import read_settings
-from irexec.cli.shown import FOR_MACHINES, add_choice_arguments, add_showing_arguments, chosen, show_findings
+from irexec.cli.shown import FOR_MACHINES, add_choice_arguments, add_showing_arguments, begin, show_findings
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.choice import Choice
 
@@ -30,13 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    settings, report = read_settings(Path.cwd())
-    choice, unknown = chosen(args, settings)
-    report.extend(unknown)
-    report.extend(load_extensions(args.extension))
+    settings, choice, report = begin(args)
     files = _models(args.files, find_files(args.files, settings.exclude, settings.base))
-    if args.weights is not None and len(files) > 1:
-        report.extend(refuse("U003", f"--weights belongs to one model, but {len(files)} are given"))
+    report.extend(check_weights(args.weights, files))
     if not report.ok:
         return show_findings([report], args, sys.stdout)
     stream = sys.stderr if args.diff or STDIN in files else sys.stdout

@@ -40,6 +40,15 @@ def check_readable(path: str) -> Report:
         )
 
 
+def check_weights(path: str | None, files: Sequence[str]) -> Report:
+    """An empty report, or why `--weights` cannot be used for the models."""
+    if path is None:
+        return Report()
+    if len(files) > 1:
+        return refuse("U003", f"--weights belongs to one model, but {len(files)} are given")
+    return check_readable(path)
+
+
 def find_files(
     paths: Sequence[str],
     exclude: Sequence[str] = (),

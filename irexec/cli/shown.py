@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from pathlib import Path
 from typing import IO
 
+from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import exit_code, refuse
-from irexec.cli.settings import Settings
+from irexec.cli.settings import Settings, read_settings
 from irexec.diagnostics import Report, Severity
 from irexec.diagnostics.choice import Choice, names_no_code
 from irexec.diagnostics.codes import CODES
@@ -34,6 +36,14 @@ def add_showing_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--verbose", action="store_true", help="show notes, too")
     show.add_argument("--quiet", action="store_true", help="show findings only, and no summary")
     show.add_argument("--exit-zero", action="store_true", help="exit with 0 where there are findings")
+
+
+def begin(args: argparse.Namespace) -> tuple[Settings, Choice, Report]:
+    """The project's settings, and which findings count; the extensions are loaded. The report: why not to go on."""
+    settings, report = read_settings(Path.cwd())
+    choice, unknown = chosen(args, settings)
+    report.extend([*unknown, *load_extensions(args.extension)])
+    return settings, choice, report
 
 
 def chosen(args: argparse.Namespace, settings: Settings) -> tuple[Choice, Report]:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from irexec.api import is_onnx, is_snippet
-from irexec.cli.extension import load_extensions
 from irexec.cli.fix import mended
-from irexec.cli.inputs import STDIN, check_readable, exit_code, find_files, read_stdin, refuse
+from irexec.cli.inputs import STDIN, check_readable, check_weights, exit_code, find_files, read_stdin, refuse
 from irexec.cli.many import add_many_arguments, gather_all, shared_path
 from irexec.cli.options import add_extensions, add_weights
-from irexec.cli.settings import Settings, read_settings
-from irexec.cli.shown import add_choice_arguments, add_showing_arguments, chosen, show_findings
+from irexec.cli.settings import Settings
+from irexec.cli.shown import add_choice_arguments, add_showing_arguments, begin, show_findings
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.choice import Choice
 from irexec.diagnostics.findings import Findings
@@ -54,16 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    settings, report = read_settings(Path.cwd())
-    choice, unknown = chosen(args, settings)
-    report.extend(unknown)
-    report.extend(load_extensions(args.extension))
+    settings, choice, report = begin(args)
     found = find_files(args.files, settings.exclude, settings.base, suffixes=SUFFIXES, all_named=not args.skip_others)
     files = [path if path == STDIN else shared_path(args, path) for path in dict.fromkeys(found)]
-    if args.weights is not None and len(files) > 1:
-        report.extend(refuse("U003", f"--weights belongs to one model, but {len(files)} are given"))
-    elif args.weights is not None:
-        report.extend(check_readable(args.weights))
+    report.extend(check_weights(args.weights, files))
     if not files and not args.skip_others:
         report.extend(refuse("U001", "there are no models below the folder", place=Place(args.files[0])))
     reports = _reports(files, args, settings, choice) if report.ok else [report]

@@ -57,6 +57,16 @@ def test_findings_are_picked_by_their_codes(
     assert [finding.code for finding in irexec.validate(model)] == [left]
 
 
+def test_weights_are_of_one_model_and_can_be_read(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = model.with_name("other.xml")
+    other.write_text(WRONG, "utf-8")
+    assert main(["fix", str(model), str(other), "--weights", str(model)]) == 2
+    assert "error[U003]" in capsys.readouterr().out
+    assert main(["fix", str(model), "--weights", str(model.with_name("none.bin"))]) == 2
+    assert "error[U001]" in capsys.readouterr().out
+    assert model.read_text("utf-8") == WRONG
+
+
 def test_loose_layers_are_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "snippet.xml"
     path.write_text('<layer type="relu"></layer>', "utf-8")
