@@ -1,25 +1,21 @@
 """The cost of reading, validating, compiling and running grows with the size of a model: counted, not timed.
 
-What is counted are calls of functions and lookups of nodes and values in sets and dicts (their hashes): a set that is
-built anew for every layer, or a list that is searched for every finding, shows in the one or the other.
+A set that is built anew for every layer, or a list that is searched for every finding, shows in what is counted.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
+from support.work import MOST, Work
 
 import irexec
-from irexec.diagnostics import LayerRef, Place
-from irexec.graph.model import Node, Value
 from irexec.mend.mend import examine
 
-SMALL, LARGE = 100, 400
-# So many times the work for LARGE / SMALL times the layers, at most.
-MOST = LARGE / SMALL * 1.1
+SIZE = 100
 
 
 def net(layers: list[str], edges: list[tuple[int, int, int, int]]) -> str:
@@ -88,42 +84,9 @@ def _iterator(body: str) -> str:
     return plain.replace("</layer>", f"<port_map>{maps}</port_map>{body}</layer>")
 
 
-class Work:
-    """Counts while it is entered."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.count = 0
-        for kind in (Node, Value, LayerRef, Place):
-            monkeypatch.setattr(kind, "__hash__", self._counting(kind.__hash__))
-
-    def _counting(self, hash: Callable[[object], int]) -> Callable[[object], int]:
-        def counting(item: object) -> int:
-            self.count += 1
-            return hash(item)
-
-        return counting
-
-    def of(self, work: Callable[[], object]) -> int:
-        """How much work is done."""
-        self.count = 0
-
-        def called(frame: object, event: str, argument: object) -> None:
-            self.count += event in ("call", "c_call")
-
-        sys.setprofile(called)
-        try:
-            work()
-        finally:
-            sys.setprofile(None)
-        return self.count
-
-
 @pytest.mark.parametrize("build", [chain, fan_out, unreachable, all_wrong, disconnected, nested])
 def test_validating(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    work = Work(monkeypatch)
-    texts = [build(size).encode() for size in (SMALL, SMALL, LARGE)]  # the first for what happens only once
-    _, small, large = (work.of(lambda text=text: irexec.validate(text)) for text in texts)
-    assert large < MOST * small
+    assert Work(monkeypatch).growth(lambda size: partial(irexec.validate, build(size).encode()), SIZE) < MOST
 
 
 def unnamed(count: int) -> str:
@@ -145,16 +108,15 @@ def doubled_edges(count: int) -> str:
 
 @pytest.mark.parametrize("build", [all_wrong, disconnected, unnamed, misspelt_edges, doubled_edges])
 def test_finding_fixes(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    work = Work(monkeypatch)
-    texts = [build(size).encode() for size in (SMALL, SMALL, LARGE)]
-    _, small, large = (work.of(lambda text=text: examine(text)) for text in texts)
-    assert large < MOST * small
+    assert Work(monkeypatch).growth(lambda size: partial(examine, build(size).encode()), SIZE) < MOST
 
 
 @pytest.mark.parametrize("build", [chain, fan_out, nested])
 def test_compiling_and_running(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    work = Work(monkeypatch)
-    models = [irexec.read_model(build(size).encode()) for size in (SMALL, SMALL, LARGE)]
     x = np.ones((2, 3), np.float32)
-    _, small, large = (work.of(lambda model=model: irexec.compile_model(model)([x])) for model in models)
-    assert large < MOST * small
+
+    def task(size: int) -> Callable[[], object]:
+        model = irexec.read_model(build(size).encode())
+        return lambda: irexec.compile_model(model)([x])
+
+    assert Work(monkeypatch).growth(task, SIZE) < MOST

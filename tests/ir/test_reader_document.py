@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from dataclasses import fields
 
 import pytest
+from support.work import MOST, Work
 
 from irexec.diagnostics.findings import Findings
 from irexec.ir.document import Document, Item, Layer, Port
 from irexec.ir.reader import read_layers
+from irexec.ir.xml import positions, source
 from irexec.ir.xml.source import Source
 
 
@@ -129,31 +131,6 @@ def test_texts_that_layers_repeat_are_kept_once(read_ir, model) -> None:
     assert add.inputs[0].precision is x.outputs[0].precision
 
 
-def test_three_thousand_layers_take_a_fraction_of_a_second(read_ir) -> None:
-    ports = "".join(f'<port id="{n}" precision="FP32"><dim>1</dim><dim>64</dim></port>' for n in range(2))
-    layers = "".join(
-        f'<layer id="{n}" name="l{n}" type="Add" version="opset1"><input>{ports}</input><output>'
-        f'<port id="2" precision="FP32"><dim>1</dim><dim>64</dim></port></output></layer>\n'
-        for n in range(1, 3000)
-    )
-    edges = "".join(
-        f'<edge from-layer="{n - 1}" from-port="{2 if n > 1 else 0}" to-layer="{n}" to-port="{p}"/>\n'
-        for n in range(1, 3000)
-        for p in range(2)
-    )
-    source = """<layer id="0" name="x" type="Parameter" version="opset1">
-        <output><port id="0" precision="FP32"/></output></layer>"""
-    sink = '<layer id="3000" name="r" type="Result" version="opset1"><input><port id="0"/></input></layer>'
-    last = '<edge from-layer="2999" from-port="2" to-layer="3000" to-port="0"/>'
-    text = f'<net version="11"><layers>{source}{layers}{sink}</layers><edges>{edges}{last}</edges></net>'
-    start = time.process_time()
-    outcome = read_ir(text)
-    # About 0.2 s on one core; the bound only has to catch work that grows with the square of the layers.
-    assert time.process_time() - start < 2
-    assert outcome.codes == []
-    assert len(outcome.document.net.layers) == 3001
-
-
 def test_depth_up_to_the_limit(read_ir) -> None:
     deep = '<net version="11"><layers/><rt_info>' + "<a>" * 253 + "</a>" * 253 + "</rt_info></net>"
     assert read_ir(deep).codes == ["N007"]
@@ -169,21 +146,23 @@ def test_a_message_does_not_repeat_a_long_text(model, read_ir) -> None:
     assert len(finding.message) + len(finding.found) < 300
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '<net version="11" ' + " ".join(f'a{n}=""' for n in range(10_000)) + "/>",
+MANY_FINDINGS: dict[str, Callable[[int], str]] = {
+    "attributes": lambda n: '<net version="11" ' + " ".join(f'a{i}=""' for i in range(n)) + "/>",
+    "ports": lambda n: (
         '<net version="11"><layers><layer id="1" name="" type="x" version="y"><input>'
-        + "".join(f'<port id="{n}"/>' for n in range(10_000))
-        + "</input></layer></layers></net>",
+        + "".join(f'<port id="{i}"/>' for i in range(n))
+        + "</input></layer></layers></net>"
+    ),
+    "edges": lambda n: (
         '<net version="11"><layers/><edges>'
-        + '<edge from-layer="" from-port="0" to-layer="0" to-port="0"/>' * 10_000
-        + "</edges></net>",
-    ],
-    ids=["attributes", "ports", "edges"],
-)
-def test_many_findings_take_time_in_proportion(text, read_ir) -> None:
-    start = time.process_time()
-    assert len(read_ir(text).found) >= 10_000
-    # Well under a second; work that grows with the square would take far more than the bound.
-    assert time.process_time() - start < 5
+        + '<edge from-layer="" from-port="0" to-layer="0" to-port="0"/>' * n
+        + "</edges></net>"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", MANY_FINDINGS)
+def test_work_grows_with_the_findings(what: str, read_ir, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(read_ir(MANY_FINDINGS[what](10_000)).found) >= 10_000
+    work = Work(monkeypatch, [source, positions])
+    assert work.growth(lambda size: lambda: read_ir(MANY_FINDINGS[what](size)), 500) < MOST

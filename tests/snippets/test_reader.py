@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import random
-import time
+from collections.abc import Callable
 
 import pytest
+from support.work import MOST, Work
 
 import irexec
+from irexec.arrays import listed
 from irexec.arrays.listed import ListedValue
+from irexec.ir.xml import positions, source
 from irexec.ir.xml.source import Source
+from irexec.snippets import notes
 from irexec.snippets.reader import Snippet, SnippetPort, read_snippet
+from irexec.snippets.repairs import scanner, tree
 
 EXAMPLE = """<layer ... reduction="sum" type="ScatterNdUpdate">
     <input>
@@ -223,26 +228,25 @@ def test_mutants_never_raise_and_every_finding_has_a_place() -> None:
         assert snippet.document is not None or snippet.findings.report.errors, text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '<layer type="OneHot">' * 3000,
-        "<" + " " * 100_000,
-        "<!--" * 30_000,
-        "<layer " + 'a="' * 3000,
-        "<layer type='OneHot'><input><port id='0'/><!-- " + "is " * 30_000 + "--></input></layer>",
-        "<layer type='OneHot'><input><port id='0'/><!-- values: " + "[" * 30_000 + "--></input></layer>",
-        "<layer type='OneHot'><input><port id='0'/>" + "<!-- [[1, -->" * 300 + "</input></layer>",
-        "<layer type='OneHot'><input><port id='0'/>\n<!-- [1, -->\n" + "<!-- 2, -->\n" * 5000 + "</input></layer>",
-        "<layer type='OneHot'><input><port id='0'><!-- [1, -->" + "<!-- 2, -->" * 5000 + "</port></input></layer>",
-        "dim " * 30_000,
-    ],
-    ids=lambda text: text[:24],
-)
-def test_hostile_text_takes_no_more_than_a_moment(text: str) -> None:
-    start = time.perf_counter()
-    read(text)
-    assert time.perf_counter() - start < 5
+LAYER = "<layer type='OneHot'><input>{}</input></layer>"
+HOSTILE: dict[str, Callable[[int], str]] = {
+    "layers": lambda n: '<layer type="OneHot">' * n,
+    "blanks": lambda n: "<" + " " * n,
+    "comments that do not end": lambda n: "<!--" * n,
+    "quotes that do not end": lambda n: "<layer " + 'a="' * n,
+    "words": lambda n: LAYER.format("<port id='0'/><!-- " + "is " * n + "-->"),
+    "brackets": lambda n: LAYER.format("<port id='0'/><!-- values: " + "[" * n + "-->"),
+    "lists that do not end": lambda n: LAYER.format("<port id='0'/>" + "<!-- [[1, -->" * n),
+    "a list over many lines": lambda n: LAYER.format("<port id='0'/>\n<!-- [1, -->\n" + "<!-- 2, -->\n" * n),
+    "a list over many comments": lambda n: LAYER.format("<port id='0'><!-- [1, -->" + "<!-- 2, -->" * n + "</port>"),
+    "text": lambda n: "dim " * n,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_work_grows_no_faster_than_hostile_text(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Work(monkeypatch, [scanner, tree, listed, notes, source, positions])
+    assert work.growth(lambda size: lambda: read(HOSTILE[text](size)), 500) < MOST
 
 
 def test_a_snippet_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
