@@ -232,7 +232,7 @@ LAYER = "<layer type='OneHot'><input>{}</input></layer>"
 HOSTILE: dict[str, Callable[[int], str]] = {
     "layers": lambda n: '<layer type="OneHot">' * n,
     "blanks": lambda n: "<" + " " * n,
-    "comments that do not end": lambda n: "<!--" * n,
+    "comments that do not end": lambda n: "<!--\n" * n,
     "quotes that do not end": lambda n: "<layer " + 'a="' * n,
     "words": lambda n: LAYER.format("<port id='0'/><!-- " + "is " * n + "-->"),
     "brackets": lambda n: LAYER.format("<port id='0'/><!-- values: " + "[" * n + "-->"),
