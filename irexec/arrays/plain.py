@@ -9,16 +9,36 @@ import numpy as np
 
 from irexec.types import Array, ElementType
 
+_WIDE = 1 << 24
+"""Characters that short and long strings together may take as fixed-width unicode."""
+_BLOCK = 1 << 16
+
 
 def exact_array(array: Array, kind: ElementType) -> Array:
     """The array in a dtype that NumPy alone can read: bf16, f8 and f4 as f32, i4 as i8, u2 and u4 as u8, exactly."""
     if array.dtype.kind in "TUO":
-        return np.array(array.tolist(), dtype=np.str_).reshape(array.shape)
+        return array if array.dtype.kind == "U" else np.array(array.tolist(), dtype=np.str_).reshape(array.shape)
     if array.dtype.kind in "biufc" and array.dtype.isbuiltin:
         return array
     if kind.is_integral:
         return array.astype(np.int8 if kind.kind == "i" else np.uint8)
     return array.astype(np.float32)
+
+
+def unicode_array(array: Array) -> Array:
+    """Strings as OpenVINO's Python API returns them: fixed-width unicode, which every NumPy function takes.
+
+    That form cannot hold NULs at the end of a string, and takes as much for each as for the longest: where either
+    matters, the strings come as Python's own.
+    """
+    width = max(1, int(np.strings.str_len(array).max(initial=1)))
+    if array.size * width <= max(_WIDE, 16 * array.size):
+        fixed = array.astype(f"U{width}")
+        texts, before = fixed.ravel(), array.ravel()
+        blocks = (slice(begin, begin + _BLOCK) for begin in range(0, array.size, _BLOCK))
+        if all((texts[block].astype(array.dtype) == before[block]).all() for block in blocks):
+            return fixed
+    return array.astype(object)
 
 
 def json_values(array: Array, most: int = 1000) -> Any:

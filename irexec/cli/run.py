@@ -19,6 +19,7 @@ from irexec.diagnostics.render import wants_color
 if TYPE_CHECKING:
     from irexec.arrays.given import Given
     from irexec.ir.xml.source import Source
+    from irexec.snippets.run import ExampleRun
     from irexec.trust.precision import Forecast
     from irexec.watch.run import ModelRun
 
@@ -145,7 +146,7 @@ def _run_snippet(args: argparse.Namespace, given: Given, source: Source) -> int:
     snippet = read_examples(source.text, file=args.file, page=args.page, strict=args.strict, mode=args.mode)
     _refuse_options(args, _MODEL_ONLY, "a model", snippet.findings)
     result = run_examples(snippet, given)
-    _save(args, result.arrays(), result.report)
+    _save(args, result)
     _print(args, lambda: examples_dict(result), lambda page: show_examples(result, page, verbose=args.verbose))
     return _exit_code(result.report)
 
@@ -182,7 +183,7 @@ def _run_model(args: argparse.Namespace, given: Given, source: Source | None) ->
     result.report = Report([*findings.report, *result.report, *(sanitiser.report if sanitiser is not None else ())])
     if trace is not None and args.sort is not None:
         trace.sort_by_time()
-    _save(args, result.arrays(), result.report)
+    _save(args, result)
     found = _forecast(args, result)
     _print(
         args,
@@ -209,9 +210,9 @@ def _refuse_options(args: argparse.Namespace, names: tuple[str, ...], what: str,
             findings.add("U003", f"--{name} is for {what}; this file is none", place=Place(file=args.file))
 
 
-def _save(args: argparse.Namespace, arrays: dict[str, Any], report: Report) -> None:
+def _save(args: argparse.Namespace, result: ExampleRun | ModelRun) -> None:
     """Write the results with --save; a finding if that fails. Where nothing was written, `args.save` becomes None."""
-    if args.save is None or not arrays:
+    if args.save is None or not (arrays := result.arrays()):
         args.save = None
         return
     from irexec.arrays.saving import save_arrays
@@ -221,7 +222,7 @@ def _save(args: argparse.Namespace, arrays: dict[str, Any], report: Report) -> N
     except OSError as error:
         findings = Findings()
         message = f"--save: the file cannot be written: {error.strerror or error}"
-        report.add(findings.add("U007", message, place=Place(file=args.save)))
+        result.report.add(findings.add("U007", message, place=Place(file=args.save)))
         args.save = None
 
 

@@ -103,6 +103,9 @@ class _Planner:
         """The slot that a step or result reads; computes a constant when it is first read."""
         if value is None:
             return 0
+        while value.node.type == "Result":  # no step: it is what it reads
+            value = value.node.inputs[0]
+            assert value is not None
         slot = self._slot(value)
         if slot not in self.fixed and value in self.folding:
             self.template[slot] = self.folding.array(value)

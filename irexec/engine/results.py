@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from irexec.arrays.plain import unicode_array
 from irexec.graph.model import Value, port_of
 from irexec.types import CONTAINERS, Array, ElementType
 from irexec.types.containers import from_container
@@ -54,14 +53,4 @@ def _delivered(array: Array, kind: ElementType) -> Any:
     """A result in the caller's form."""
     if kind in CONTAINERS:
         return from_container(array, kind)
-    return _as_unicode(array) if array.dtype.kind == "T" else array
-
-
-def _as_unicode(array: Array) -> Array:
-    """Strings as OpenVINO's Python API returns them: fixed-width unicode, which every NumPy function takes.
-
-    That form cannot hold NULs at the end of a string; such an array comes as Python strings.
-    """
-    strings = array.ravel().tolist()
-    lossy = any(s.endswith("\0") for s in strings)
-    return np.array(strings, object if lossy else np.str_).reshape(array.shape)
+    return unicode_array(array) if array.dtype.kind == "T" else array

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from irexec.arrays.plain import exact_array, json_values
+from irexec.arrays.plain import exact_array, json_values, unicode_array
 from irexec.types import BF16, I4, STRING
 
 
@@ -22,3 +22,15 @@ def test_arrays_that_numpy_alone_can_read() -> None:
     assert exact_array(np.array(["ab"], dtype=np.dtypes.StringDType()), STRING).dtype.kind == "U"
     kept = np.array([1.0])
     assert exact_array(kept, BF16) is kept
+
+
+def test_strings_are_fixed_width_unicode_unless_that_loses_or_wastes() -> None:
+    def unicode_of(*strings: str) -> np.ndarray:
+        return unicode_array(np.array(strings, np.dtypes.StringDType()))
+
+    assert unicode_of("a", "déf", "g\0h").dtype == "U3"
+    assert unicode_of().dtype == "U1"
+    assert unicode_array(np.array("x", np.dtypes.StringDType())).shape == ()
+    assert unicode_of("a", "b\0").tolist() == ["a", "b\0"]
+    unequal = unicode_of("a" * 1_000_000, *["b"] * 100)
+    assert unequal.dtype == object and unequal.nbytes < 10_000

@@ -132,6 +132,14 @@ def test_a_result_needs_no_step_and_may_be_an_input() -> None:
     assert plan.results[0] == plan.results[2] == plan.parameters[0]
 
 
+def test_a_result_that_a_result_reads_is_what_it_reads() -> None:
+    x = x_parameter()
+    first = ops.result(ops.relu(x))
+    model = Model([first, ops.result(first), ops.result(ops.abs(first))], [x])
+    results = irexec.compile_model(model)(np.full((4, 4), -1, np.float32))
+    assert [results[i][0, 0] for i in range(3)] == [0, 0, 0]
+
+
 def test_an_output_that_nothing_reads_is_released_at_once() -> None:
     x = x_parameter()
     first, _ = ops.split(x, ops.constant(np.int64(0)), num_splits=2).outputs
