@@ -98,7 +98,7 @@ def measured(side: str, folder: Path, runs: int, threads: int) -> None:
         infer()
         times.append(time.perf_counter() - begin)
     # irexec compiles its hottest loops in the first runs: what is measured is what comes after.
-    print(json.dumps({"steady": statistics.median(times[SETTLING:]) if times else None}), flush=True)
+    print(json.dumps({"steady": statistics.median(times[SETTLING:])} if times else {}), flush=True)
 
 
 # The process that measures. It imports nothing large: its own memory would count as its children's.
@@ -132,7 +132,7 @@ def measure(side: str, folder: Path, runs: int, threads: int) -> dict[str, float
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode or first_line.strip() != "first":
         raise RuntimeError((errors.strip().splitlines() or ["no word"])[-1])
-    return {"first": first, "steady": json.loads(rest)["steady"], "memory": usage.ru_maxrss / 1024}
+    return {"first": first, **json.loads(rest), "memory": usage.ru_maxrss / 1024}
 
 
 def compare(folder: Path, rounds: int, runs: int, threads: int) -> None:
@@ -148,15 +148,17 @@ def compare(folder: Path, rounds: int, runs: int, threads: int) -> None:
                 del results[side]
     weights = (folder / "model.bin").stat().st_size / 2**20 if (folder / "model.bin").exists() else 0.0
     medians = {
-        side: {measure: statistics.median(taken[measure] for taken in found) for measure in MEASURES}
+        side: {name: statistics.median(taken[name] for taken in found) for name in MEASURES if name in found[0]}
         for side, found in results.items()
     }
     for side, median in medians.items():
         line = f"{folder.name:18} {side:15}"
-        for measure_name, (_, unit, scale) in MEASURES.items():
-            line += f" {median[measure_name] * scale:10.1f} {unit}"
+        for name, (_, unit, scale) in MEASURES.items():
+            if name not in median:
+                continue
+            line += f" {median[name] * scale:10.1f} {unit}"
             against = medians.get("irexec")
-            ratio = f"{against[measure_name] / median[measure_name]:6.2f}x" if against and side != "irexec" else ""
+            ratio = f"{against[name] / median[name]:6.2f}x" if against and side != "irexec" else ""
             line += f" {ratio:7}"
         print(f"{line}  {f'weights {weights:.0f} MiB' if side == 'irexec' else ''}".rstrip(), flush=True)
 
@@ -170,7 +172,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="models (default: the samples)")
     parser.add_argument("--rounds", type=int, default=5, help="processes of each side (5)")
-    parser.add_argument("--runs", type=int, default=20, help="inferences in each process after the first (20)")
+    parser.add_argument("--runs", type=int, default=20, help="inferences in each process after the first (20; 0: none)")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="threads of both sides")
     parser.add_argument("--measured", choices=SIDES, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -178,7 +180,8 @@ def main() -> None:
         measured(options.measured, options.folders[0], options.runs, options.threads)
         return
     print(f"medians of {options.rounds} processes with {options.threads} threads; ratio: irexec's to the other's")
-    print(f"{'model':18} {'':15}" + "".join(f" {title:>14} {'ratio':7}" for title, *_ in MEASURES.values()))
+    titles = [title for name, (title, *_) in MEASURES.items() if options.runs or name != "steady"]
+    print(f"{'model':18} {'':15}" + "".join(f" {title:>14} {'ratio':7}" for title in titles))
     for folder in [model for given in options.folders or [SAMPLES] for model in models(given)]:
         compare(folder, options.rounds, options.runs, options.threads)
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
         get_batch,
         get_version,
         read_model,
-        save_model,
-        serialize,
         set_batch,
         shutdown,
         tensor_from_file,
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
     from irexec.openvino.profiling import ProfilingInfo
     from irexec.openvino.remote import RemoteContext, RemoteTensor, VAContext, VASurfaceTensor
     from irexec.openvino.rt_map import RTMap
+    from irexec.openvino.saving import save_model, serialize
     from irexec.openvino.shapes import (
         AxisSet,
         AxisVector,
@@ -68,7 +67,7 @@ _HOMES = {
     "irexec.openvino.async_queue": "AsyncInferQueue",
     "irexec.openvino.compiled": "CompiledModel",
     "irexec.openvino.core": "Core Extension OpExtension Version compile_model get_batch get_version read_model "
-    "save_model serialize set_batch shutdown tensor_from_file",
+    "set_batch shutdown tensor_from_file",
     "irexec.openvino.custom": "Op",
     "irexec.openvino.element_types": "ElementType Type",
     "irexec.openvino.frontend": "convert_model",
@@ -81,6 +80,7 @@ _HOMES = {
     "irexec.openvino.profiling": "ProfilingInfo",
     "irexec.openvino.remote": "RemoteContext RemoteTensor VAContext VASurfaceTensor",
     "irexec.openvino.rt_map": "RTMap",
+    "irexec.openvino.saving": "save_model serialize",
     "irexec.openvino.shapes": "AxisSet AxisVector Coordinate CoordinateDiff Dimension PartialShape Shape Strides "
     "Symbol",
     "irexec.openvino.tensor": "Tensor TensorVector",

@@ -105,6 +105,30 @@ def test_running_does_not_start_the_compiler(tmp_path: Path) -> None:
     assert of(modules, ["llvmlite", "irexec.native.llvm"]) == []
 
 
+# What OpenVINO's API has besides compiling and inferring.
+ASKED_FOR_LATER = [
+    "irexec.graph.write",
+    "irexec.openvino.op",
+    "irexec.openvino.properties",
+    "irexec.openvino.profiling",
+    "irexec.opsets.calls",
+    "concurrent.futures",
+    "hashlib",
+    "logging",
+    "subprocess",
+    "tempfile",
+]
+
+
+def test_a_first_result_needs_little_of_the_python_api(tmp_path: Path) -> None:
+    path = tmp_path / "small.xml"
+    path.write_text(MODEL)
+    code = f"import irexec, numpy as np\nrequest = irexec.compile_model({str(path)!r}).create_infer_request()"
+    modules = imported(f"{code}\nrequest.reset_state()\nrequest.infer([np.ones((2, 3), np.float32)])")
+    assert "irexec.openvino.compiled" in modules
+    assert of(modules, ASKED_FOR_LATER) == []
+
+
 def test_a_public_name_is_the_same_whatever_was_imported_before() -> None:
     imported("import irexec.inference, irexec.engine, irexec.snippets\nassert callable(irexec.validate)")
     imported("import irexec\nirexec.read_model\nirexec.compile_model\nassert callable(irexec.validate)")

@@ -10,10 +10,9 @@ from irexec.engine.results import Results
 from irexec.graph.model import Model, Value
 from irexec.openvino import cloning
 from irexec.openvino.editing import current
-from irexec.openvino.exporting import exported
 from irexec.openvino.infer_request import InferRequest
 from irexec.openvino.model import _port
-from irexec.openvino.properties.known import COMPILED, Settings
+from irexec.openvino.settings import Settings
 from irexec.openvino.variable_state import VariableState
 
 
@@ -34,7 +33,7 @@ class CompiledModel(engine.CompiledModel):
     @property
     def profiles(self) -> bool:
         """Whether requests measure their layers (PERF_COUNT)."""
-        return bool(self._settings.get("PERF_COUNT"))
+        return self._settings.profiles
 
     @property
     def inputs(self) -> list[Value]:
@@ -88,6 +87,8 @@ class CompiledModel(engine.CompiledModel):
 
     def export_model(self, model_stream: Any = None) -> bytes | None:
         """The model with its weights as bytes that `Core.import_model` reads; written to a stream if one is given."""
+        from irexec.openvino.exporting import exported
+
         data = exported(self.model)
         if model_stream is None:
             return data
@@ -103,11 +104,11 @@ class CompiledModel(engine.CompiledModel):
         """A property by its name. Raises RuntimeError for one that is not known."""
         if str(property) == "NETWORK_NAME":
             return self.model.name or "Model"
-        return self._settings.read(property, COMPILED)
+        return self._settings.read(property, compiled=True)
 
     def set_property(self, properties: Any) -> None:
         """Set properties. Raises RuntimeError for one that is not known or cannot be set any more."""
-        self._settings.write(properties, COMPILED)
+        self._settings.write(properties, compiled=True)
 
     def __repr__(self) -> str:
         inputs, outputs = (",\n".join(map(repr, ports)) for ports in (self.inputs, self.outputs))

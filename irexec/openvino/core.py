@@ -11,17 +11,15 @@ from irexec import api
 from irexec.openvino import editing
 from irexec.openvino.compiled import CompiledModel
 from irexec.openvino.exceptions import NotOffered
-from irexec.openvino.exporting import imported
 from irexec.openvino.layout import layout_of
 from irexec.openvino.model import Model
-from irexec.openvino.properties.known import DEVICE, Settings
-from irexec.openvino.saving import save_model, serialize
+from irexec.openvino.settings import Settings
 from irexec.openvino.shapes import PartialShape
 from irexec.openvino.tensor import Tensor
 
 __all__ = [
     "Core", "Extension", "OpExtension", "Version", "compile_model", "get_batch", "get_version", "read_model",
-    "save_model", "serialize", "set_batch", "shutdown", "tensor_from_file",
+    "set_batch", "shutdown", "tensor_from_file",
 ]  # fmt: skip
 _DEVICES = ("CPU",)
 # Devices that choose among the others: there is one to choose.
@@ -69,6 +67,8 @@ class Core:
 
     def import_model(self, model_stream: Any, device_name: str = "CPU", config: Any = None) -> CompiledModel:
         """The compiled model that `CompiledModel.export_model` wrote. Raises RuntimeError for any other bytes."""
+        from irexec.openvino.exporting import imported
+
         _check_device(device_name)
         if hasattr(model_stream, "seek"):
             model_stream.seek(0)  # As OpenVINO does: a stream that was just written stands at its end.
@@ -99,9 +99,9 @@ class Core:
     def get_property(self, device_name: Any, property: Any = None) -> Any:
         """A property of the device, or of the Core, by its name. Raises RuntimeError for one that is not known."""
         if property is None:
-            return self._settings.read(device_name, DEVICE)
+            return self._settings.read(device_name)
         _check_device(device_name)
-        return self._settings.read(property, DEVICE)
+        return self._settings.read(property)
 
     def set_property(self, device_name: Any, properties: Any = None) -> None:
         """Set properties of models compiled later. Raises RuntimeError for one that is not known or read-only."""
@@ -109,7 +109,7 @@ class Core:
             properties = device_name
         else:
             _check_device(device_name)
-        self._settings.write(properties, DEVICE)
+        self._settings.write(properties)
 
     def add_extension(self, extension: Any = None, *, library_path: Any = None, extensions: Any = None) -> None:
         """Accept Python extensions, which register themselves. Libraries of compiled operators are not offered."""

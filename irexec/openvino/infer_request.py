@@ -6,8 +6,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,12 +13,14 @@ from irexec import engine
 from irexec.engine.arguments import arrange
 from irexec.graph.model import Model, Value
 from irexec.openvino.given import as_arrays, as_tensor_for, assigned, blank, by_position, find, only, sharing
-from irexec.openvino.profiling import Profile, ProfilingInfo
 from irexec.openvino.tensor import Tensor
 from irexec.openvino.variable_state import VariableState
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     from irexec.engine.results import Results
+    from irexec.openvino.profiling import Profile, ProfilingInfo
 
 _BUSY = "Infer Request is busy"
 
@@ -28,7 +28,15 @@ _BUSY = "Infer Request is busy"
 @cache
 def _workers() -> ThreadPoolExecutor:
     """The threads of all requests that run in the background."""
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(max_workers=os.cpu_count() or 1, thread_name_prefix="irexec")
+
+
+def _profile() -> Profile:
+    from irexec.openvino.profiling import Profile
+
+    return Profile()
 
 
 class Compiled(Protocol):
@@ -61,7 +69,7 @@ class InferRequest:
         self._cancelled = False
         self._latency = 0.0
         self._lock = threading.Lock()
-        self._profile = Profile() if compiled.profiles else None
+        self._profile = _profile() if compiled.profiles else None
         if self._profile is not None:
             runner.listeners.append(self._profile)
 
@@ -122,7 +130,7 @@ class InferRequest:
             return True
         try:
             self._future.result(timeout / 1000)
-        except NotYet:
+        except TimeoutError:
             return False
         self._check_cancelled()
         return True
@@ -158,7 +166,7 @@ class InferRequest:
     def get_profiling_info(self) -> list[ProfilingInfo]:
         """What each layer took in the last inference; layers of a model compiled without PERF_COUNT are NOT_RUN."""
         self._check_idle()
-        return (self._profile or Profile()).infos(self._compiled.model)
+        return (self._profile or _profile()).infos(self._compiled.model)
 
     profiling_info = property(get_profiling_info)
 

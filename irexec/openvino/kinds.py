@@ -38,6 +38,6 @@ def member(node: graph.Node, name: str) -> Any:
     """What the kind of a node adds to it, by name. Raises AttributeError."""
     kind = KINDS.get(node.type)
     found = vars(kind).get(name) if kind is not None else None
-    if found is None or name.startswith("__"):
+    if found is None:
         raise AttributeError(f"a node of type {node.get_type_name()} has no attribute {name!r}")
     return found.__get__(node, type(node))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irexec.graph import model as graph
 from irexec.graph.model import Node, Value
 from irexec.openvino import cloning
 from irexec.openvino.editing import changed, current, order, replace, revalidate
 from irexec.openvino.extend import extends
-from irexec.openvino.op.util import Variable, VariableInfo
 from irexec.openvino.shapes import PartialShape, Shape, partial_shape
 from irexec.openvino.tensor import Tensor, as_tensor
 from irexec.opsets.computed import value_of
-from irexec.opsets.namespace import namespace
 from irexec.types import ElementType
+
+if TYPE_CHECKING:
+    from irexec.openvino.op.util import Variable
 
 
 @extends(
@@ -100,6 +101,8 @@ class Model(graph.Model):
 
     def get_variables(self) -> list[Variable]:
         """What ReadValue and Assign keep, each once."""
+        from irexec.openvino.op.util import Variable, VariableInfo
+
         found: dict[str, Variable] = {}
         for node in self.walk():
             if node.type in ("ReadValue", "Assign"):
@@ -189,6 +192,8 @@ class Model(graph.Model):
 
     def add_outputs(self, outputs: Any) -> list[Value]:
         """Make outputs of tensor names, (operator name, port) pairs, or ports, one or many; those that are stay one."""
+        from irexec.opsets.namespace import namespace
+
         many = isinstance(outputs, (list, set))
         wanted = outputs if many else [outputs]
         ports = [_find(self, item, f" at index {index}" if many else "") for index, item in enumerate(wanted)]

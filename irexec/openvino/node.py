@@ -20,9 +20,8 @@ from irexec.openvino.tensor import Tensor
 from irexec.openvino.type_info import DiscreteTypeInfo
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.type_names import type_name
-from irexec.opsets import calls, nodes
+from irexec.opsets import nodes
 from irexec.opsets.computed import value_of
-from irexec.opsets.namespace import namespace
 from irexec.opsets.nodes import element_type_of
 from irexec.types import DYNAMIC, ElementType, TensorType
 
@@ -157,6 +156,8 @@ class Node(graph.Node):
 
     def set_attribute(self, name: str, value: Any) -> None:
         """Give an attribute another value. Raises IRError for a name or value that the operator has not."""
+        from irexec.opsets import calls
+
         operator = _operator(self)
         attribute = next((a for a in operator.attributes if name in (a.file_name, a.name)), None)
         given = {a.file_name: self.attributes[a.name] for a in operator.attributes if a.name in self.attributes}
@@ -229,28 +230,28 @@ class Node(graph.Node):
     # Arithmetic
 
     def __add__(self, other: Any) -> Any:
-        return namespace("opset1").add(self, other)
+        return _opset1().add(self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return namespace("opset1").add(other, self)
+        return _opset1().add(other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return namespace("opset1").subtract(self, other)
+        return _opset1().subtract(self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return namespace("opset1").subtract(other, self)
+        return _opset1().subtract(other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return namespace("opset1").multiply(self, other)
+        return _opset1().multiply(self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return namespace("opset1").multiply(other, self)
+        return _opset1().multiply(other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        return namespace("opset1").divide(self, other)
+        return _opset1().divide(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return namespace("opset1").divide(other, self)
+        return _opset1().divide(other, self)
 
     __array_ufunc__ = None
 
@@ -263,7 +264,18 @@ class Node(graph.Node):
                 if verb == "get":
                     return lambda: self.get_attributes()[known[attribute].file_name]
                 return lambda value: self.set_attribute(attribute, value)
+        if name.startswith("__"):
+            raise AttributeError(name)
+        # The classes of op extend a node when they are first asked for.
+        from irexec.openvino import op  # noqa: F401
+
         return member(self, name)
+
+
+def _opset1() -> Any:
+    from irexec.opsets.namespace import namespace
+
+    return namespace("opset1")
 
 
 def _operator(node: graph.Node) -> Operator:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from irexec.diagnostics.nearest import nearest, suggestion
 from irexec.openvino.members import Members, member
-from irexec.openvino.ov_any import OVAny
 from irexec.types import DYNAMIC, F32
 
 try:
@@ -136,63 +133,3 @@ COMPILED: dict[str, Known] = DEVICE | {
     "LOADED_FROM_CACHE": Known(False, False),
     "MULTI_DEVICE_PRIORITIES": Known("CPU"),
 }
-_TRUE = {"YES": True, "TRUE": True, "NO": False, "FALSE": False}
-
-
-class Settings:
-    """The properties that were set; the others are as they are at first."""
-
-    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
-        self._values: dict[str, Any] = dict(values or {})
-
-    def get(self, name: str) -> Any:
-        return self._values.get(name, COMPILED[name].value)
-
-    def read(self, property: Any, known: Mapping[str, Known]) -> Any:
-        """A property by its name. Raises RuntimeError for one that is not known."""
-        name = str(property)
-        if name == "SUPPORTED_PROPERTIES":
-            return {"SUPPORTED_PROPERTIES": "RO"} | {n: "RW" if k.writable else "RO" for n, k in known.items()}
-        _check(name, known)
-        return self._values.get(name, known[name].value)
-
-    def write(self, properties: Any, known: Mapping[str, Known]) -> None:
-        """Set `{name: value}` or one (name, value). Raises RuntimeError for what is not known or cannot be set."""
-        given = dict([properties]) if isinstance(properties, tuple) else dict(properties)
-        fitting = {}
-        for key, value in given.items():
-            name = str(key)
-            _check(name, known)
-            if not known[name].writable:
-                raise RuntimeError(f"the property {name} can only be read")
-            fitting[name] = _fitting(name, value.value if isinstance(value, OVAny) else value, known[name].value)
-        self._values.update(fitting)
-
-    def with_values(self, properties: Any) -> Settings:
-        """These settings and others on top."""
-        made = Settings(self._values)
-        if properties:
-            made.write(properties, COMPILED)
-        return made
-
-
-def _check(name: str, known: Mapping[str, Known]) -> None:
-    if name not in known:
-        hint = suggestion(nearest(name, known, 1))
-        raise RuntimeError(f"NotFound: Unsupported property {name} by CPU plugin{f'; {hint}' if hint else ''}")
-
-
-def _fitting(name: str, value: Any, first: Any) -> Any:
-    """A value of the type that the property has, texts being read. Raises RuntimeError."""
-    try:
-        if isinstance(first, bool) and isinstance(value, str):
-            return _TRUE[value.upper()]
-        if isinstance(first, Members) and isinstance(value, str):
-            return type(first).__members__[value.upper()]
-        if isinstance(first, int) and not isinstance(first, bool) and isinstance(value, str):
-            return value if value == "AUTO" else int(value)
-        if isinstance(first, type(DYNAMIC)) and isinstance(value, str):
-            return type(DYNAMIC).by_name[value]
-    except (KeyError, ValueError):
-        raise RuntimeError(f"{value!r} is no value of the property {name}") from None
-    return value

@@ -1,0 +1,86 @@
+"""Settings: the properties that a program gives a device or a compiled model, and asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from irexec.openvino.members import Members
+from irexec.openvino.ov_any import OVAny
+from irexec.types import DYNAMIC
+
+if TYPE_CHECKING:
+    from irexec.openvino.properties.known import Known
+
+_TRUE = {"YES": True, "TRUE": True, "NO": False, "FALSE": False}
+
+
+class Settings:
+    """The properties that were set; the others are as they are at first."""
+
+    def __init__(self, values: Mapping[str, Any] | None = None) -> None:
+        self._values: dict[str, Any] = dict(values or {})
+
+    @property
+    def profiles(self) -> bool:
+        """Whether requests measure their layers (PERF_COUNT)."""
+        return bool(self._values.get("PERF_COUNT", False))
+
+    def read(self, property: Any, *, compiled: bool = False) -> Any:
+        """A property by its name, of the device or of a compiled model. Raises RuntimeError for one not known."""
+        known, name = _known(compiled), str(property)
+        if name == "SUPPORTED_PROPERTIES":
+            return {"SUPPORTED_PROPERTIES": "RO"} | {n: "RW" if k.writable else "RO" for n, k in known.items()}
+        _check(name, known)
+        return self._values.get(name, known[name].value)
+
+    def write(self, properties: Any, *, compiled: bool = False) -> None:
+        """Set `{name: value}` or one (name, value). Raises RuntimeError for what is not known or cannot be set."""
+        known = _known(compiled)
+        given = dict([properties]) if isinstance(properties, tuple) else dict(properties)
+        fitting = {}
+        for key, value in given.items():
+            name = str(key)
+            _check(name, known)
+            if not known[name].writable:
+                raise RuntimeError(f"the property {name} can only be read")
+            fitting[name] = _fitting(name, value.value if isinstance(value, OVAny) else value, known[name].value)
+        self._values.update(fitting)
+
+    def with_values(self, properties: Any) -> Settings:
+        """These settings and others on top."""
+        made = Settings(self._values)
+        if properties:
+            made.write(properties, compiled=True)
+        return made
+
+
+def _known(compiled: bool) -> Mapping[str, Known]:
+    # Asked for by few programs: what the device knows of itself takes longer to find out than a model to compile.
+    from irexec.openvino.properties.known import COMPILED, DEVICE
+
+    return COMPILED if compiled else DEVICE
+
+
+def _check(name: str, known: Mapping[str, Known]) -> None:
+    if name not in known:
+        from irexec.diagnostics.nearest import nearest, suggestion
+
+        hint = suggestion(nearest(name, known, 1))
+        raise RuntimeError(f"NotFound: Unsupported property {name} by CPU plugin{f'; {hint}' if hint else ''}")
+
+
+def _fitting(name: str, value: Any, first: Any) -> Any:
+    """A value of the type that the property has, texts being read. Raises RuntimeError."""
+    try:
+        if isinstance(first, bool) and isinstance(value, str):
+            return _TRUE[value.upper()]
+        if isinstance(first, Members) and isinstance(value, str):
+            return type(first).__members__[value.upper()]
+        if isinstance(first, int) and not isinstance(first, bool) and isinstance(value, str):
+            return value if value == "AUTO" else int(value)
+        if isinstance(first, type(DYNAMIC)) and isinstance(value, str):
+            return type(DYNAMIC).by_name[value]
+    except (KeyError, ValueError):
+        raise RuntimeError(f"{value!r} is no value of the property {name}") from None
+    return value
