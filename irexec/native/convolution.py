@@ -40,9 +40,9 @@ LINE = ("target", "before", "source", "count", "after")
 
 
 def write_convolve(module: Any, name: str, lanes: int, height: int, width: int, after: Sequence[After] = ()) -> Code:
-    """`convolve(layer, task, scratch)`: one task. Tiles are `height` channels by `width` vectors of pixels."""
+    """`convolve(layer, task, scratch, round)`: one task. Tiles are `height` channels by `width` vectors of pixels."""
     tile = _tile(module, f"{name}_tile", lanes, height, width)
-    code = Code(module, name, 3, lanes)
+    code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     scratch = code.parameters[2].floats()
     sums = scratch + layer.padded
@@ -89,8 +89,8 @@ def write_convolve(module: Any, name: str, lanes: int, height: int, width: int, 
 
 
 def write_padding(module: Any, name: str, lanes: int) -> Code:
-    """`pad(padding, channels, scratch)`: some channels of an input, copied with their padding."""
-    code = Code(module, name, 3, lanes)
+    """`pad(padding, channels, scratch, round)`: some channels of an input, copied with their padding."""
+    code = Code(module, name, 4, lanes)
     padding, task = Fields(code.parameters[0], PADDING), Fields(code.parameters[1], CHANNELS)
     with code.loop(task.first, task.last) as channel:
         source = padding.input.floats() + channel * padding.channel_input

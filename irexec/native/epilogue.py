@@ -46,13 +46,10 @@ def _of_numbers(code: Code, kind: str, numbers: Sequence[Any]) -> Change:
     b = code.builder
 
     def clamp(index: Number, x: Any) -> Any:
-        """nan, which is neither below nor above, stays."""
-        low, high = (code.splat(number, x.type.count) for number in numbers[:2])
-        x = b.select(b.fcmp_ordered("<", x, low), low, x)
-        return b.select(b.fcmp_ordered(">", x, high), high, x)
+        return clamped(code, x, *numbers[:2])
 
     def sigmoid(index: Number, x: Any) -> Any:
-        return _logistic(code, x, code.splat(ir.Constant(F32, 1.0), x.type.count))
+        return logistic(code, x)
 
     def swish(index: Number, x: Any) -> Any:
         return _logistic(code, b.fmul(x, code.splat(numbers[0], x.type.count)), x)
@@ -85,6 +82,38 @@ def _of_numbers(code: Code, kind: str, numbers: Sequence[Any]) -> Change:
         "gelu_tanh": gelu_tanh,
     }
     return formulas[kind]
+
+
+def clamped(code: Code, x: Any, low: Any, high: Any) -> Any:
+    """x, no lower and no higher than two scalars; nan, which is neither below nor above, stays."""
+    b = code.builder
+    low, high = (code.splat(number, x.type.count) for number in (low, high))
+    x = b.select(b.fcmp_ordered("<", x, low), low, x)
+    return b.select(b.fcmp_ordered(">", x, high), high, x)
+
+
+def logistic(code: Code, x: Any) -> Any:
+    """1 / (1 + e⁻ˣ)."""
+    return _logistic(code, x, _constant(1.0, x.type.count))
+
+
+# tanh x / x - 1 by x², for |x| < 0.625: a polynomial whose greatest relative error is the least.
+_TANH = (-5.704963051017537e-3, 2.0639064279169245e-2, -5.373970740391508e-2, 0.13331442094827067, -0.3333328193750968)
+
+
+def tanh(code: Code, x: Any) -> Any:
+    """tanh x, right to 2 units in the last place."""
+    b, count = code.builder, x.type.count
+    square = b.fmul(x, x)
+    series = _constant(_TANH[0], count)
+    for coefficient in _TANH[1:]:
+        series = code.call("fmuladd", series, square, _constant(coefficient, count))
+    near = code.call("fmuladd", b.fmul(series, square), x, x)
+    size = code.call("fabs", x)
+    high, scale = exp_below_0(code, b.fmul(size, _constant(-2.0, count)))
+    power, one = b.fmul(high, scale), _constant(1.0, count)
+    far = code.call("copysign", b.fdiv(b.fsub(one, power), b.fadd(one, power)), x)
+    return b.select(b.fcmp_ordered("<", size, _constant(0.625, count)), near, far)
 
 
 def _logistic(code: Code, x: Any, factor: Any) -> Any:

@@ -21,12 +21,12 @@ UNROLLED = 8
 
 
 def write_multiply(module: Any, name: str, lanes: int, height: int, width: int, after: Sequence[After] = ()) -> Code:
-    """`multiply(layer, task, scratch)`: one task. Tiles are `height` rows by `width` vectors, a panel's columns.
+    """`multiply(layer, task, scratch, round)`: one task. Tiles are `height` rows by `width` vectors, a panel's columns.
 
     A task has `height` rows or more.
     """
-    tile = _tile(module, f"{name}_tile", lanes, height, width)
-    code = Code(module, name, 3, lanes)
+    tile = write_tile(module, f"{name}_tile", lanes, height, width)
+    code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     sums = code.parameters[2].floats()
     across = lanes * width
@@ -48,7 +48,7 @@ def write_multiply(module: Any, name: str, lanes: int, height: int, width: int, 
     return code.end()
 
 
-def _tile(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
+def write_tile(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
     """`tile(left, panel, depth, row_length, sums, added)`: `depth` products of each sum of a tile."""
     code = Code(module, name, 6, lanes)
     left, panel, depth, row_length, sums, added = code.parameters

@@ -1,8 +1,9 @@
 """Threads that take tasks of compiled code from one another without a word of Python, and spin while they wait.
 
-A job is a function, a record that all of its tasks share, and a table with a record for each task. One word says how
-far it is: the job's number, how many tasks it has, and the next one. Whoever puts the word up by one has taken a task.
-A member that read the word of an earlier job fails at that, so nobody needs to know who takes part.
+A job is a function, a record that all of its tasks share, and a table with a record for each task; it may be done in
+several rounds, none of which begins before the one before is done. One word says how far it is: the number of rounds
+that this team ever began, how many tasks this one has, and the next one. Whoever puts the word up by one has taken a
+task. A member that read the word of an earlier round fails at that, so nobody needs to know who takes part.
 """
 
 from __future__ import annotations
@@ -12,33 +13,38 @@ from typing import Any
 from irexec.native.code import I64, Code, Number
 
 # Where in the team's state each number stands; what different threads write lies in cache lines of its own.
-WORD, DONE, AWAKE, JOB = 0, 8, 16, 24
+WORD, DONE, AWAKE, ROUND, JOB = 0, 8, 16, 24, 25
 SIZE = 40
 # The fields of a job: addresses of the function, of the shared record, of the tasks; the bytes between two tasks; an
 # address of scratch memory for all members, and the bytes that each of them has.
 FUNCTION, SHARED, TASKS, STRIDE, SCRATCH, SCRATCH_STRIDE = range(JOB, JOB + 6)
 FIELDS = 6
-# A word: index in the low bits, count in the middle, the job's number in the rest.
+# Of `lead`, in their order.
+LEADS = ("state", "patience", "rest", "rest_for", "rounds", "count")
+# A word: index in the low bits, count in the middle, the round's number in the rest.
 BITS = 20
 MOST_TASKS = (1 << BITS) - 1
 
 
 def write_lead(module: Any, name: str, lanes: int) -> None:
-    """`lead(state, patience, count, job...)`: hand out a job of so many tasks, and take part.
+    """`lead(state, patience, rest, rest_for, rounds, count, job...)`: hand out a job of so many tasks, and take part.
 
-    Returns when all is done, or when it waited for the other members for `patience` rounds.
+    Returns when all is done. Whenever it waited for other members for `patience` rounds of its own, it calls
+    rest(rest_for), unless that address is 0: somebody who was interrupted may need this core.
     """
-    take, wait = _take(module, f"{name}_take", lanes), _write_wait(module, f"{name}_wait", lanes)
-    code = Code(module, name, 3 + FIELDS, lanes)
-    address, patience, count, *job = code.parameters
+    take, wait = _take(module, f"{name}_take", lanes), _wait(module, f"{name}_wait", lanes)
+    code = Code(module, name, len(LEADS) + FIELDS, lanes)
+    address, patience, rest, rest_for, rounds, count, *job = code.parameters
     state = address.numbers()
     for place, value in enumerate(job, JOB):
         state.put(place, value.value)
-    state.put(DONE, code.number(0).value)
-    number = (state.number(WORD) & -(1 << 2 * BITS)) + (1 << 2 * BITS)
-    state.put_shared(WORD, number + count * (1 << BITS))
-    code.run(take, address, 0, 0)
-    code.run(wait, address, patience, count)
+    with code.loop(0, rounds) as number:
+        state.put(ROUND, number.value)
+        state.put(DONE, code.number(0).value)
+        before = state.number(WORD) & -(1 << 2 * BITS)
+        state.put_shared(WORD, before + (1 << 2 * BITS) + count * (1 << BITS))
+        code.run(take, address, 0, 0)
+        code.run(wait, address, patience, rest, rest_for, count)
     code.end()
 
 
@@ -52,11 +58,6 @@ def write_serve(module: Any, name: str, lanes: int) -> None:
     code.run(take, address, patience, member)
     state.add_shared(AWAKE, -1)
     code.end()
-
-
-def write_wait(module: Any, name: str, lanes: int) -> None:
-    """`wait(state, patience, count)`: until so many tasks are done, or for `patience` rounds."""
-    _write_wait(module, name, lanes)
 
 
 def _take(module: Any, name: str, lanes: int) -> Code:
@@ -74,9 +75,9 @@ def _take(module: Any, name: str, lanes: int) -> Code:
                 called = state.number(FUNCTION)
                 task = state.number(TASKS) + index * state.number(STRIDE)
                 scratch = state.number(SCRATCH) + member * state.number(SCRATCH_STRIDE)
-                shared = state.number(SHARED)
+                shared, number = state.number(SHARED), state.number(ROUND)
                 with code.when(state.replaced(WORD, word, word + 1)):
-                    code.run_at(called, shared, task, scratch)
+                    code.run_at(called, shared, task, scratch, number)
                     state.add_shared(DONE, 1)
                 b.store(I64(0), idle)
             with none:
@@ -86,14 +87,18 @@ def _take(module: Any, name: str, lanes: int) -> Code:
     return code.end()
 
 
-def _write_wait(module: Any, name: str, lanes: int) -> Code:
-    code = Code(module, name, 3, lanes)
-    address, patience, count = code.parameters
+def _wait(module: Any, name: str, lanes: int) -> Code:
+    """`wait(state, patience, rest, rest_for, count)`: until so many tasks are done."""
+    code = Code(module, name, 5, lanes)
+    address, patience, rest, rest_for, count = code.parameters
     state, b = address.numbers(), code.builder
     idle = b.alloca(I64)
     b.store(I64(0), idle)
     with code.rounds() as end:
+        end(count <= state.shared(DONE))
         code.pause()
         b.store(b.add(b.load(idle), I64(1)), idle)
-        end(b.or_(count <= state.shared(DONE), patience < Number(code, b.load(idle))))
+        with code.when(b.and_(patience < Number(code, b.load(idle)), code.number(0) < rest)):
+            code.run_at(rest, rest_for)
+            b.store(I64(0), idle)
     return code.end()

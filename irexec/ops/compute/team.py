@@ -5,28 +5,28 @@ See `irexec.native.team` for how its members share the tasks of a job.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
-import time
-from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from irexec.native import compiler
 from irexec.native.llvm import Native
 from irexec.native.memory import address
-from irexec.native.team import AWAKE, DONE, FIELDS, SIZE, write_lead, write_serve, write_wait
+from irexec.native.team import AWAKE, FIELDS, LEADS, SIZE, write_lead, write_serve
 from irexec.ops.compute.parallel import all_cores_have_callers, num_threads, scratch
 from irexec.types import Array
 
 # A member that found nothing to do for so many rounds, some 100 µs, sleeps until it is woken.
 PATIENCE = 4000
-# Seconds for which the caller leaves its core to a member that was interrupted.
-BREAK = 20e-6
+# Microseconds for which the caller leaves its core to a member that was interrupted.
+BREAK = 20
 # So many multiply-adds are worth a second thread.
 WORTH_PRODUCTS = 1 << 20
-_F32 = np.dtype(np.float32)
+_F32, _I64 = np.dtype(np.float32), np.dtype(np.int64)
 
 
 class Tasks:
@@ -41,17 +41,40 @@ class Tasks:
         return self.count
 
 
+class Job(NamedTuple):
+    """Call function(shared, task, scratch, round) for each of the tasks, and that in so many rounds."""
+
+    function: Native
+    shared: int
+    tasks: Tasks
+    rounds: int
+
+    def led(self, state: int, scratch: int, scratch_bytes: int) -> None:
+        """Do it in this thread, with whoever serves the same state."""
+        tasks = self.tasks
+        places = (self.shared, tasks.address, tasks.stride, scratch, scratch_bytes)
+        _lead().call(state, PATIENCE, *_rest(), self.rounds, tasks.count, self.function.address, *places)
+
+
+@cache
+def _lead() -> Native:
+    made = compiler()
+    return made.made("lead", len(LEADS) + FIELDS, lambda module, name: write_lead(module, name, made.lanes))
+
+
+@cache
+def _rest() -> tuple[int, int]:
+    """A function of the system that leaves the core to others, and for how long it should."""
+    found = getattr(ctypes.CDLL(None), "usleep", None) if os.name == "posix" else None
+    return (0, 0) if found is None else (ctypes.cast(found, ctypes.c_void_p).value or 0, BREAK)
+
+
 class Team:
     """The calling thread and `members` others."""
 
     def __init__(self, members: int) -> None:
         made = compiler()
-
-        def function(name: str, write: Callable[[Any, str, int], None], parameters: int) -> Callable[..., None]:
-            return made.made(name, parameters, lambda module, name: write(module, name, made.lanes)).call
-
-        self._lead = function("lead", write_lead, 3 + FIELDS)
-        self._wait, self._serve = function("wait", write_wait, 3), function("serve", write_serve, 3)
+        self._serve = made.made("serve", 3, lambda module, name: write_serve(module, name, made.lanes)).call
         self._state = np.zeros(SIZE, np.int64)
         self._address = self._state.ctypes.data
         self._scratch, self._scratch_address = np.empty(0, np.uint8), 0
@@ -70,26 +93,17 @@ class Team:
         while waker.acquire() and not self._ended:
             self._serve(self._address, PATIENCE, number)
 
-    def run(self, function: Native, shared: int, tasks: Tasks, scratch_bytes: int) -> bool:
-        """Call function(shared, task, scratch) for each of the tasks; False when another thread has the team."""
+    def run(self, job: Job, scratch_bytes: int) -> bool:
+        """Do the job; False when another thread has the team."""
         if not self._turn.acquire(blocking=False):
             return False
         try:
             if self._scratch.size < scratch_bytes * (len(self._wakers) + 1):
                 self._scratch = np.empty(scratch_bytes * (len(self._wakers) + 1), np.uint8)
                 self._scratch_address = address(self._scratch)
-            places = (shared, tasks.address, tasks.stride, self._scratch_address, scratch_bytes)
             if self._state[AWAKE] < len(self._wakers):
                 self._wake()
-            self._state[DONE] = tasks.count  # until there is a job
-            try:
-                self._lead(self._address, PATIENCE, tasks.count, function.address, *places)
-            finally:
-                # Not before all is done, after Ctrl-C neither: the members write into the caller's memory.
-                while self._state[DONE] < tasks.count:
-                    # A member was interrupted in the middle of a task: it may need this core.
-                    time.sleep(BREAK)
-                    self._wait(self._address, PATIENCE, tasks.count)
+            job.led(self._address, self._scratch_address, scratch_bytes)
         finally:
             self._turn.release()
         return True
@@ -114,18 +128,18 @@ def threads_for(products: int) -> int:
     return num_threads() if products >= WORTH_PRODUCTS else 1
 
 
-def run_tasks(function: Native, shared: Array, tasks: Tasks, scratch_size: int) -> None:
-    """Call function(shared, task, scratch) for each of the tasks, with `scratch_size` elements of f32 each.
+def run_tasks(function: Native, shared: Array, tasks: Tasks, scratch_size: int, rounds: int = 1) -> None:
+    """Call function(shared, task, scratch, round) for each task, with `scratch_size` elements of f32 each.
 
-    All threads take part, unless others have work for them: then the calling thread does it all.
+    No round begins before the one before is done. All threads take part, unless others have work for them: then the
+    calling thread does it all.
     """
     members = 0 if all_cores_have_callers() else num_threads() - 1
-    record = address(shared)
-    if members and tasks.count > 1 and _the_team(members).run(function, record, tasks, 4 * scratch_size):
+    job = Job(function, address(shared), tasks, rounds)
+    if members and tasks.count > 1 and _the_team(members).run(job, 4 * scratch_size):
         return
-    memory = address(scratch("compiled", (scratch_size,), _F32))
-    for number in range(tasks.count):
-        function.call(record, tasks.address + number * tasks.stride, memory)
+    state, memory = scratch("alone", (SIZE,), _I64), scratch("compiled", (scratch_size,), _F32)
+    job.led(address(state), address(memory), 0)
 
 
 def _the_team(members: int) -> Team:

@@ -79,7 +79,7 @@ class CompiledConvolver:
             made, (height, width) = compiler(), self.tile
             name = "_".join(("convolve", f"{height}x{width}", *(step.name for step in after)))
             found = self._functions[after] = made.made(
-                name, 3, lambda module, name: write_convolve(module, name, made.lanes, height, width, after)
+                name, 4, lambda module, name: write_convolve(module, name, made.lanes, height, width, after)
             )
         return found
 
@@ -194,7 +194,7 @@ class _Padding:
         }
         self.record = _record(PADDING, chunk | fields)
         made = compiler()
-        self.function = made.made("pad_channels", 3, lambda module, name: write_padding(module, name, made.lanes))
+        self.function = made.made("pad_channels", 4, lambda module, name: write_padding(module, name, made.lanes))
 
     def __call__(self, data: Array) -> Array:
         padded = scratch("padded input", (self.size,), F32)

@@ -28,6 +28,7 @@ class CompiledProduct:
     """`a` `[M, K]` times one `right` `[K, N]`, both f32, neither empty."""
 
     KEPT = 8
+    MANY_ROWS = 64
 
     def __init__(self, right: Array, rows: int) -> None:
         self.depth, self.columns = right.shape
@@ -68,7 +69,7 @@ class CompiledProduct:
             made, width = compiler(), self.vectors
             name = "_".join(("multiply", f"{height}x{width}", *(step.name for step in after)))
             found = self._functions[height, after] = made.made(
-                name, 3, lambda module, name: write_multiply(module, name, made.lanes, height, width, after)
+                name, 4, lambda module, name: write_multiply(module, name, made.lanes, height, width, after)
             )
         return found
 

@@ -5,12 +5,13 @@ Source: operation pages LSTMCell-1, LSTMSequence-1 and -5. Gates are ordered f, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 
-from irexec.ops.compute.precision import narrow, widen
+from irexec.native import pays
+from irexec.ops.compute.precision import compute_dtype, narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, NodeTypes, operator, rounded
@@ -22,12 +23,12 @@ from irexec.ops.sequence.recurrent import (
     Direction,
     Gates,
     InPlace,
-    Recurrence,
     SequenceActivations,
     Step,
     T,
     activations_of,
     check_gates,
+    checked_lengths,
     clipped,
     draw_lengths,
     run_sequence,
@@ -53,17 +54,17 @@ class SequenceGates(Gates):
 WeightsFormat = Literal["fico", "icof", "ifco", "ifoc", "iofc"]
 
 
-def lstm_step(r: Recurrence, batch: int, functions: list[InPlace], clip: float) -> Step:
+def lstm_step(r: Array, batch: int, functions: list[InPlace], clip: float) -> Step:
     """The step of one direction; it works in a buffer of its own and on the states [h, c] in place."""
     f, g, h = functions
-    size = r.r.shape[1]
-    gates = np.empty((4 * size, batch), r.r.dtype)
+    size = r.shape[1]
+    gates = np.empty((4 * size, batch), r.dtype)
     forget_input, forget, input_ = gates[: 2 * size], gates[:size], gates[size : 2 * size]
     candidate, output = gates[2 * size : 3 * size], gates[3 * size :]
 
     def step(projected: Array, states: list[Array]) -> None:
         hidden, cell = states
-        r(hidden, gates)
+        np.matmul(r, hidden, out=gates)
         np.add(gates, projected, out=gates)
         clipped(gates, clip)
         f(forget_input)
@@ -106,7 +107,7 @@ def lstm_cell_4(
     if b is not None:
         projected += widen(b)[:, None]
     with np.errstate(over="ignore"):
-        step = lstm_step(Recurrence(widen(r)), len(x), activations_of(gates.activations, DEFAULTS), gates.clip)
+        step = lstm_step(widen(r), len(x), activations_of(gates.activations, DEFAULTS), gates.clip)
         step(projected, [hidden, cell])
     return narrow(transposed(hidden), x.dtype), narrow(transposed(cell), x.dtype)
 
@@ -223,39 +224,7 @@ def lstm_sequence_5(
     [batch_size, num_directions, hidden_size]. C7: W is [num_directions, 4 * hidden_size, input_size].
     C8: R is [num_directions, 4 * hidden_size, hidden_size]. C9: B is [num_directions, 4 * hidden_size].
     """
-    recurrences = map(Recurrence, widen(r))
-    return _run(x, initial_hidden_state, initial_cell_state, sequence_lengths, w, r, b, recurrences, direction, gates)
-
-
-@lstm_sequence_5.specialize
-def _(types: NodeTypes, *, direction: Direction, gates: SequenceGates) -> Callable[..., tuple[T1, T1, T1]] | None:
-    """Recurrence weights that stay the same may be compiled for."""
-    known = types.constants[5]
-    if known is None:
-        return None
-    recurrences = [Recurrence(r) for r in widen(known)]
-
-    def run(x: Array, hidden: Array, cell: Array, lengths: Array, w: Array, r: Array, b: Array) -> tuple[T1, T1, T1]:
-        begun = [recurrence.begin(recurrence.r.size * x.shape[0] * x.shape[1]) for recurrence in recurrences]
-        return _run(x, hidden, cell, lengths, w, r, b, begun, direction, gates)
-
-    return run
-
-
-def _run(
-    x: Array,
-    initial_hidden_state: Array,
-    initial_cell_state: Array,
-    sequence_lengths: Array,
-    w: Array,
-    r: Array,
-    b: Array,
-    recurrences: Iterable[Recurrence],
-    direction: str,
-    gates: SequenceGates,
-) -> tuple[T1, T1, T1]:
-    """LSTMSequence, with a Recurrence for each direction."""
-    functions, directions = activations_of(gates.activations, DEFAULTS), iter(recurrences)
+    functions = activations_of(gates.activations, DEFAULTS)
     y, hidden, cell = run_sequence(
         widen(x),
         [widen(initial_hidden_state), widen(initial_cell_state)],
@@ -264,10 +233,55 @@ def _run(
         widen(r),
         widen(b),
         lambda b: b,
-        lambda r, b, batch: lstm_step(next(directions), batch, functions, gates.clip),
+        lambda r, b, batch: lstm_step(r, batch, functions, gates.clip),
         direction,
     )
     return narrow(y, x.dtype), narrow(hidden, x.dtype), narrow(cell, x.dtype)
+
+
+@lstm_sequence_5.specialize
+def _(types: NodeTypes, *, direction: Direction, gates: SequenceGates) -> Callable[..., tuple[T1, T1, T1]] | None:
+    """Weights that stay the same may be compiled for."""
+    w, r, b = types.constants[4:]
+    if w is None or r is None or b is None or compute_dtype(r.dtype) != np.float32 or not w.size or not r.size:
+        return None
+    return _ConstantWeights(w, r, b, direction, gates)
+
+
+class _ConstantWeights:
+    """A sequence that is computed plainly, and by compiled code from when that pays."""
+
+    # What the gates of one step cost in NumPy, in multiply-adds of the time.
+    STEP = 1 << 20
+
+    def __init__(self, w: Array, r: Array, b: Array, direction: Direction, gates: SequenceGates) -> None:
+        self._weights, self._direction, self._gates = (w, r, b), direction, gates
+        self._calls = 0
+        self._compiled: Callable[..., tuple[Array, ...]] | None = None
+
+    def __call__(
+        self, x: Array, hidden: Array, cell: Array, lengths: Array, w: Array, r: Array, b: Array, /
+    ) -> tuple[T1, T1, T1]:
+        compiled = self._when_it_pays(x) if x.size else None
+        if compiled is None:
+            plain: tuple[T1, T1, T1] = lstm_sequence_5.kernel(
+                x, hidden, cell, lengths, w, r, b, hidden_size=r.shape[2], direction=self._direction, gates=self._gates
+            )
+            return plain
+        found = compiled(widen(x), widen(hidden), widen(cell), checked_lengths(lengths, x.shape[1]))
+        y, last_hidden, last_cell = (narrow(array, x.dtype) for array in found)
+        return y, last_hidden, last_cell
+
+    def _when_it_pays(self, x: Array) -> Callable[..., tuple[Array, ...]] | None:
+        if self._compiled is None:
+            self._calls += 1
+            w, r, b = self._weights
+            if pays(self._calls, x.shape[1] * (x.shape[0] * (w.size + r.size) + self.STEP)):
+                from irexec.ops.sequence.compiled import CompiledLstm
+
+                names, clip = self._gates.activations or DEFAULTS, self._gates.clip
+                self._compiled = CompiledLstm(widen(w), widen(r), widen(b), self._direction, names, clip)
+        return self._compiled
 
 
 @lstm_sequence_5.shapes

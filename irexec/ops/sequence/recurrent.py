@@ -8,7 +8,6 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.native import pays
 from irexec.ops.declare.attributes import ReaderDefault
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, require
@@ -35,9 +34,6 @@ class Gates:
     clip: float = math.inf
 
 
-# Recurrence weights so large are worth compiled products.
-_WORTH_COMPILING = 1 << 17
-
 InPlace = Callable[[Array], object]
 # Updates the states in place, given one time step of the projected input. Inside the walk batches are columns, states
 # [hidden, batch] and the projected input [gates * hidden, batch]: the recurrence is R @ h with R as it is stored, and
@@ -45,34 +41,6 @@ InPlace = Callable[[Array], object]
 Step = Callable[[Array, list[Array]], None]
 # Makes the step of one direction: recurrence weights, biases (as the page lays them out), batch.
 MakeStep = Callable[[Array, Array, int], Step]
-
-
-class Recurrence:
-    """R `[gates * hidden, hidden]` times the states of each time step: plainly, or by compiled code when that pays."""
-
-    def __init__(self, r: Array) -> None:
-        self.r = r
-        self._runs = 0
-        self._compiled: Callable[[Array, Array], Array] | None = None
-
-    def begin(self, products: int) -> Recurrence:
-        """Say that a run with so many multiply-adds begins; only who keeps R for many runs does."""
-        self._runs += 1
-        large = self.r.dtype == np.float32 and self.r.size >= _WORTH_COMPILING
-        if self._compiled is None and large and pays(self._runs, products):
-            from irexec.ops.matrix.compiled import CompiledProduct
-
-            self._compiled = CompiledProduct(self.r.T, 1)
-        return self
-
-    def __call__(self, states: Array, out: Array) -> None:
-        """R times `states` `[hidden, batch]` into `out` `[gates * hidden, batch]`."""
-        if self._compiled is None:
-            np.matmul(self.r, states, out=out)
-        elif states.shape[1] == 1:
-            self._compiled(states.reshape(1, -1), out.reshape(1, -1))
-        else:
-            out[...] = self._compiled(states.T, np.empty(out.shape[::-1], out.dtype)).T
 
 
 def _sigmoid(x: Array) -> None:
@@ -151,9 +119,7 @@ def run_sequence(
     length leave its states alone and give zeros in Y; length 0 gives zero states (OpenVINO's reference).
     """
     batch, steps, _ = x.shape
-    lengths = sequence_lengths.astype(np.int64)
-    message = f"sequence_lengths is {lengths.tolist()}, expected values from 0 to {steps}"
-    require("C4", not np.any((lengths < 0) | (lengths > steps)), message, port="sequence_lengths")
+    lengths = checked_lengths(sequence_lengths, steps)
     y = np.empty((batch, w.shape[0], steps, r.shape[2]), x.dtype)
     ends = [np.empty(s.shape, x.dtype) for s in states]
     with np.errstate(over="ignore"):
@@ -172,6 +138,14 @@ def run_sequence(
             for end, state in zip(ends, now, strict=True):
                 end[:, d] = np.where(lengths > 0, state, 0).T if steps else state.T
     return y, *ends
+
+
+def checked_lengths(sequence_lengths: Array, steps: int) -> Array:
+    """The lengths as i64. C4: they lie in [0, steps]."""
+    lengths = sequence_lengths.astype(np.int64)
+    message = f"sequence_lengths is {lengths.tolist()}, expected values from 0 to {steps}"
+    require("C4", not np.any((lengths < 0) | (lengths > steps)), message, port="sequence_lengths")
+    return lengths
 
 
 def transposed(rows: Array) -> Array:

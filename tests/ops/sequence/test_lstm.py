@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from support.oracle import infer, run, tensor
 from support.recurrent import assert_close, cell_arrays, cell_shapes, op_of, sequence_arrays
 
-import irexec
-from irexec import native
 from irexec.ops.declare.contents import find
 from irexec.types import F32, I64
 
@@ -91,25 +87,3 @@ def test_dynamic_shapes_are_merged() -> None:
     )
     assert not found
     assert [str(t.shape) for t in types] == ["[2,1,?,4]", "[2,1,4]", "[2,1,4]"]
-
-
-@pytest.mark.parametrize("batch", [1, 3])
-def test_a_model_that_runs_often_is_compiled(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "MANY_PRODUCTS", 1)
-    rng = np.random.default_rng(0)
-    hidden, ops = 200, irexec.opset15
-    x = ops.parameter([batch, 5, 7], np.float32, name="x")
-
-    def constant(*shape: int) -> Any:
-        return ops.constant((rng.standard_normal(shape) / 5).astype(np.float32))
-
-    state, lengths = constant(batch, 2, hidden), ops.constant(np.arange(5 - batch, 5) + 1)
-    w, r, b = constant(2, 4 * hidden, 7), constant(2, 4 * hidden, hidden), constant(2, 4 * hidden)
-    node = ops.lstm_sequence(x, state, state, lengths, w, r, b, hidden_size=hidden, direction="bidirectional")
-    compiled = irexec.compile_model(irexec.Model([node.output(i) for i in range(3)], [x]))
-    given = rng.standard_normal((batch, 5, 7)).astype(np.float32)
-    expected = compiled([given]).to_tuple()
-    for _ in range(4):
-        found = compiled([given]).to_tuple()
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)

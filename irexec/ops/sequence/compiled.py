@@ -1,0 +1,93 @@
+"""LSTMSequence with constant weights by compiled code: the input of all steps projected at once, then step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from irexec.native import compiler
+from irexec.native.after import After
+from irexec.native.llvm import Native
+from irexec.native.memory import address
+from irexec.native.recurrence import GATES, LAYER, TASK, VECTORS, write_lstm
+from irexec.ops.compute.parallel import num_threads, split
+from irexec.ops.compute.team import Tasks, run_tasks
+from irexec.ops.matrix.compiled import CompiledProduct
+from irexec.types import Array
+
+F32 = np.dtype(np.float32)
+# So many multiply-adds of one step are worth a second thread, which waits between two steps for a µs at most.
+WORTH_PRODUCTS = 1 << 17
+
+
+class CompiledLstm:
+    """All directions of an LSTMSequence whose W, R and B are constants, in f32."""
+
+    def __init__(self, w: Array, r: Array, b: Array, direction: str, activations: Sequence[str], clip: float) -> None:
+        made = compiler()
+        self.lanes, block = made.lanes, VECTORS * made.lanes
+        self.directions, self.units, self.direction = len(r), r.shape[2], direction
+        self.blocks = -(-self.units // block)
+        self.padded = self.blocks * block
+        self.project = CompiledProduct(w.reshape(-1, w.shape[2]).T, CompiledProduct.MANY_ROWS)
+        self.bias = np.ascontiguousarray(b, F32)
+        self.bias_place = np.array([address(self.bias)])
+        self.panels = _packed(r, self.blocks, block)
+        self.clip = clip if 0 < clip < np.inf else 0.0
+        self.limits = np.array([-self.clip, self.clip], F32)
+        self.activations = tuple(activations)
+        self._tasks: dict[int, Tasks] = {}
+
+    def __call__(self, x: Array, hidden: Array, cell: Array, lengths: Array) -> tuple[Array, Array, Array]:
+        """Y and the last states from X `[batch, steps, input]`, states `[batch, directions, units]`, all not empty."""
+        batch, steps, _ = x.shape
+        gates = self.directions * GATES * self.units
+        # Code that goes over whole vectors reads some beyond the last.
+        projected = np.empty(batch * steps * gates + VECTORS * self.lanes, F32)
+        target = projected[: batch * steps * gates].reshape(-1, gates)
+        self.project(x.reshape(batch * steps, -1), target, (After("add", "column"),), self.bias_place)
+        # What lies beyond a batch element's length is 0.
+        y = np.zeros((batch, self.directions, steps, self.units), F32)
+        hiddens = np.zeros((2, self.directions, batch, self.padded), F32)
+        cells = np.zeros((self.directions, batch, self.padded), F32)
+        hiddens[0, :, :, : self.units], cells[:, :, : self.units] = hidden.swapaxes(0, 1), cell.swapaxes(0, 1)
+        places = [address(array) for array in (projected, y, hiddens, cells, lengths, self.panels, self.limits)]
+        layer = np.array([*places, steps, batch, self.directions, self.units, self.padded])
+        assert len(layer) == len(LAYER)
+        height = next(height for height in (3, 2, 1) if batch % height == 0)
+        scratch = height * GATES * VECTORS * self.lanes
+        run_tasks(self._function(height), layer, self._parts(batch), scratch, steps)
+        ends = (array.swapaxes(0, 1)[:, :, : self.units] for array in (hiddens[steps & 1], cells))
+        last_hidden, last_cell = (np.where(lengths[:, None, None] > 0, end, F32.type(0)) for end in ends)
+        return y, last_hidden, last_cell
+
+    def _parts(self, batch: int) -> Tasks:
+        """The tasks of one step: units of each direction."""
+        products = GATES * self.units * self.units * batch * self.directions
+        threads = num_threads() if products >= WORTH_PRODUCTS else 1
+        if (found := self._tasks.get(threads)) is None:
+            pieces = split(self.blocks, -(-threads // self.directions))
+            backwards = [int(self.direction == "reverse"), 1]
+            records = [[d, backwards[d], *piece] for d in range(self.directions) for piece in pieces]
+            assert len(records[0]) == len(TASK)
+            found = self._tasks[threads] = Tasks(np.array(records))
+        return found
+
+    def _function(self, height: int) -> Native:
+        made, has_clip = compiler(), self.clip > 0
+        name = "_".join(("lstm", str(height), *self.activations, *(["clip"] if has_clip else [])))
+        return made.made(
+            name, 4, lambda module, name: write_lstm(module, name, made.lanes, height, self.activations, has_clip)
+        )
+
+
+def _packed(r: Array, blocks: int, block: int) -> Array:
+    """`[D, gates * units, states]` as `[D, blocks, states, gates, block]`, zeros behind the last unit."""
+    directions, _, states = r.shape
+    units = r.reshape(directions, GATES, -1, states)
+    panels = np.zeros((directions, blocks, states, GATES, block), F32)
+    for number in range(blocks):
+        part = units[:, :, number * block : (number + 1) * block]
+        panels[:, number, :, :, : part.shape[2]] = part.transpose(0, 3, 1, 2)
+    return panels
