@@ -46,14 +46,14 @@ def test_the_results_are_those_of_the_plain_kernel(seed: int) -> None:
     rng = np.random.default_rng(seed)
     batch, steps, inputs, units = (int(rng.integers(1, most)) for most in (8, 7, 40, 150))
     direction = ("forward", "reverse", "bidirectional")[seed % 3]
-    activations = (("sigmoid", "tanh", "tanh"), ("relu", "sigmoid", "relu"), ("tanh", "relu", "sigmoid"))[seed // 3 % 3]
+    activations = (("sigmoid", "tanh", "tanh"), ("sigmoid", "relu", "tanh"), ("tanh", "sigmoid", "relu"))[seed // 3 % 3]
     clip = 0.0 if seed % 2 else 0.7
     given = drawn(rng, batch, steps, inputs, units, 1 + (direction == "bidirectional"))
     gates = lstm.SequenceGates(activations=activations, clip=clip)
     expected = lstm.lstm_sequence_5.kernel(*given, hidden_size=units, direction=direction, gates=gates)
     found = CompiledLstm(*given[4:], direction, activations, clip)(*given[:3], given[3].astype(np.int64))
     for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
 
 
 def test_one_nan_stays_with_its_batch_element() -> None:
@@ -66,7 +66,7 @@ def test_one_nan_stays_with_its_batch_element() -> None:
     found = CompiledLstm(*given[4:], "bidirectional", ("sigmoid", "tanh", "tanh"), np.inf)(*given[:4])
     for one, other in zip(found, expected, strict=True):
         assert np.isfinite(other[2]).all()
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
 
 
 @pytest.mark.usefixtures("threads")
