@@ -1,17 +1,23 @@
 """Comparisons whose answer is known: `python benchmarks/compare.py [FOLDER ...]`.
 
-Each folder holds model.xml, model.bin and io.npz with the inputs `in0`, `in1`, ...; without one, the samples. For each
-model: a runtime that is irexec with one layer gone wrong, at every position in turn (`--positions N`: at N of them,
-evenly spread), must be told by exactly that layer; OpenVINO in f32 (`--openvino`) must not be told wrong. Prints a line
-for each model, and what went wrong. tests/trust/test_compare.py does the same with the samples.
+Each folder holds model.xml, model.bin and io.npz with the inputs `in0`, `in1`, ... and those of further steps,
+`s1_in0`, ...; without one, the samples. For each model: a runtime that is irexec with one layer gone wrong, at every
+position in turn, also in bodies (`--positions N`: at N of them, evenly spread), must be told by exactly that layer;
+OpenVINO in f32 (`--openvino`) must not be told wrong, `--openvino bf16` must. Prints a line for each model and what
+went wrong. tests/benchmarks/test_compare.py does the same with some positions of the samples.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,40 +28,94 @@ from support.failing import reference
 from support.mocks import Wrong
 
 import irexec
+from irexec.arrays.given import convert
 from irexec.graph.cut import constant_nodes
+from irexec.graph.model import Model, Node
 from irexec.trust.compare import Comparison, compare
 from irexec.trust.openvino_runtime import OpenVINO
 from irexec.trust.record import Reference
-from irexec.types import ElementType
+from irexec.trust.runtimes import CannotRun
+
+SAMPLES = ("classifier", "transformer", "loop")
+NO_KERNEL = ("Parameter", "Result", "Assign", "ReadValue")
+"""Nothing of these could be wrong but what the engine itself does."""
+RANDOM = ("RandomUniform", "Multinomial")
+LIMIT = 60
+"""Seconds that a comparison may take."""
 
 
-def positions(run: Reference) -> list[str]:
-    """The layers that can be wrong without anything else failing: their first output holds real numbers, no other layer
-    has their name, and they run."""
-    counts, constant = run.count(), constant_nodes(run.model)
-    skipped = ("Parameter", "Result", "Assign", "ReadValue", "RandomUniform", "Multinomial")
-    nodes = [n for n in run.model.nodes if n.type not in skipped and n not in constant and n.outputs and n in counts]
-    names = [n.friendly_name for n in run.model.walk()]
+def positions(run: Reference) -> list[Node]:
+    """The layers that can go wrong: they run, they are no constants, and their first output has elements. Layers with
+    bodies compute nothing beside these. Every layer gets a name that no other one has."""
+    counts, constant = run.count(), set[Node]()
+    for model in models(run.model):
+        constant |= constant_nodes(model)
+    seen = Counter[str]()
+    for node in run.model.walk():
+        seen[node.friendly_name] += 1
+        if seen[node.friendly_name] > 1:
+            node.friendly_name += f"#{seen[node.friendly_name]}"
+    skipped = (*NO_KERNEL, *RANDOM)
+    nodes = [
+        node
+        for node in run.model.walk()
+        if node.type not in skipped and node not in constant and node.outputs and node in counts and not node.bodies
+    ]
     made = run.record({node.outputs[0] for node in nodes})[0]
-    found = []
-    for node in nodes:
-        array = made.get(node.outputs[0])
-        real = array is not None and array.size and ElementType.of(array.dtype).is_real
-        if real and names.count(node.friendly_name) == 1 and not node.bodies:
-            found.append(node.friendly_name)
+    return [node for node in nodes if node.outputs[0] in made and made[node.outputs[0]].size]
+
+
+def models(model: Model) -> Iterator[Model]:
+    """A model and those of its bodies."""
+    yield model
+    for node in model.nodes:
+        for body in node.bodies:
+            yield from models(body.model)
+
+
+@dataclass
+class Planted:
+    """What was told of layers that went wrong one after the other. `stopped`: the model cannot be run any more then, or
+    does not end, because what the layer makes is a shape, an index or the condition of a loop."""
+
+    named: int = 0
+    stopped: list[str] = field(default_factory=list)
+    misjudged: list[str] = field(default_factory=list)
+
+
+def plant(run: Reference, count: int | None = None) -> Planted:
+    """Let every layer go wrong in turn, or `count` of them, evenly spread."""
+    nodes = positions(run)
+    found = Planted()
+    for node in nodes if count is None else nodes[:: max(1, len(nodes) // count)][:count]:
+        name = f"{node.friendly_name} ({node.type})"
+        try:
+            with _limited():
+                told = compare(run, Wrong(node.friendly_name))
+        except CannotRun as error:
+            found.stopped.append(f"{name}: {error}")
+            continue
+        if told.culprit is not None and [n.friendly_name for n in told.culprit.nodes] == [node.friendly_name]:
+            found.named += 1
+        else:
+            found.misjudged.append(f"{name}: {told.verdict}")
     return found
 
 
-def misjudged(run: Reference, count: int | None) -> Iterator[tuple[str, str]]:
-    """The planted layers that are not the ones told, with what was told; and at last how many there were."""
-    names = positions(run)
-    chosen = names if count is None else names[:: max(1, len(names) // count)][:count]
-    for name in chosen:
-        found = compare(run, Wrong(name))
-        told = [node.friendly_name for node in found.culprit.nodes] if found.culprit is not None else []
-        if told != [name]:
-            yield name, found.verdict
-    yield "", str(len(chosen))
+@contextmanager
+def _limited() -> Iterator[None]:
+    """Raises CannotRun when something takes longer than LIMIT."""
+
+    def stop(*_: object) -> None:
+        raise CannotRun(f"no end within {LIMIT} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def most(found: Comparison) -> list[str]:
@@ -68,33 +128,63 @@ def most(found: Comparison) -> list[str]:
 
 
 def runs(folders: list[Path]) -> Iterator[tuple[str, Reference]]:
-    for name in ("classifier", "transformer", "loop") if not folders else ():
+    for name in SAMPLES if not folders else ():
         yield name, reference(name)
     for folder in folders:
-        model: Any = irexec.read_model(folder / "model.xml")
-        with np.load(folder / "io.npz") as arrays:
-            yield folder.name, Reference(model, [[arrays[f"in{i}"] for i in range(len(model.inputs))]])
+        yield folder.name, recorded(folder)
+
+
+def recorded(folder: Path) -> Reference:
+    """The model of a folder with the inputs of its steps."""
+    model: Any = irexec.read_model(folder / "model.xml")
+    with np.load(folder / "io.npz") as arrays:
+        names = [f"in{index}" for index in range(len(model.inputs))]
+        steps = [names]
+        while names and f"s{len(steps)}_{names[0]}" in arrays:
+            steps.append([f"s{len(steps)}_{name}" for name in names])
+        kinds = [port.element_type for port in model.inputs]
+        return Reference(
+            model, [[convert(arrays[n], kind) for n, kind in zip(step, kinds, strict=True)] for step in steps]
+        )
+
+
+def with_openvino(run: Reference, precision: str) -> Comparison:
+    return compare(run, OpenVINO("CPU", {"INFERENCE_PRECISION_HINT": precision}, run.model))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--positions", type=int, help="of each model (default: every one)")
-    parser.add_argument("--openvino", action="store_true", help="compare with OpenVINO in f32 instead")
+    parser.add_argument(
+        "--openvino", nargs="?", const="f32", metavar="TYPE", help="compare with OpenVINO instead, in f32 or bf16"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object per model")
     args = parser.parse_args()
-    wrong = 0
+    wrong = total = 0
     for name, run in runs(args.folders):
         start = time.perf_counter()
         if args.openvino:
-            found = compare(run, OpenVINO("CPU", {"INFERENCE_PRECISION_HINT": "f32"}, run.model))
-            wrong += not found.agrees
-            text = "; ".join([found.verdict, *most(found)])
+            try:
+                told = with_openvino(run, args.openvino)
+            except CannotRun as error:
+                print(f"{name}: not run: {error}", flush=True)
+                continue
+            total += 1
+            wrong += told.agrees != (args.openvino == "f32")
+            text = "; ".join([told.verdict, f"computes in {told.precision}", *most(told)])
+            known: dict[str, Any] = {"verdict": told.verdict}
         else:
-            *bad, (_, count) = misjudged(run, args.positions)
-            wrong += len(bad)
-            text = "\n".join([f"{count} positions, {len(bad)} misjudged", *(f"  {n}: {said}" for n, said in bad)])
-        print(f"{name} ({time.perf_counter() - start:.0f} s): {text}", flush=True)
-    print(f"{wrong} wrong")
+            found = plant(run, args.positions)
+            total += found.named + len(found.stopped) + len(found.misjudged)
+            wrong += len(found.misjudged)
+            stops = f", {len(found.stopped)} where the model cannot be run any more" if found.stopped else ""
+            text = f"{found.named} named{stops}, {len(found.misjudged)} misjudged"
+            text = "\n".join([text, *(f"  {said}" for said in found.misjudged)])
+            known = {"named": found.named, "stopped": found.stopped, "misjudged": found.misjudged}
+        seconds = time.perf_counter() - start
+        print(json.dumps({"model": name} | known) if args.json else f"{name} ({seconds:.0f} s): {text}", flush=True)
+    print(f"{wrong} of {total} wrong")
     return 1 if wrong else 0
 
 

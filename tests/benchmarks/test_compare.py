@@ -1,0 +1,37 @@
+"""A sample of the campaign in benchmarks/compare.py: whichever layer goes wrong, a comparison names that one."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+from support.failing import reference
+
+HOME = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def campaign():
+    spec = importlib.util.spec_from_file_location("compare_campaign", HOME / "benchmarks" / "compare.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # Where dataclasses look for it.
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_bodies_are_among_the_positions(campaign) -> None:
+    found = campaign.plant(reference("loop"))
+    assert (found.named, found.stopped, found.misjudged) == (5, [], [])
+
+
+def test_some_positions_of_a_model_with_whole_numbers_and_states(campaign) -> None:
+    """A layer that makes a length may leave a model that nobody can run; it is counted by itself."""
+    nodes = campaign.positions(reference("transformer"))
+    assert {str(node.outputs[0].element_type) for node in nodes} >= {"f32", "i64"}
+    found = campaign.plant(reference("transformer"), 7)
+    assert found.named + len(found.stopped) == 7
+    assert found.misjudged == []
