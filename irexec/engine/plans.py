@@ -34,6 +34,15 @@ class Plans:
         self._general = make_plan(model, constants=self._constants)
         self._observed: Plan | None = None
         self._special: OrderedDict[Shapes, Plan | None] = OrderedDict()
+        self._taking: dict[frozenset[str], Plans] = {}
+
+    def taking(self, names: frozenset[str]) -> Plans:
+        """The plans of the same model with these of its defaults among its inputs. Raises IRError."""
+        with self._lock:
+            if names not in self._taking:
+                assert self.model.defaults is not None
+                self._taking[names] = Plans(self.model.defaults.taking(names))
+            return self._taking[names]
 
     @property
     def general(self) -> Plan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,6 +33,7 @@ class InferRequest:
         self._busy = threading.Lock()
         self.listeners: list[Listener] = list(listeners)
         self.results: Results | None = None
+        self._others: dict[frozenset[str], InferRequest] = {}
 
     @property
     def model_inputs(self) -> list[Value]:
@@ -49,6 +50,9 @@ class InferRequest:
 
     def infer(self, inputs: Any = None) -> Results:
         """Run once. The results belong to the caller. Raises IRError, and then leaves all variables unchanged."""
+        if names := self.defaults_among(inputs):
+            self.results = Results(self.model_outputs, self._taking(names).infer(inputs).to_tuple())
+            return self.results
         with self._alone():
             arrays = arrange(inputs, self.model_inputs)
             plan = self._plans.of(tuple(a.shape for a in arrays), observed=bool(self.listeners))
@@ -66,6 +70,17 @@ class InferRequest:
         return found
 
     __call__ = infer
+
+    def defaults_among(self, inputs: Any) -> frozenset[str]:
+        """The names among what a caller gives that are of inputs with a default."""
+        return self._plans.model.defaults_among(inputs) if isinstance(inputs, Mapping) else frozenset()
+
+    def _taking(self, names: frozenset[str]) -> InferRequest:
+        """The request for calls that give these of the model's defaults."""
+        if names not in self._others:
+            self._others[names] = InferRequest(self._plans.taking(names))
+        self._others[names].listeners = self.listeners
+        return self._others[names]
 
     def _runner(self, plan: Plan) -> Runner:
         runner = self._runners.get(plan)

@@ -6,7 +6,7 @@ Names follow OpenVINO's Python API (`Model.inputs`, `Output.any_name`, `Node.fri
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -246,11 +246,28 @@ class Node:
         return f"<{self.type}-{self.version.removeprefix('opset')}: {self.given_name!r}>"
 
 
+class Defaults:
+    """Inputs that a caller may leave out: in the model they are the constants that they are then.
+
+    `types`: of each, by name. `taking(names)`: the same model with these among its inputs.
+    """
+
+    def __init__(self, types: Mapping[str, TensorType], taking: Callable[[frozenset[str]], Model]) -> None:
+        self.types, self._make = types, taking
+        self._made: dict[frozenset[str], Model] = {}
+
+    def taking(self, names: frozenset[str]) -> Model:
+        if names not in self._made:
+            self._made[names] = self._make(names)
+        return self._made[names]
+
+
 class Model:
     """Nodes in an order in which every node follows its producers; `parameters` and `results` in file order.
 
     `unreachable` are layers that contribute to no result: checked, never run. `keeps_declared`: results at run time
     must also match what the file's ports declare. `source` is the text of a model that was not read from a file.
+    `defaults` are what a caller may leave out.
     """
 
     def __init__(
@@ -275,6 +292,7 @@ class Model:
         self.source: Source | None = None
         self.version = 11
         self.keeps_declared = True
+        self.defaults: Defaults | None = None
         self.unreachable: list[Node] = []
         self.nodes: list[Node] = ordered([*self.parameters, *self.sinks, *self.results])
 
@@ -284,6 +302,10 @@ class Model:
 
     def get_friendly_name(self) -> str:
         return self.name
+
+    def defaults_among(self, names: Iterable[object]) -> frozenset[str]:
+        """Those of the names that are inputs with a default, which are not among `inputs`."""
+        return frozenset() if self.defaults is None else frozenset(self.defaults.types.keys() & set(names))
 
     @property
     def inputs(self) -> list[Value]:

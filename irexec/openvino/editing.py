@@ -55,6 +55,8 @@ def current(model: graph.Model) -> graph.Model:
         if any(_changed.get(part, 0) > since for part in _parts(model)):
             order(model)
             revalidate(model)
+            # They are of the model as the file has it.
+            model.defaults = None
         _seen[model] = now
     return model
 

@@ -60,6 +60,8 @@ class InferRequest:
     def __init__(self, compiled: Compiled, runner: engine.InferRequest) -> None:
         self._compiled, self._runner = compiled, runner
         self._given: dict[int, Tensor] = {}
+        # For inputs that need not be given; for one inference.
+        self._instead: dict[str, Any] = {}
         self._wanted: dict[int, Tensor] = {}
         self._results: Results | None = None
         self._callback: Callable[[Any], Any] | None = None
@@ -188,7 +190,10 @@ class InferRequest:
 
     def _run(self) -> None:
         begin = time.perf_counter()
-        arrays = [self._input(index).values() for index in range(len(self.model_inputs))]
+        arrays: Any = [self._input(index).values() for index in range(len(self.model_inputs))]
+        if self._instead:
+            names = (port.any_name for port in self.model_inputs)
+            arrays = dict(zip(names, arrays, strict=True)) | self._instead
         results = self._runner.infer(arrays)
         self._latency = (time.perf_counter() - begin) * 1e3
         for index, tensor in self._wanted.items():
@@ -282,14 +287,20 @@ class InferRequest:
 
     def _give(self, inputs: Any) -> None:
         """Keep what a call gives as the inputs of this inference and of later ones."""
-        for index, given in assigned(inputs, self.model_inputs):
+        for index, given in assigned(self._without_defaults(inputs), self.model_inputs):
             self._set_input(index, given)
 
     def _give_all(self, inputs: Any) -> None:
         """Keep what a call gives, for every input. Raises IRError when one is missing."""
         ports = self.model_inputs
-        for index, array in enumerate(arrange(as_arrays(inputs), ports)):
+        for index, array in enumerate(arrange(as_arrays(self._without_defaults(inputs)), ports)):
             self._given[index] = sharing(array, ports[index])
+
+    def _without_defaults(self, inputs: Any) -> Any:
+        """What a call gives for the inputs that it must give; the rest is set apart."""
+        names = self._runner.defaults_among(inputs)
+        self._instead = {name: as_arrays(inputs[name]) for name in names}
+        return {key: given for key, given in inputs.items() if key not in names} if names else inputs
 
     def _set_input(self, index: int, given: Any) -> None:
         port = self.model_inputs[index]

@@ -12,6 +12,8 @@ from irexec.watch.run import ModelInput, ModelRun
 from irexec.watch.trace import Trace
 
 _FEW = 40
+# Inputs with a default that are named.
+_NAMES = 6
 
 
 def show_model(
@@ -27,6 +29,9 @@ def show_model(
     if run.inputs:
         page.heading("inputs")
         page.table([_input_row(entry, run) for entry in run.inputs], ("name", None, None, None, "dim"))
+    if run.model.defaults is not None and (names := list(run.model.defaults.types)):
+        more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+        page.line(f"  as the file has them: {', '.join(names[:_NAMES])}{more}; --input gives others", "dim")
     if trace is not None and trace.rows:
         page.heading("trace")
         page.table(trace.table(), ("name", None, None, None, "dim"), right=7)

@@ -86,6 +86,11 @@ def run_model(
     often, each time from the same states.
     """
     findings = Findings(file=model.file)
+    if model.defaults is not None and (names := model.defaults_among(given.inputs)):
+        try:
+            model, compiled = model.defaults.taking(names), None
+        except IRError as error:
+            return ModelRun(model, given, error.report)
     run = ModelRun(model, given, findings.report)
     run.inputs = complete(model, given, findings)
     if not findings.report.ok:

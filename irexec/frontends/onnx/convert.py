@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from irexec.diagnostics import LayerRef
+from irexec.diagnostics import IRError, LayerRef
 from irexec.frontends.onnx.builder import Broken, Builder, Refused
 from irexec.frontends.onnx.calls import Call, call_of
 from irexec.frontends.onnx.file import OnnxFile, read_file
@@ -20,7 +20,7 @@ from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_na
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.scope import BodyScope, Scope, domain_of, opsets_of
 from irexec.frontends.onnx.tensors import BadTensor, dense, read_tensor
-from irexec.graph.model import Model, Node, Value
+from irexec.graph.model import Defaults, Model, Node, Value
 from irexec.ops.declare import contents
 from irexec.types import DYNAMIC, I64, Array, Dimension, ElementType, PartialShape, TensorType
 
@@ -35,9 +35,7 @@ def convert_file(path: str | os.PathLike[str], findings: OnnxFindings) -> Model 
     file = read_file(path, findings)
     if file is None:
         return None
-    model = convert(file, findings, Path(path).parent)
-    model.file = os.fspath(path)
-    return model
+    return convert(file, findings, Path(path).parent)
 
 
 def convert(
@@ -45,23 +43,40 @@ def convert(
     findings: OnnxFindings,
     folder: Path | None = None,
     assumed: Mapping[str, TensorType] | None = None,
+    given: frozenset[str] = frozenset(),
 ) -> Model:
     """The model of an ONNX file that was read. It can be run only when `findings` gets no error.
 
     `folder`: where external data may lie. `assumed`: the types of values that cannot be made, so that the nodes
-    behind an error are checked, too.
+    behind an error are checked, too. `given`: the inputs with a default that callers will give.
     """
-    return Converter(file, Builder(findings, folder), assumed or {}).model()
+    converter = Converter(file, Builder(findings, folder), assumed or {}, given)
+    model = converter.model()
+    model.file = findings.file
+
+    def taking(names: frozenset[str]) -> Model:
+        again = OnnxFindings(file=findings.file, mode=findings.mode)
+        found = convert(file, again, folder, given=given | names)
+        if not again.report.ok:
+            raise IRError(again.report)
+        return found
+
+    if converter.defaults:
+        model.defaults = Defaults(converter.defaults, taking)
+    return model
 
 
 class Converter:
     """Converts one model; findings say what cannot be."""
 
-    def __init__(self, file: OnnxFile, builder: Builder, assumed: Mapping[str, TensorType]) -> None:
-        self.proto, self.builder, self.assumed = file.proto, builder, assumed
+    def __init__(
+        self, file: OnnxFile, builder: Builder, assumed: Mapping[str, TensorType], given: frozenset[str]
+    ) -> None:
+        self.proto, self.builder, self.assumed, self.given = file.proto, builder, assumed, given
         self.findings = builder.findings
         self.functions = {(f.domain, f.name, f.overload): f for f in file.proto.functions}
         self.raw = file.raw
+        self.defaults: dict[str, TensorType] = {}
         self.makers: dict[str, LayerRef] = {}
         self.called = 0
 
@@ -69,8 +84,10 @@ class Converter:
         graph = self.proto.graph
         scope = Scope(opsets_of(self.proto.opset_import))
         self._check_opset(scope.opsets.get(""))
-        self._initializers(graph, scope, self.raw)
-        parameters = [p for i in graph.input if i.name not in scope.values and (p := self._parameter(i, scope))]
+        self._initializers(graph, scope, self.raw, without=self.given)
+        stored = set(scope.values)
+        self._note_defaults((info for info in graph.input if info.name in stored), scope)
+        parameters = [p for i in graph.input if i.name not in stored and (p := self._parameter(i, scope))]
         self.translate(graph.node, scope)
         results = [r for output in graph.output if (r := self._result(output, scope))]
         model = Model(results, parameters, graph.name)
@@ -99,12 +116,29 @@ class Converter:
 
     # What a graph starts from
 
-    def _initializers(self, graph: onnx.GraphProto, scope: Scope, raw: Mapping[int, Array] | None = None) -> None:
+    def _initializers(
+        self,
+        graph: onnx.GraphProto,
+        scope: Scope,
+        raw: Mapping[int, Array] | None = None,
+        *,
+        without: Collection[str] = (),
+    ) -> None:
         for number, tensor in enumerate(graph.initializer):
-            read = partial(read_tensor, raw=raw.get(number)) if raw else read_tensor
-            self._define(tensor.name, self._constant(tensor.name, read, tensor), scope)
+            if tensor.name not in without:
+                read = partial(read_tensor, raw=raw.get(number)) if raw else read_tensor
+                self._define(tensor.name, self._constant(tensor.name, read, tensor), scope)
         for sparse in graph.sparse_initializer:
-            self._define(sparse.values.name, self._constant(sparse.values.name, dense, sparse), scope)
+            if sparse.values.name not in without:
+                self._define(sparse.values.name, self._constant(sparse.values.name, dense, sparse), scope)
+
+    def _note_defaults(self, inputs: Iterable[onnx.ValueInfoProto], scope: Scope) -> None:
+        """Inputs that are initializers, too: their values are what they are when a caller leaves them out."""
+        for info in inputs:
+            value, declared = scope.value(info.name), self._declared(info, "input")
+            if value is not None and declared is not None:
+                self._check_declared(info, value, "input", "its initializer is")
+                self.defaults[info.name] = declared
 
     def _constant(self, name: str, read: Callable[..., tuple[Any, ElementType]], tensor: Any) -> Value | None:
         try:
@@ -139,17 +173,17 @@ class Converter:
         if value is None:
             return None
         if has_type(info.type):
-            self._check_declared(info, value)
+            self._check_declared(info, value, "output", "the graph makes")
         return self.builder.result(value, info.name)
 
-    def _check_declared(self, info: onnx.ValueInfoProto, value: Value) -> None:
-        declared = self._declared(info, "output")
+    def _check_declared(self, info: onnx.ValueInfoProto, value: Value, what: str, made: str) -> None:
+        declared = self._declared(info, what)
         if declared is None:
             return
         differs = DYNAMIC not in (value.element_type, declared.element_type)
         differs &= value.element_type is not declared.element_type
         if differs or not declared.shape.compatible(value.type.shape):
-            message = f"the output {info.name!r} is declared {declared}, and the graph makes {value.type}"
+            message = f"the {what} {info.name!r} is declared {declared}, and {made} {value.type}"
             self.find("F011", message, found=str(declared), allowed=str(value.type))
 
     def _define(self, name: str, value: Value | None, scope: Scope) -> None:
@@ -274,7 +308,8 @@ class Converter:
         if len(graph.input) != len(types):
             raise Refused("F004", f"the body {graph.name!r} has {len(graph.input)} inputs, expected {len(types)}")
         before = self.builder.errors
-        self._initializers(graph, scope)
+        # The inputs of a body are always given.
+        self._initializers(graph, scope, without={info.name for info in graph.input})
         parameters = []
         for index, (info, type) in enumerate(zip(graph.input, types, strict=True)):
             known = type or self._declared(info, "input") or TensorType()

@@ -19,7 +19,8 @@ exactly the same, of operators with the version `onnxN`, whose kernels stand in
 
 Read are tensors of every type that ONNX has, sequences of tensors (lists of arrays), optional ones (None where there is
 none), external data below the model's own folder, and sparse initializers. Names of dimensions (`dim_param`) are in
-the model's `rt_info["dimensions"]`, its metadata in `rt_info["metadata"]`.
+the model's `rt_info["dimensions"]`, its metadata in `rt_info["metadata"]`. An initializer that is an input, too, is the
+input's default: a call may give another value by name; the IR that is saved has the file's.
 
 A layer has the name of the node whose output it makes; what else a node becomes has that name with a number.
 

@@ -1,0 +1,98 @@
+"""Initializers that are inputs, too: values that a caller may leave out, beside ONNX Runtime."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec.cli.main import main
+
+onnx = pytest.importorskip("onnx")
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+TEXT = """<ir_version: 9, opset_import: ["" : 17]>
+g (float[2, 3] x, float[3, n] w, int64[2] target) => (float[a, b] y, float[c, d] z)
+<float[3, 3] w = {1, 0, 0, 0, 2, 0, 0, 0, 3}, int64[2] target = {3, 2}, float[1] hidden = {10}> {
+    product = MatMul(x, w)
+    y = Add(product, hidden)
+    z = Reshape(x, target)
+}"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(TEXT), path)
+    return path
+
+
+WIDE = np.arange(12, dtype=np.float32).reshape(3, 4)
+GIVEN: list[dict[str, Any]] = [
+    {},
+    {"w": WIDE},
+    {"target": np.array([6, 1])},
+    {"w": -WIDE, "target": np.array([1, -1])},
+    {},
+]
+
+
+def test_beside_onnx_runtime(path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    compiled = irexec.compile_model(path)
+    request = compiled.create_infer_request()
+    for more in GIVEN:
+        for infer in (compiled, request.infer):
+            results = infer({"x": X} | more)
+            for name, wanted in zip(("y", "z"), session.run(["y", "z"], {"x": X} | more), strict=True):
+                np.testing.assert_array_equal(results[name], wanted)
+                np.testing.assert_array_equal(results[compiled.output(name)], wanted)
+
+
+def test_they_are_not_among_the_inputs_that_must_be_given(path: Path) -> None:
+    model = irexec.read_model(path)
+    assert [port.any_name for port in model.inputs] == ["x"]
+    assert model.defaults is not None and list(model.defaults.types) == ["w", "target"]
+    assert str(model.defaults.types["w"].shape) == "[3,?]"
+    compiled = irexec.compile_model(model)
+    np.testing.assert_array_equal(compiled([X])["z"], X.reshape(3, 2))
+    with pytest.raises(irexec.IRError, match="no input 'hidden'"):
+        compiled({"x": X, "hidden": np.zeros(1, np.float32)})
+    with pytest.raises(irexec.IRError, match=r"the array for input .w. has shape"):
+        compiled({"x": X, "w": np.zeros((2, 2), np.float32)})
+
+
+def test_the_command_says_which_there_are_and_takes_others(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(path)]) == 0
+    assert "as the file has them: w, target; --input gives others" in capsys.readouterr().out
+    given = ["--input", f"x={X.tolist()}", "--input", "w=[[1], [1], [1]]"]
+    assert main(["run", str(path), *given, "--format", "json"]) == 0
+    outputs = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)["outputs"]}
+    assert outputs["y"]["shape"] == [2, 1] and outputs["y"]["values"] == [[13], [22]]
+
+
+def test_the_ir_has_the_values_of_the_file(path: Path, tmp_path: Path) -> None:
+    assert irexec.validate(path, others=True).ok
+    irexec.save_model(irexec.read_model(path), tmp_path / "out.xml")
+    again = irexec.compile_model(tmp_path / "out.xml")
+    np.testing.assert_array_equal(again([X])["y"], irexec.compile_model(path)([X])["y"])
+
+
+def test_a_declaration_that_its_initializer_contradicts_is_told(path: Path) -> None:
+    model = onnx.load(path)
+    model.graph.input[1].type.tensor_type.shape.dim[0].dim_value = 4
+    onnx.save(model, path)
+    (finding,) = irexec.validate(path)
+    assert finding.code == "F011" and "the input 'w' is declared f32[4,?], and its initializer is" in finding.message
+
+
+def test_an_input_that_is_declared_twice_is_an_error(path: Path) -> None:
+    model = onnx.load(path)
+    model.graph.input.append(model.graph.input[0])
+    onnx.save(model, path)
+    assert [d.code for d in irexec.validate(path).errors] == ["F005"]
