@@ -15,7 +15,19 @@ import numpy as np
 
 from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.ops.declare.work import steps
-from irexec.types import ANY_DIMENSION, I32, I64, MAX_KNOWN, MAX_RANK, Array, Dimension, DimLike, TensorType, is_unknown
+from irexec.types import (
+    ANY_DIMENSION,
+    I32,
+    I64,
+    MAX_KNOWN,
+    MAX_RANK,
+    Array,
+    Dimension,
+    DimLike,
+    ElementType,
+    TensorType,
+    is_unknown,
+)
 
 _SHAPE_TYPES = frozenset({I32, I64})
 # The most work, some tenths of a second, to spend on one value during inference.
@@ -114,7 +126,7 @@ def _run_partial(
             return outputs
     results: list[Any] = []
     # A kernel fails when it needs a number and gets an interval. The value is then unknown, which is not an error.
-    with contextlib.suppress(ConstraintError, TypeError, ValueError, IndexError, AttributeError):
+    with contextlib.suppress(ConstraintError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError):
         results = as_list(operator.kernel(*arrays, **operator.bind(attributes)))
     typed = []
     for tensor, result in zip(outputs, results or [None] * len(outputs), strict=False):
@@ -124,14 +136,26 @@ def _run_partial(
 
 
 def _with_partial(tensor: TensorType, items: Array) -> TensorType:
-    flat = [v.value if isinstance(v, Dimension) and v.is_static else v for v in items.ravel().tolist()]
+    flat = items.ravel().tolist()
     if not all(isinstance(v, (int, Dimension)) for v in flat):
         return tensor
+    flat = [_held(v.value if isinstance(v, Dimension) and v.is_static else v, tensor.element_type) for v in flat]
     if all(isinstance(v, int) for v in flat) and tensor.element_type.dtype is not None:
         return replace(tensor, value=np.array(flat, tensor.element_type.dtype).reshape(items.shape))
     partial = np.empty(len(flat), object)
     partial[:] = flat
     return replace(tensor, partial=partial.reshape(items.shape))
+
+
+def _held(value: DimLike, kind: ElementType) -> DimLike:
+    """What an element of the type holds of a result: a number wraps, of an interval beyond the type nothing is known.
+
+    So each number that a later layer begins with is small, however often layers multiply.
+    """
+    half = 1 << (kind.bitwidth - 1)
+    if isinstance(value, int):
+        return (value + half) % (2 * half) - half
+    return value if max(value.min, value.max or 0) < half else ANY_DIMENSION
 
 
 def _as_objects(array: Array) -> Array:

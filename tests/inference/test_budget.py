@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,73 @@ def test_a_small_file_stays_within_a_budget(case: str, tmp_path: Path) -> None:
         tracemalloc.stop()
     assert report.ok
     assert peak < MOST_BYTES
+
+
+def squared(value: Any, ops: Any) -> Any:
+    """Forty times: a number of 10^12 digits, if it did not wrap."""
+    for _ in range(40):
+        value = ops.multiply(value, value)
+    return value
+
+
+# Layers on values of which one element is an extent of the input, and another a number that the file gives.
+PARTLY_KNOWN: dict[str, Callable[[Any, Any], Any]] = {
+    "squares of squares": squared,
+    "a large power": lambda value, ops: ops.power(value, np.array([10**12, 1])),
+    "powers of powers": lambda value, ops: ops.power(ops.power(value, np.array([10**6])), np.array([10**6])),
+    "a long product": lambda value, ops: ops.reduce_prod(ops.tile(value, np.array([2000])), np.array([0]), True),
+    "tiles": lambda value, ops: ops.tile(value, np.array([1 << 40])),
+    "a broadcast": lambda value, ops: ops.broadcast(value, np.array([1 << 30, 2])),
+    "pads": lambda value, ops: ops.pad(value, np.array([1 << 40]), np.array([0]), "constant", np.array(0)),
+    "a quotient by zero": lambda value, ops: ops.divide(value, np.array([0])),
+    "a rest of zero": lambda value, ops: ops.floor_mod(value, np.array([0])),
+}
+
+
+@pytest.mark.parametrize("case", PARTLY_KNOWN)
+def test_values_known_in_part_stay_within_a_budget(case: str, tmp_path: Path) -> None:
+    ops: Any = irexec.opset13
+    x = ops.parameter([-1, 2], np.float32, name="x")
+    rows = ops.gather(ops.shape_of(x), np.array([0]), np.array(0))
+    node = PARTLY_KNOWN[case](ops.concat([np.array([3]), rows], 0), ops)
+    irexec.save_model(irexec.Model([node], [x]), tmp_path / "m.xml")
+    tracemalloc.start()
+    try:
+        model = irexec.read_model(tmp_path / "m.xml")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < MOST_BYTES
+    known = model.results[0].inputs[0].type.partial
+    assert known is None or all(abs(v) <= 1 << 63 for v in known if isinstance(v, int))
+
+
+@pytest.mark.parametrize(
+    ("case", "kind"),
+    [
+        ("squares of squares", "i32"),
+        ("squares of squares", "i64"),
+        ("a long product", "i32"),
+        ("a large power", "i64"),
+        ("powers of powers", "i64"),
+    ],
+)
+def test_numbers_known_in_part_wrap_as_the_layer_computes_them(case: str, kind: str) -> None:
+    ops: Any = irexec.opset13
+
+    def graph(rows: int) -> Any:
+        x = ops.parameter([rows, 2], np.float32, name="x")
+        extent = ops.gather(ops.shape_of(x, kind), np.array([0]), np.array(0))
+        return irexec.Model(
+            [PARTLY_KNOWN[case](ops.concat([np.array([3], {"i32": np.int32, "i64": np.int64}[kind]), extent], 0), ops)],
+            [x],
+        )
+
+    partial = graph(-1).results[0].inputs[0].type.partial
+    computed = irexec.compile_model(graph(5))(np.zeros((5, 2), np.float32))[0]
+    assert partial is not None
+    for known, value in zip(partial, computed, strict=True):
+        assert known in (value, irexec.Dimension(-1))
 
 
 def test_a_memory_error_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,13 +17,21 @@ from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Elements, Operator, operator, rounded
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import Broadcasting, broadcast
-from irexec.types import NUMERIC, Array, Dimension
+from irexec.types import ANY_DIMENSION, NUMERIC, Array, Dimension, DimLike
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
 # For inference on extents that are known as intervals.
 _LARGER = np.frompyfunc(Dimension.larger, 2, 1)
 _SMALLER = np.frompyfunc(Dimension.smaller, 2, 1)
+
+
+def _known_power(a: DimLike, b: DimLike) -> DimLike:
+    """a to the power of b where both are numbers, modulo 2^64: the whole number may have any number of digits."""
+    return pow(a, b, 1 << 64) if isinstance(a, int) and isinstance(b, int) and b >= 0 else ANY_DIMENSION
+
+
+_POWER = np.frompyfunc(_known_power, 2, 1)
 
 
 def _arithmetic(type: str, function: Any, doc: str) -> Operator:
@@ -119,7 +127,9 @@ def _real_power(a: Array, b: Array, out: Array | None = None) -> Array:
 
 
 def _integer_power(a: Array, b: Array, out: Array | None = None) -> Array:
-    if a.dtype.kind == "u" or a.dtype == object or not np.any(b < 0):
+    if object in (a.dtype, b.dtype):
+        return np.asarray(_POWER(a, b))
+    if a.dtype.kind == "u" or not np.any(b < 0):
         return np.asarray(np.power(a, b, out=out))
     odd = (b & 1).astype(bool)
     below = np.where(a == 1, 1, np.where(a == -1, np.where(odd, -1, 1), 0)).astype(a.dtype)
