@@ -208,7 +208,7 @@ def _expected(type: TensorType, value: Value, model: Model) -> Expected:
     known: PartialShape | None = type.shape if type.rank is not None else None
     declared = value.declared.shape if value.declared is not None and model.keeps_declared else None
     if declared is not None and declared.rank is not None:
-        known = declared if known is None else known.merge(declared) or known
+        known = declared if known is None else known.merge(declared) or declared
     if known is None:
         return type.element_type.dtype, None
     extents = tuple(d.value if d.is_static else (d.min, inf if d.max is None else d.max) for d in known)
