@@ -16,8 +16,10 @@ from irexec.ops.declare.attributes import Attribute, AttributeFault, read_plainl
 from irexec.ops.declare.binding import Binding, binding_of, kernel_binding
 from irexec.ops.declare.checks import note, running
 from irexec.ops.declare.constraints import Breach, Check, ConstraintError, require
+from irexec.ops.declare.output_types import bind_types, output_types
 from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, read_signature
-from irexec.types import ANY, DYNAMIC, Array, ElementType, PartialShape, TensorType, UnknownRank
+from irexec.ops.declare.tolerance import Open, Tolerance, exact, random, rounded, summed
+from irexec.types import ANY, Array, TensorType, UnknownRank
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -32,56 +34,15 @@ __all__ = [
     "NodeTypes",
     "Open",
     "Operator",
+    "Tolerance",
     "TypeFrom",
     "exact",
     "operator",
     "random",
     "require",
     "rounded",
+    "summed",
 ]
-
-
-class Tolerance(NamedTuple):
-    """How far two right results may lie apart: "exact", "rounded" by some units in the last place, or "random".
-
-    `per_root`: the units are for each square root of the number of terms that an element is a sum of.
-    """
-
-    kind: Literal["exact", "rounded", "random"]
-    ulp: float = 0.0
-    per_root: bool = False
-
-
-exact = Tolerance("exact")
-random = Tolerance("random")
-
-
-def rounded(ulp: float) -> Tolerance:
-    """Results that may differ by this many units in the last place of the output's element type."""
-    return Tolerance("rounded", ulp)
-
-
-def summed(ulp: float) -> Tolerance:
-    """Sums that may be taken in any order: of n terms, results may differ by this many units times the root of n.
-
-    In a sum of n terms in floats, each partial sum is rounded; these errors are independent and of the size of the
-    sum's typical unit, so they add up as the root of n. A few such deviations are allowed, for the largest of many
-    elements: the most that was measured beside OpenVINO is 5, of 3 × 3 kernels with 1,728 terms.
-    """
-    return Tolerance("rounded", ulp, True)
-
-
-@dataclass(slots=True)
-class Open:
-    """A result that the page leaves open: which values each slot of the output may take.
-
-    The output, seen as rows of `slice_size` elements, may hold in row `r` any one of `candidates[r]` (each an array of
-    slice_size elements); rows that are not named are determined.
-    """
-
-    note: str
-    slice_size: int
-    candidates: dict[int, list[Array]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +219,7 @@ class Operator:
     ) -> list[TensorType]:
         """Output types from input types; everything that breaks the signature or the rule goes to `breaches`."""
         found: list[Breach] = [] if breaches is None else breaches
-        bound = self._bind_types(inputs, found)
+        bound = bind_types(self.signature, inputs, found)
 
         def check(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:
             if condition is None:
@@ -284,77 +245,13 @@ class Operator:
                 if not found:
                     message = f"the shape rule of {self} is wrong; it failed: {type(error).__name__}: {error}"
                     found.append(Breach("O007", message))
-        return self._output_types(shapes, bound, attributes)
-
-    def _bind_types(self, inputs: Sequence[TensorType | None], found: list[Breach]) -> dict[str, ElementType]:
-        bound: dict[str, tuple[ElementType, str]] = {}
-        for index, tensor in enumerate(inputs):
-            if tensor is None or tensor.element_type is DYNAMIC:
-                continue
-            port, name = self.signature.input(index), self.signature.port_name(index)
-            actual = tensor.element_type
-            if actual not in port.elements.types:
-                message = f"{name} is {actual}, expected {port.elements.expected}"
-                found.append(Breach("O002", message, port=name, found=str(actual), allowed=port.elements.listed))
-                continue
-            if port.elements.name is None:
-                continue
-            first, other = bound.setdefault(port.elements.name, (actual, name))
-            if first is not actual:
-                message = f"{name} is {actual}, expected {first} as {other} is: both have type {port.elements.name}"
-                binding = port.elements.binding
-                found.append(
-                    Breach(
-                        "O003" if binding else "O010",
-                        message,
-                        port=name,
-                        found=str(actual),
-                        allowed=str(first),
-                        refuses=binding,
-                    )
-                )
-        return {name: kind for name, (kind, _) in bound.items()}
-
-    def _output_types(self, shapes: Any, bound: dict[str, ElementType], attributes: dict[str, Any]) -> list[TensorType]:
-        if isinstance(shapes, (PartialShape, TensorType)) or (
-            shapes is not None
-            and self.outputs
-            and not self.outputs[0].variadic
-            and len(self.outputs) == 1
-            and not isinstance(shapes, list)
-        ):
-            shapes = [shapes]
-        if shapes is None:
-            shapes = [PartialShape.dynamic()] * len(self.outputs)
-        result = []
-        for index, shape in enumerate(shapes):
-            output = self.outputs[min(index, len(self.outputs) - 1)]
-            tensor = shape if isinstance(shape, TensorType) else TensorType(DYNAMIC, _as_shape(shape))
-            if tensor.element_type is DYNAMIC:
-                tensor = TensorType(
-                    _resolve(output.elements, bound, attributes), tensor.shape, tensor.value, tensor.partial
-                )
-            result.append(tensor)
-        return result
+        return output_types(self.outputs, shapes, bound, attributes)
 
     def __str__(self) -> str:
         return self.versioned_name
 
     def __repr__(self) -> str:
         return f"<Operator {self.versioned_name}>"
-
-
-def _as_shape(shape: Any) -> PartialShape:
-    return shape if isinstance(shape, PartialShape) else PartialShape(shape)
-
-
-def _resolve(elements: Elements | TypeFrom, bound: dict[str, ElementType], attributes: dict[str, Any]) -> ElementType:
-    if isinstance(elements, TypeFrom):
-        value = attributes.get(elements.attribute)
-        if isinstance(value, str):
-            return ElementType.by_name.get(value, DYNAMIC)
-        return value if isinstance(value, ElementType) else DYNAMIC
-    return bound.get(elements.name or "") or elements.fixed or DYNAMIC
 
 
 def operator(

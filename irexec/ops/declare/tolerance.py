@@ -1,0 +1,51 @@
+"""How far right results may lie apart: by rounding, by chance, or because a page leaves open which one it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from irexec.types import Array
+
+
+class Tolerance(NamedTuple):
+    """How far two right results may lie apart: "exact", "rounded" by some units in the last place, or "random".
+
+    `per_root`: the units are for each square root of the number of terms that an element is a sum of.
+    """
+
+    kind: Literal["exact", "rounded", "random"]
+    ulp: float = 0.0
+    per_root: bool = False
+
+
+exact = Tolerance("exact")
+random = Tolerance("random")
+
+
+def rounded(ulp: float) -> Tolerance:
+    """Results that may differ by this many units in the last place of the output's element type."""
+    return Tolerance("rounded", ulp)
+
+
+def summed(ulp: float) -> Tolerance:
+    """Sums that may be taken in any order: of n terms, results may differ by this many units times the root of n.
+
+    In a sum of n terms in floats, each partial sum is rounded; these errors are independent and of the size of the
+    sum's typical unit, so they add up as the root of n. A few such deviations are allowed, for the largest of many
+    elements: the most that was measured beside OpenVINO is 5, of 3 × 3 kernels with 1,728 terms.
+    """
+    return Tolerance("rounded", ulp, True)
+
+
+@dataclass(slots=True)
+class Open:
+    """A result that the page leaves open: which values each slot of the output may take.
+
+    The output, seen as rows of `slice_size` elements, may hold in row `r` any one of `candidates[r]` (each an array of
+    slice_size elements); rows that are not named are determined.
+    """
+
+    note: str
+    slice_size: int
+    candidates: dict[int, list[Array]]
