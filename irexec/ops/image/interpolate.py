@@ -15,12 +15,13 @@ from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.declare.attributes import NonNegativeInts
 from irexec.ops.declare.capacity import reserve
-from irexec.ops.declare.groups import AttributesOf, group
+from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
 from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, resample
+from irexec.ops.image.resized_shape import Padding, full_pads, require_axes, resized_shape, scaled_extent, spatial_pads
 from irexec.ops.rules.axes import integers
-from irexec.ops.rules.shapes import dimension_of, has_rank
-from irexec.types import FLOATS, INTEGERS, MAX_LENGTH, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.ops.rules.shapes import has_rank
+from irexec.types import FLOATS, INTEGERS, MAX_LENGTH, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_SIZE: TypeAlias = Annotated[Array, Elements("T_SIZE", INTEGERS)]
@@ -31,14 +32,6 @@ Mode4 = Literal["nearest", "linear", "linear_onnx", "cubic"]
 Mode11 = Literal["nearest", "linear", "linear_onnx", "cubic", "bilinear_pillow", "bicubic_pillow"]
 ShapeMode = Literal["sizes", "scales"]
 PILLOW = ("bilinear_pillow", "bicubic_pillow")
-
-
-@group
-class Padding:
-    """Zeros around the input, a number of them per dimension."""
-
-    pads_begin: NonNegativeInts = (0,)
-    pads_end: NonNegativeInts = (0,)
 
 
 # A coordinate of about n is a sum in f32, off by up to n units in the last place, and so is the weight of a neighbour:
@@ -75,8 +68,8 @@ def interpolate_11(
     C7: an axis without elements can only be resized to 0.
     """
     chosen = list(range(image.ndim)) if axes is None else integers(axes)
-    _require_axes(chosen, image.ndim, len(scales_or_sizes))
-    begin, end = _pads(padding.pads_begin, image.ndim), _pads(padding.pads_end, image.ndim)
+    require_axes(chosen, image.ndim, len(scales_or_sizes))
+    begin, end = full_pads(padding.pads_begin, image.ndim), full_pads(padding.pads_end, image.ndim)
     reserve([sum(parts) for parts in zip(begin, image.shape, end, strict=True)], image.dtype)
     padded = np.pad(image, list(zip(begin, end, strict=True))) if any(begin) or any(end) else image
     if shape_calculation_mode == "sizes":
@@ -142,33 +135,6 @@ def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Axis]]) -> Arra
     return np.where(inside >= limits.max, np.asarray(limits.max, image.dtype), cast)
 
 
-def _pads(pads: Sequence[int], rank: int) -> list[int]:
-    """One pad per dimension: missing ones are 0, those beyond the rank are dropped."""
-    return [*pads[:rank], *[0] * (rank - len(pads))]
-
-
-def scaled_extent(extent: int, scale: float) -> int:
-    """floor(extent * scale) in f32 with OpenVINO's margin, so that 10 * f32(0.7) is 7; too many beyond f32."""
-    factor = np.float32(scale)
-    if factor == 1:
-        return extent
-    with np.errstate(over="ignore"):
-        scaled = np.float32(extent) * (factor + np.float32(1e-6))
-    return int(scaled) if np.isfinite(scaled) else MAX_LENGTH + 1
-
-
-def _require_axes(axes: list[int], rank: int, count: int) -> None:
-    distinct = len(set(axes)) == len(axes)
-    inside = all(0 <= a < rank for a in axes)
-    require("C2", distinct and inside, f"axes is {axes}, expected distinct axes in [0, {rank - 1}]", port="axes")
-    require(
-        "C3",
-        count == len(axes),
-        f"scales_or_sizes has {count} elements, expected one for each of the {len(axes)} axes",
-        port="scales_or_sizes",
-    )
-
-
 @interpolate_11.shapes
 def _(
     check: Check,
@@ -190,7 +156,7 @@ def _(
             f"shape_calculation_mode is {shape_calculation_mode!r}"
         )
         check("C5", fits, message, port="scales_or_sizes")
-    return _resized(
+    return resized_shape(
         check,
         image,
         scales_or_sizes,
@@ -200,60 +166,6 @@ def _(
         mode in PILLOW,
         "scales_or_sizes",
     )
-
-
-def _resized(
-    check: Check,
-    image: TensorType,
-    given: TensorType,
-    axes: TensorType | None,
-    shape_calculation_mode: str,
-    padding: Padding,
-    pillow: bool,
-    port: str,
-) -> PartialShape:
-    """The shape rule of versions 4 and 11; `given` is the input that the mode reads."""
-    if axes is not None and not has_rank(check, "C1", axes, 1, "axes"):
-        return PartialShape.dynamic(image.rank)
-    rank = len(image.shape)
-    chosen = list(range(rank)) if axes is None else axes.ints
-    if chosen is None:
-        return PartialShape.dynamic(rank)
-    if pillow:
-        check("C6", len(chosen) == 2, f"there are {len(chosen)} axes, expected two in the pillow modes", port="axes")
-    message = f"axes is {chosen}, expected distinct axes in [0, {rank - 1}]"
-    if not check("C2", len(set(chosen)) == len(chosen) and all(0 <= a < rank for a in chosen), message, port="axes"):
-        return PartialShape.dynamic(rank)
-    if given.rank == 1:
-        counts = given.shape[0].compatible(len(chosen))
-        if not check(
-            "C3",
-            counts,
-            f"there are {given.shape[0]} {shape_calculation_mode}, expected one for each of the {len(chosen)} axes",
-            port=port,
-        ):
-            return PartialShape.dynamic(rank)
-    pads = [b + e for b, e in zip(_pads(padding.pads_begin, rank), _pads(padding.pads_end, rank), strict=True)]
-    dims = [d + p for d, p in zip(image.shape, pads, strict=True)]
-    sources = list(dims)
-    values: Any = given.known if shape_calculation_mode == "sizes" else given.value
-    for position, a in enumerate(chosen):
-        value = None if values is None else values[position]
-        dims[a] = dimension_of(None)
-        if value is None:
-            continue
-        possible = isinstance(value, Dimension) or 0 <= value < np.inf
-        message = f"axis {a} is resized by {shape_calculation_mode} {value}, expected a finite number, 0 or more"
-        if not check("C4", possible, message, port=port):
-            continue
-        if shape_calculation_mode == "sizes":
-            dims[a] = Dimension.of(value)
-        else:
-            low, high = sources[a].min, sources[a].max
-            dims[a] = Dimension(scaled_extent(low, value), None if high is None else scaled_extent(high, value))
-        empty = sources[a] == Dimension(0) and dims[a].min > 0
-        check("C7", not empty, f"axis {a} has no elements to interpolate", port="image")
-    return PartialShape(dims)
 
 
 @operator("Interpolate", "opset4", tolerance=_TOLERANCE)
@@ -289,7 +201,7 @@ def _(
     given = sizes if shape_calculation_mode == "sizes" else scales
     if not has_rank(check, "C1", given, 1, shape_calculation_mode):
         return PartialShape.dynamic(data.rank)
-    return _resized(check, data, given, axes, shape_calculation_mode, padding, False, shape_calculation_mode)
+    return resized_shape(check, data, given, axes, shape_calculation_mode, padding, False, shape_calculation_mode)
 
 
 @operator("Interpolate", "opset1", tolerance=_TOLERANCE)
@@ -315,8 +227,8 @@ def interpolate_1(
     C1: target_spatial_shape is 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many sizes as axes. C4: they are
     not negative. C5: pads are for the axes only. C7: an axis without elements can only be resized to 0.
     """
-    _require_axes(list(axes), data.ndim, len(target_spatial_shape))
-    begin, end = _spatial_pads(padding.pads_begin, axes, data.ndim), _spatial_pads(padding.pads_end, axes, data.ndim)
+    require_axes(list(axes), data.ndim, len(target_spatial_shape))
+    begin, end = spatial_pads(padding.pads_begin, axes, data.ndim), spatial_pads(padding.pads_end, axes, data.ndim)
     chosen: Mode = mode if mode != "linear" else "linear_onnx" if data.ndim < 5 else "linear"
     coordinates: Coordinates = "align_corners" if align_corners else "asymmetric"
     plain = mode == "linear" and not any(begin) and not any(end) and not (data.ndim == 4 and set(axes) == {2, 3})
@@ -337,19 +249,6 @@ def interpolate_1(
     return result
 
 
-def _spatial_pads(pads: Sequence[int], axes: Sequence[int], rank: int) -> list[int]:
-    """One pad per dimension; as many as axes are for these, and a single one for each. Raises ConstraintError C5."""
-    if len(pads) <= 1 < rank:
-        return [pads[0] if pads and d in axes else 0 for d in range(rank)]
-    if len(pads) == len(axes) < rank:
-        by_axis = dict(zip(axes, pads, strict=True))
-        return [by_axis.get(d, 0) for d in range(rank)]
-    full = _pads(pads, rank)
-    elsewhere = any(p and d not in axes for d, p in enumerate(full))
-    require("C5", not elsewhere, f"the pads are {tuple(pads)}, expected 0 for every axis but {tuple(axes)}")
-    return full
-
-
 @interpolate_1.shapes
 def _(
     check: Check,
@@ -366,12 +265,12 @@ def _(
     begin: Sequence[int] = ()
     end: Sequence[int] = ()
     try:
-        begin = _spatial_pads(padding.pads_begin, axes, len(data.shape))
-        end = _spatial_pads(padding.pads_end, axes, len(data.shape))
+        begin = spatial_pads(padding.pads_begin, axes, len(data.shape))
+        end = spatial_pads(padding.pads_end, axes, len(data.shape))
     except ConstraintError as error:
         check(error.constraint, False, error.message, attribute="pads_begin")
     resolved = Padding(pads_begin=tuple(begin), pads_end=tuple(end))
-    return _resized(check, data, target_spatial_shape, axes_type, "sizes", resolved, False, "target_spatial_shape")
+    return resized_shape(check, data, target_spatial_shape, axes_type, "sizes", resolved, False, "target_spatial_shape")
 
 
 @interpolate_11.work
