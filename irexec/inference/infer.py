@@ -46,8 +46,8 @@ def set_types(model: Model, inference: Inference) -> None:
 
 
 def infer_node(node: Node, findings: Findings) -> Types:
-    """The types of one node's outputs, from the model's types of its inputs."""
-    run = Inferring(findings)
+    """The types of one node's outputs, from the model's types of its inputs; late constraints are not looked at."""
+    run = Inferring(findings, late=False)
     run.node(node)
     return run.inference.outputs(node)
 
@@ -55,7 +55,7 @@ def infer_node(node: Node, findings: Findings) -> Types:
 class Inferring:
     """The state of one inference: of a model, or of a body for certain types of its Parameters.
 
-    `declared`: compare inferred types with those that ports declare. `trials` caches the inferences of bodies, by body
+    `declared`: compare inferred types with those that ports declare. `late`: report late constraints too. `trials` caches the inferences of bodies, by body
     and types, `repeats` those of layers; `broken` counts broken constraints.
     """
 
@@ -64,11 +64,12 @@ class Inferring:
         findings: Findings,
         *,
         declared: bool = True,
+        late: bool = True,
         trials: dict[Body, dict[object, Inferring]] | None = None,
         repeats: Repeats | None = None,
     ) -> None:
         self.findings = findings
-        self._declared = declared
+        self._declared, self._late = declared, late
         self.inference = Inference(findings.report)
         self.broken = 0
         self._trials = {} if trials is None else trials
@@ -146,6 +147,8 @@ class Inferring:
         attributes = node.attributes
         breaches: list[Breach] = []
         types = operator.infer(inputs, attributes, breaches)
+        if not self._late:
+            breaches = [breach for breach in breaches if not breach.late]
         for breach in breaches:
             report_breach(node, breach, self.findings)
         refusing = sum(breach.refuses for breach in breaches)

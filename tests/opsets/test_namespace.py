@@ -127,6 +127,21 @@ def test_a_node_that_cannot_be_is_refused_when_it_is_built() -> None:
     assert [d.code for d in refused.value.report] == ["O001"]
 
 
+def test_a_node_that_openvino_makes_can_be_made_and_no_valid_model_of_it() -> None:
+    o = irexec.opset8
+    x = o.parameter([1, 125, 13, 13], "f32")
+    yolo = o.region_yolo(x, 4, 80, 1, False, [6, 7, 8], 0, 3)
+    w, r, b = (np.zeros(shape, np.float32) for shape in ([1, 4, 2], [1, 4, 4], [1, 4]))
+    y, h = o.parameter([1, 3, 2], "f32"), o.parameter([1, 1, 4], "f32")
+    rnn = o.rnn_sequence(y, h, np.int32([3]), w, r, b, 4, "forward", ["relu", "tanh"])
+    for node, inputs in ((yolo, [x]), (rnn, [y, h])):
+        model = irexec.Model(node.outputs, inputs)
+        assert [d.code for d in irexec.validate(model)] == ["O001"]
+        arrays = [np.zeros(i.outputs[0].shape, np.float32) for i in inputs]
+        with pytest.raises(IRError, match="expected"):
+            irexec.compile_model(model)(arrays)
+
+
 def test_parameters_are_given_by_shape_and_type() -> None:
     o = irexec.opset1
     assert str(o.parameter("1..4,?", "bf16").outputs[0].type) == "bf16[1..4,?]"

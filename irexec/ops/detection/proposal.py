@@ -162,10 +162,10 @@ def _rois(
     check("C3", fits, f"image_shape has {numbers} elements, expected 3 or 4", port="image_shape", allowed="3 or 4")
     anchors = len(ratio) * len(scale)
     message = f"class_probs has {twice} channels, expected {2 * anchors}: 2 * {len(ratio)} ratios * {len(scale)} scales"
-    fits = check("C4", twice.compatible(2 * anchors), message, port="class_probs", allowed=str(2 * anchors))
+    fits = check("C4", twice.compatible(2 * anchors), message, port="class_probs", allowed=str(2 * anchors), late=True)
     wanted = 4 * anchors if fits else twice * 2
     message = f"bbox_deltas has {four_times} channels, expected {wanted}"
-    check("C2", four_times.compatible(wanted), message, port="bbox_deltas", allowed=str(wanted))
+    check("C2", four_times.compatible(wanted), message, port="bbox_deltas", allowed=str(wanted), late=True)
     return PartialShape([extents["batch_size"] * settings.post_nms_topn, 5])
 
 

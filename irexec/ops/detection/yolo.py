@@ -89,6 +89,7 @@ def _(
         fits,
         f"data has {channels} channels, expected {'' if do_softmax else 'at least '}{wanted} by the attributes",
         port="data",
+        late=True,
     )
     if not do_softmax:
         return PartialShape([shape[0], wanted, shape[2], shape[3]])

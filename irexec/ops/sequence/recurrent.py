@@ -63,8 +63,10 @@ _ACTIVATIONS: dict[str, InPlace] = {"relu": _relu, "sigmoid": _sigmoid, "tanh": 
 
 
 def activations_of(names: Sequence[str], defaults: Sequence[str]) -> list[InPlace]:
-    """The functions, each working in place; `defaults` stands for an empty list."""
-    return [_ACTIVATIONS[name] for name in (names or defaults)]
+    """The functions, each working in place; `defaults` stands for an empty list. Raises ConstraintError C1."""
+    names = names or defaults
+    require("C1", len(names) == len(defaults), f"activations has {len(names)} names, expected {len(defaults)}")
+    return [_ACTIVATIONS[name] for name in names]
 
 
 def clipped(gates: Array, clip: float) -> None:
@@ -77,7 +79,7 @@ def check_gates(check: Check, gates: Gates, count: int) -> None:
     """C1: as many activations as the cell has; C2: a clip that is no negative number."""
     activations, clip = gates.activations, gates.clip
     what = f"activations has {len(activations)} names, expected {count}"
-    check("C1", len(activations) == count, what, attribute="activations", allowed=str(count))
+    check("C1", len(activations) == count, what, attribute="activations", allowed=str(count), late=True)
     check("C2", clip >= 0, f"clip is {clip}, expected a positive number", attribute="clip", allowed="> 0")
 
 
