@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from irexec.arrays.plain import unicode_array
 from irexec.graph.model import Value, port_of
 from irexec.types import CONTAINERS, Array, ElementType
@@ -42,11 +44,26 @@ class Results(Mapping[Any, Array]):
     def to_dict(self) -> dict[Value, Array]:
         return dict(zip(self._ports, self._arrays, strict=True))
 
+    def names(self) -> tuple[set[str], ...]:
+        """The tensor names of each output."""
+        return tuple(port.names for port in self._ports)
+
     def to_tuple(self) -> tuple[Array, ...]:
         return tuple(self._arrays)
 
+    def encoded(self) -> Results:
+        """The same results, strings as bytes of UTF-8."""
+        other = Results((), ())
+        other._ports = self._ports
+        other._arrays = [np.char.encode(a.astype(np.str_), "utf-8") if _is_text(a) else a for a in self._arrays]
+        return other
+
     def __repr__(self) -> str:
         return "{" + ", ".join(f"{p!r}: {a!r}" for p, a in zip(self._ports, self._arrays, strict=True)) + "}"
+
+
+def _is_text(array: Any) -> bool:
+    return isinstance(array, np.ndarray) and array.dtype.kind in "UO"
 
 
 def _delivered(array: Array, kind: ElementType) -> Any:

@@ -6,7 +6,7 @@ Names follow OpenVINO's Python API (`Model.inputs`, `Output.any_name`, `Node.fri
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,6 +90,10 @@ class NoSuchPort(KeyError, RuntimeError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class NoSuchPosition(IndexError, RuntimeError):
+    """A position at which there is no port. (OpenVINO raises RuntimeError for it.)"""
 
 
 class Input:
@@ -353,10 +357,17 @@ class Model:
         return f"<Model: {self.name!r}\n{ports}\n>"
 
 
+def position(ports: Sequence[Value], index: int) -> int:
+    """The position of a port, counted from the end where it is negative. Raises NoSuchPosition."""
+    if not -len(ports) <= index < len(ports):
+        raise NoSuchPosition(f"there is no port {index}: there are {len(ports)}")
+    return index % len(ports)
+
+
 def port_of(ports: list[Value], key: int | str) -> Value:
-    """A port by its position or by one of its tensor names. Raises KeyError or IndexError."""
+    """A port by its position or by one of its tensor names. Raises NoSuchPosition or NoSuchPort."""
     if isinstance(key, int):
-        return ports[key]
+        return ports[position(ports, key)]
     for port in ports:
         if key in port.names:
             return port

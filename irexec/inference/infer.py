@@ -55,8 +55,8 @@ def infer_node(node: Node, findings: Findings) -> Types:
 class Inferring:
     """The state of one inference: of a model, or of a body for certain types of its Parameters.
 
-    `declared`: compare inferred types with those that ports declare. `late`: report late constraints too. `trials` caches the inferences of bodies, by body
-    and types, `repeats` those of layers; `broken` counts broken constraints.
+    `declared`: compare inferred types with those that ports declare. `late`: report late constraints, too. `trials`
+    caches the inferences of bodies, by body and types, `repeats` those of layers; `broken` counts broken constraints.
     """
 
     def __init__(

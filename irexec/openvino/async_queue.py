@@ -26,13 +26,16 @@ class AsyncInferQueue:
         self.userdata: list[Any] = [None] * count
 
     def start_async(self, inputs: Any = None, userdata: Any = None, share_inputs: bool = False) -> None:
-        """Run on the next idle request; waits for one. Raises what went wrong in an earlier inference."""
+        """Run on the next idle request; waits for one. Arrays are copied unless shared.
+
+        Raises what went wrong in an earlier inference.
+        """
         number = self._take()
         request = self._requests[number]
         self.userdata[number] = request.userdata = userdata
         try:
             request._begin()
-            request._give(inputs)
+            request._give(inputs, share_inputs)
         except BaseException:
             request._running = False
             self._give_back(number)

@@ -63,9 +63,13 @@ class CompiledModel(engine.CompiledModel):
         *,
         decode_strings: bool = True,
     ) -> Results:
-        """Run on arrays by position, `{name | position | port: array}`, or one array. Raises IRError."""
+        """Run on arrays by position, `{name | position | port: array}`, or one array. Raises IRError.
+
+        `decode_strings` false: strings come as bytes.
+        """
         with self._borrowed() as request:
-            return _ours(request).infer_whole(inputs)
+            results = _ours(request).infer_whole(inputs)
+        return results if decode_strings else results.encoded()
 
     def infer_new_request(self, inputs: Any = None) -> Results:
         """Run on a request of its own: no variable is carried over."""

@@ -145,15 +145,18 @@ def read_model(model: Any, weights: Any = None, **options: Any) -> Model:
 def _read(model: Any, weights: Any, **options: Any) -> Any:
     if isinstance(model, str) and "<" in model:
         model = model.encode()
-    if isinstance(model, (bytearray, memoryview)) or hasattr(model, "getvalue"):
-        model = model.getvalue() if hasattr(model, "getvalue") else bytes(model)
-    if isinstance(weights, Tensor):
-        weights = weights.data.tobytes()
-    elif isinstance(weights, (bytearray, memoryview)):
-        weights = bytes(weights)
+    model = _bytes(model)
+    weights = weights.data.tobytes() if isinstance(weights, Tensor) else _bytes(weights)
     found = api.accepted(*api.load(model, None if weights in ("", b"") else weights, **options), level=4)
     editing.link(found.walk())
     return found
+
+
+def _bytes(given: Any) -> Any:
+    """What a buffer or a stream in memory holds, as bytes; anything else itself."""
+    if hasattr(given, "getvalue"):
+        return given.getvalue()
+    return bytes(given) if isinstance(given, (bytearray, memoryview)) else given
 
 
 def compile_model(model: Any, device_name: Any = None, config: Any = None) -> CompiledModel:

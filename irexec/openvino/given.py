@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from irexec.engine.arguments import fitting
+from irexec.graph import model as graph
 from irexec.graph.model import Value
 from irexec.openvino.tensor import Tensor, as_tensor
 from irexec.types import DYNAMIC
@@ -18,10 +19,17 @@ def as_arrays(given: Any) -> Any:
     if isinstance(given, Tensor):
         return given.values()
     if isinstance(given, Mapping):
-        return {key: as_arrays(value) if isinstance(value, Tensor) else value for key, value in given.items()}
+        return {_key(key): as_arrays(value) if isinstance(value, Tensor) else value for key, value in given.items()}
     if isinstance(given, (list, tuple)):
         return [as_arrays(value) if isinstance(value, Tensor) else value for value in given]
     return given
+
+
+def _key(key: Any) -> Any:
+    """A key of inputs. Raises TypeError for what cannot be one."""
+    if not isinstance(key, (str, int, np.integer, Value)):
+        raise TypeError(f"Incompatible key type for input: {key}")
+    return key
 
 
 def assigned(inputs: Any, ports: Sequence[Value]) -> list[tuple[int, Any]]:
@@ -59,7 +67,7 @@ def _is_one_array(given: Any, ports: Sequence[Value]) -> bool:
 def only(ports: Sequence[Value], index: int | None) -> int:
     """The position, or without one that of the only port. Raises RuntimeError where there are several."""
     if index is not None:
-        return range(len(ports))[index]
+        return graph.position(ports, index)
     if len(ports) != 1:
         raise RuntimeError(f"there are {len(ports)} ports: name one by its position")
     return 0
@@ -77,9 +85,9 @@ def find(ports: Sequence[Value], key: Any) -> int | None:
 
 
 def position(ports: Sequence[Value], key: Any) -> int:
-    """As `find`, and a position means itself. Raises RuntimeError where no port is meant."""
-    if isinstance(key, (int, np.integer)):
-        return range(len(ports))[int(key)]
+    """As `find`, and a position means itself. Raises RuntimeError where no port is meant, TypeError for no key."""
+    if isinstance(_key(key), (int, np.integer)):
+        return graph.position(ports, int(key))
     found = find(ports, key)
     if found is None:
         raise RuntimeError(f"Port for tensor name {key} was not found.")

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from irexec import engine
 from irexec.engine.arguments import arrange
 from irexec.graph.model import Model, Value
@@ -87,10 +89,12 @@ class InferRequest:
     ) -> Results:
         """Run once, on what is given and what was set before. Raises RuntimeError (IRError where a layer is at fault).
 
-        `inputs`: arrays or tensors by position, `{name | position | port: array}`, or one array. The options are
-        OpenVINO's: irexec never copies inputs that fit, and the results are the caller's own.
+        `inputs`: arrays or tensors by position, `{name | position | port: array}`, or one array. Arrays are copied
+        unless `share_inputs`; tensors never are. The results are the caller's own. `decode_strings` false: strings come
+        as bytes.
         """
-        return self._infer(inputs, self._give)
+        results = self._infer(inputs, lambda given: self._give(given, share_inputs))
+        return results if decode_strings else results.encoded()
 
     __call__ = infer
 
@@ -108,10 +112,10 @@ class InferRequest:
             self._running = False
 
     def start_async(self, inputs: Any = None, userdata: Any = None, share_inputs: bool = False) -> None:
-        """Run once in the background. Until `wait` returns, the request is busy."""
+        """Run once in the background. Until `wait` returns, the request is busy. Arrays are copied unless shared."""
         self._begin()
         try:
-            self._give(inputs)
+            self._give(inputs, share_inputs)
         except BaseException:
             self._running = False
             raise
@@ -285,10 +289,10 @@ class InferRequest:
     def get_compiled_model(self) -> Any:
         return self._compiled
 
-    def _give(self, inputs: Any) -> None:
-        """Keep what a call gives as the inputs of this inference and of later ones."""
+    def _give(self, inputs: Any, share: bool) -> None:
+        """Keep what a call gives as the inputs of this inference and of later ones; unless shared, copies of arrays."""
         for index, given in assigned(self._without_defaults(inputs), self.model_inputs):
-            self._set_input(index, given)
+            self._set_input(index, given.copy() if isinstance(given, np.ndarray) and not share else given)
 
     def _give_all(self, inputs: Any) -> None:
         """Keep what a call gives, for every input. Raises IRError when one is missing."""

@@ -10,6 +10,8 @@ from irexec.graph.model import Node, Value
 from irexec.openvino import cloning
 from irexec.openvino.editing import changed, current, order, replace, revalidate
 from irexec.openvino.extend import extends
+from irexec.openvino.ov_any import OVAny, unboxed
+from irexec.openvino.rt_map import RTMap
 from irexec.openvino.shapes import PartialShape, Shape, partial_shape
 from irexec.openvino.tensor import Tensor, as_tensor
 from irexec.opsets.computed import value_of
@@ -134,12 +136,14 @@ class Model(graph.Model):
 
     def get_rt_info(self, path: Any = None) -> Any:
         """All information, or what stands under a key or a path of keys. Raises RuntimeError for a key that is none."""
+        if path is None:
+            return RTMap(self.rt_info)
         found: Any = self.rt_info
         for key in _path(path):
             if not isinstance(found, Mapping) or key not in found:
                 raise RuntimeError(f"Cannot get runtime attribute. Path to runtime attribute is incorrect: {path!r}")
             found = found[key]
-        return found
+        return OVAny(found)
 
     def has_rt_info(self, path: Any) -> bool:
         try:
@@ -154,7 +158,7 @@ class Model(graph.Model):
         found: Any = self.rt_info
         for key in outer:
             found = found.setdefault(key, {})
-        found[last] = obj
+        found[last] = unboxed(obj)
 
     @property
     def dynamic(self) -> bool:

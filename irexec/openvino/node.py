@@ -14,7 +14,9 @@ from irexec.openvino.editing import changed, connect
 from irexec.openvino.extend import extends
 from irexec.openvino.kinds import member
 from irexec.openvino.layout import Layout, give_layout, layout_of
+from irexec.openvino.ov_any import unboxed
 from irexec.openvino.ports import DescriptorTensor, Input
+from irexec.openvino.rt_map import RTMap
 from irexec.openvino.shapes import PartialShape, Shape, partial_shape
 from irexec.openvino.tensor import Tensor
 from irexec.openvino.type_info import DiscreteTypeInfo
@@ -26,7 +28,7 @@ from irexec.opsets.nodes import element_type_of
 from irexec.types import DYNAMIC, ElementType, TensorType
 
 
-@extends(replacing=("get_attributes", "input_value", "output"))
+@extends(replacing=("get_attributes", "get_rt_info", "input_value", "output"))
 class Node(graph.Node):
     """A layer with its operator."""
 
@@ -210,8 +212,11 @@ class Node(graph.Node):
     def set_layout(self, layout: Any) -> None:
         give_layout(self, layout)
 
+    def get_rt_info(self) -> RTMap:  # type: ignore[override]
+        return RTMap(self.rt_info)
+
     def set_rt_info(self, value: Any, key: str) -> None:
-        self.rt_info[key] = value
+        self.rt_info[key] = unboxed(value)
 
     # Evaluation
 

@@ -4,29 +4,53 @@ from __future__ import annotations
 
 from typing import Any
 
+_BOOLEANS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
 
 class OVAny:
     """A value of any type. It compares and indexes as what it holds."""
 
     def __init__(self, value: Any) -> None:
-        self.value = value
+        self.value = unboxed(value)
 
     def get(self) -> Any:
         return self.value
 
     def set(self, value: Any) -> None:
-        self.value = value
+        self.value = unboxed(value)
 
     def astype(self, kind: type) -> Any:
-        """The value as `kind`. Raises TypeError when it cannot be."""
-        if kind is bool and isinstance(self.value, str):
-            return {"YES": True, "TRUE": True, "NO": False, "FALSE": False}[self.value.upper()]
-        return kind(self.value)
+        """The value as a bool, int, float, str or dict. Raises RuntimeError when it cannot be.
+
+        As a text, a list is its items with blanks between them, a bool YES or NO: as OpenVINO writes them to files.
+        """
+        if kind is str:
+            return _text(self.value)
+        if kind is bool and isinstance(self.value, str) and self.value.lower() in _BOOLEANS:
+            return _BOOLEANS[self.value.lower()]
+        if kind is bool and isinstance(self.value, bool):
+            return self.value
+        if kind is dict and isinstance(self.value, dict):
+            return {k: v if isinstance(v, dict) else OVAny(v) for k, v in self.value.items()}
+        if kind in (int, float) and isinstance(self.value, (int, float, str)) and not isinstance(self.value, bool):
+            try:
+                return kind(self.value)
+            except ValueError:
+                pass
+        raise RuntimeError(f"Could not convert {self.value!r} to {kind.__name__}")
 
     def aslist(self, kind: type | None = None) -> list[Any]:
-        """The values of a list, a text of words being one."""
-        items = self.value.split(" ") if isinstance(self.value, str) else list(self.value)
-        return [kind(item) for item in items] if kind is not None else items
+        """The items of a list, or the words of a text as `kind`; without one, an empty list.
+
+        Raises RuntimeError for a value that is neither, and for words that are not of this kind.
+        """
+        if kind is None:
+            return []
+        if isinstance(self.value, list):
+            return list(self.value)
+        if not isinstance(self.value, str):
+            raise RuntimeError(f"Could not convert {self.value!r} to a list")
+        return [OVAny(word).astype(kind) for word in self.value.split()]
 
     def __getitem__(self, key: Any) -> Any:
         return self.value[key]
@@ -38,10 +62,25 @@ class OVAny:
         return len(self.value)
 
     def __eq__(self, other: object) -> bool:
-        return bool(self.value == (other.value if isinstance(other, OVAny) else other))
+        return bool(self.value == unboxed(other))
 
     def __hash__(self) -> int:
         return hash(self.value)
 
     def __repr__(self) -> str:
         return "<OVAny class>"
+
+
+def unboxed(value: Any) -> Any:
+    """What a box holds; any other value itself."""
+    return value.value if isinstance(value, OVAny) else value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "YES" if value else "NO"
+    if isinstance(value, (list, tuple)):
+        return " ".join(str(int(item)) if isinstance(item, bool) else _text(item) for item in value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{key}:{_text(item)}" for key, item in value.items()) + "}"
+    return "" if value is None else str(value)

@@ -10,12 +10,14 @@ from irexec.graph.consumers import consumers
 from irexec.graph.model import Node
 from irexec.openvino.editing import changed, connect, replace
 from irexec.openvino.extend import extends
+from irexec.openvino.ov_any import unboxed
+from irexec.openvino.rt_map import RTMap
 from irexec.openvino.shapes import PartialShape, Shape
 from irexec.openvino.tensor import Tensor
 from irexec.types import ElementType
 
 
-@extends(replacing=("shape", "partial_shape", "get_shape", "get_partial_shape"))
+@extends(replacing=("shape", "partial_shape", "get_shape", "get_partial_shape", "get_rt_info"))
 class Output(graph.Value):
     """An output of a node: OpenVINO's words for irexec's Value."""
 
@@ -63,7 +65,10 @@ class Output(graph.Value):
             value.names |= set(names)
 
     def set_rt_info(self, value: Any, key: str) -> None:
-        self.rt_info[key] = value
+        self.rt_info[key] = unboxed(value)
+
+    def get_rt_info(self) -> RTMap:  # type: ignore[override]
+        return RTMap(self.rt_info)
 
     def replace(self, replacement: graph.Value) -> None:
         """Let everybody who takes this output take another, which gets its names too."""
@@ -155,11 +160,11 @@ class Input(graph.Input):
     def rt_info(self) -> dict[str, Any]:
         return self.node.input_rt_info.setdefault(self.index, {})
 
-    def get_rt_info(self) -> dict[str, Any]:
-        return self.rt_info
+    def get_rt_info(self) -> RTMap:
+        return RTMap(self.rt_info)
 
     def set_rt_info(self, value: Any, key: str) -> None:
-        self.rt_info[key] = value
+        self.rt_info[key] = unboxed(value)
 
     def __repr__(self) -> str:
         return f"<Input: shape{self.partial_shape} type: {self.element_type}>"
@@ -225,8 +230,8 @@ class DescriptorTensor:
     def get_shape(self) -> Shape:
         return self.shape
 
-    def get_rt_info(self) -> dict[str, Any]:
-        return self.rt_info
+    def get_rt_info(self) -> RTMap:
+        return RTMap(self.rt_info)
 
     def get_lower_value(self) -> Tensor | None:
         """The tensor itself where all of it is known, else None."""

@@ -202,6 +202,9 @@ class PartialShape(types.PartialShape):
         found = super().__getitem__(index)
         return PartialShape(found) if isinstance(index, slice) else found
 
+    def __iter__(self) -> Iterator[types.Dimension]:
+        return iter(self._dims or ())
+
     def get_dimension(self, index: int) -> types.Dimension:
         return self.dims[index]
 

@@ -220,7 +220,7 @@ class ShapeFault(Enum):
     FORM = auto()
 
 
-class UnreadableShape(ValueError):
+class UnreadableShape(ValueError, RuntimeError):
     """A text that is not a shape. The message says why; `fault` is the kind of fault."""
 
     def __init__(self, message: str, fault: ShapeFault = ShapeFault.FORM) -> None:
