@@ -11,9 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from irexec.engine.memory import MemoryPlan
 from irexec.engine.step import Step
-from irexec.ops.compute.follow import Link, follow_of
+from irexec.ops.compute.follow import Leader, Link, follow_of
+from irexec.ops.compute.pointwise import Pointwise
 from irexec.types import Array
 
 
@@ -39,7 +42,14 @@ def find_chains(
         for slot in step.inputs:
             readers.setdefault(slot, []).append(number)
     finder = _Finder(steps, memory, template, kept, readers, made)
-    return [chain for number in range(len(steps)) if (chain := finder.chain(number)) is not None]
+    chains: list[Chain] = []
+    following: set[int] = set()
+    for number in range(len(steps)):
+        chain = None if number in following else finder.chain(number)
+        if chain is not None:
+            chains.append(chain)
+            following.update(chain.ports)
+    return chains
 
 
 @dataclass(slots=True)
@@ -54,8 +64,10 @@ class _Finder:
     def chain(self, first: int) -> Chain | None:
         """The chain that begins with a step, if any other layer belongs to it."""
         step = self.steps[first]
-        leads = getattr(step.call, "leads", None)
-        if leads is None or not step.is_sure or first not in self.memory.buffer_of:
+        if not step.is_sure or first not in self.memory.buffer_of:
+            return None
+        leader: Leader | None = step.call if hasattr(step.call, "leads") else self._pointwise(step)
+        if leader is None:
             return None
         links: list[Link] = []
         found: list[tuple[int, int, int | None]] = []
@@ -65,11 +77,10 @@ class _Finder:
             links.append(link)
             found.append((number, port, operand))
             last = number
-        if not links:
+        taken = leader.leads(links, step.types[0])
+        if taken is None:
             return None
-        count, lead = leads(links, step.types[0])
-        if not count:
-            return None
+        count, lead = taken
         operands = tuple(operand for _, _, operand in found[:count] if operand is not None)
         return Chain(first, operands, lead, {number: port for number, port, _ in found[:count]})
 
@@ -86,19 +97,30 @@ class _Finder:
         if not step.is_sure or (step.dtype, step.shape) != (self.steps[first].dtype, self.steps[first].shape):
             return None
         port = step.inputs.index(slot)
-        constants: list[Array | None] = [self.template[other] for other in step.inputs]
+        link = self._link(step, port)
+        if link is None or link.follow.operand is None or link.constant is not None:
+            return None if link is None else (number, port, link, None)
+        other = step.inputs[link.follow.operand]
+        return None if self.made.get(other, -1) >= first else (number, port, link, other)
+
+    def _link(self, step: Step, port: int) -> Link | None:
+        """What a step does to its input `port`."""
+        constants: list[Array | None] = [self.template[slot] for slot in step.inputs]
         attributes = {a.name: step.node.attributes.get(a.name, a.default) for a in step.operator.attributes}
         follow = follow_of(step.operator, port, attributes, constants)
-        if follow is None:
+        if follow is None or follow.operand is None:
+            return None if follow is None else Link(follow)
+        return Link(follow, constants[follow.operand], step.given[follow.operand])
+
+    def _pointwise(self, step: Step) -> Leader | None:
+        """A layer of single elements as a leader: what it does to an input of its result's shape."""
+        if step.dtype != np.float32:
             return None
-        if follow.operand is None:
-            return number, port, Link(follow), None
-        other = step.inputs[follow.operand]
-        if constants[follow.operand] is not None:
-            return number, port, Link(follow, constants[follow.operand]), None
-        if self.made.get(other, -1) >= first:
-            return None
-        return number, port, Link(follow, None, step.given[follow.operand]), other
+        for port, given in enumerate(step.given):
+            if given is not None and given.element_type.dtype == step.dtype and given.shape.to_shape() == step.shape:
+                link = self._link(step, port)
+                return None if link is None else Pointwise(step.call, len(step.inputs), port, link)
+        return None
 
 
 class Leading:

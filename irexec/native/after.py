@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Kind = Literal["add", "multiply", "clamp", "swish", "sigmoid", "gelu_erf", "gelu_tanh"]
+Binary = Literal["add", "subtract", "subtract_from", "multiply", "divide", "divide_by"]
+Unary = Literal["clamp", "swish", "sigmoid", "gelu_erf", "gelu_tanh", "hsigmoid", "hswish", "mish", "tanh", "leaky"]
+Kind = Binary | Unary
 # So many numbers a step may take.
 NUMBERS = 8
+# The record of each operand, of 64-bit numbers: where it is, and for rows and runs of it which one row r of the result
+# takes: the one at r // divisor % cycle * step.
+OPERAND = ("address", "divisor", "cycle", "step")
 
 
 class After(NamedTuple):
     """One step: its kind, and what it takes, which is at an address of f32.
 
-    That is a number for each channel (the same for a whole run of the result) or column (one for each element of a
-    run), an array of the result's shape, or NUMBERS numbers.
+    After sums that is a number for each channel (the same for a whole run of the result), one for each column (for
+    each element of a run), or an array of the result's shape ("result"). After single elements it is a number ("row")
+    or a run of numbers ("run") for each row, see OPERAND. "numbers" are NUMBERS numbers that all elements share.
     """
 
     kind: Kind
-    takes: Literal["channel", "column", "result", "numbers"]
+    takes: Literal["channel", "column", "result", "row", "run", "numbers"]
 
     @property
     def name(self) -> str:

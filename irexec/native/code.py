@@ -25,24 +25,37 @@ class Code:
     def number(self, value: int | Number) -> Number:
         return value if isinstance(value, Number) else Number(self, ir.Constant(I64, value))
 
-    def splat(self, scalar: Any, lanes: int | None = None) -> Any:
+    def splat(self, scalar: Any) -> Any:
         """A vector of one scalar."""
-        lanes = lanes or self.lanes
-        empty = ir.Constant(ir.VectorType(F32, lanes), ir.Undefined)
+        empty = ir.Constant(ir.VectorType(scalar.type, self.lanes), ir.Undefined)
         first = self.builder.insert_element(empty, scalar, ir.Constant(I32, 0))
-        return self.builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, lanes), None))
+        return self.builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, self.lanes), None))
 
     def zeros(self) -> Any:
-        return ir.Constant(ir.VectorType(F32, self.lanes), None)
+        return ir.Constant(self.vector, None)
+
+    def constant(self, value: float) -> Any:
+        """A vector of one number."""
+        return ir.Constant(self.vector, [value] * self.lanes)
+
+    @property
+    def vector(self) -> Any:
+        return ir.VectorType(F32, self.lanes)
+
+    def mask(self, count: Number) -> Any:
+        """The first so many lanes of a vector."""
+        numbers = ir.Constant(ir.VectorType(I64, self.lanes), list(range(self.lanes)))
+        return self.builder.icmp_signed("<", numbers, self.splat(count.value))
 
     def call(self, name: str, *arguments: Any) -> Any:
         """The result of one of LLVM's own functions on vectors, such as `fmuladd`."""
-        kind = arguments[0].type
-        name = f"llvm.{name}.v{kind.count}f32"
-        function = self.module.globals.get(name)
-        if function is None:
-            function = ir.Function(self.module, ir.FunctionType(kind, [kind] * len(arguments)), name)
-        return self.builder.call(function, arguments)
+        return self.builder.call(self.intrinsic(f"{name}.v{self.lanes}f32", self.vector, *arguments), arguments)
+
+    def intrinsic(self, name: str, result: Any, *arguments: Any) -> Any:
+        """One of LLVM's own functions, declared when it is first used."""
+        name = f"llvm.{name}"
+        kind = ir.FunctionType(result, [argument.type for argument in arguments])
+        return self.module.globals.get(name) or ir.Function(self.module, kind, name)
 
     def run(self, other: Code, *arguments: int | Number) -> None:
         """Call another function of the module."""
@@ -90,18 +103,13 @@ class Code:
         b.position_at_end(end)
         fold.values = list(phis)
 
-    def in_vectors(self, count: Number, write: Callable[[Number, int], None]) -> None:
-        """Go over so many elements: `write(index, lanes)` for whole vectors, then for smaller and smaller ones."""
-        done = count & -self.lanes
-        with self.loop(0, done, self.lanes) as index:
-            write(index, self.lanes)
-        lanes = self.lanes // 2
-        while lanes:
-            rest = count & lanes
-            with self.when(self.number(0) < rest):
-                write(done, lanes)
-            done = done + rest
-            lanes //= 2
+    def in_vectors(self, count: Number, write: Callable[[Number, Any], None]) -> None:
+        """Go over so many elements: `write(index, None)` for whole vectors, then with the mask of what is left."""
+        whole = count & -self.lanes
+        with self.loop(0, whole, self.lanes) as index:
+            write(index, None)
+        with self.when(whole < count):
+            write(whole, self.mask(count - whole))
 
     @contextmanager
     def rounds(self) -> Iterator[Callable[[Any], None]]:
@@ -160,6 +168,13 @@ class Number:
     def __and__(self, other: int | Number) -> Number:
         return Number(self.code, self.code.builder.and_(self.value, self.code.number(other).value))
 
+    def __floordiv__(self, other: int | Number) -> Number:
+        """Of numbers that are not negative, as `%`."""
+        return Number(self.code, self.code.builder.udiv(self.value, self.code.number(other).value))
+
+    def __mod__(self, other: int | Number) -> Number:
+        return Number(self.code, self.code.builder.urem(self.value, self.code.number(other).value))
+
     def __rshift__(self, bits: int) -> Number:
         return Number(self.code, self.code.builder.lshr(self.value, self.code.number(bits).value))
 
@@ -208,15 +223,24 @@ class Run:
     def put(self, index: int | Number, scalar: Any) -> None:
         self.code.builder.store(scalar, (self + index).pointer)
 
-    def vector(self, index: int | Number = 0, lanes: int | None = None) -> Any:
-        """The vector that begins at an element, wherever in memory that is."""
-        return self.code.builder.load(self._vectors(index, lanes or self.code.lanes), align=4)
+    def vector(self, index: int | Number = 0, mask: Any = None) -> Any:
+        """The vector that begins at an element, wherever in memory that is; of a mask, 0 in the other lanes."""
+        code, place = self.code, self._vectors(index)
+        if mask is None:
+            return code.builder.load(place, align=4)
+        arguments = place, ir.Constant(I32, 4), mask, code.zeros()
+        return code.builder.call(code.intrinsic(f"masked.load.v{code.lanes}f32.p0", code.vector, *arguments), arguments)
 
-    def put_vector(self, index: int | Number, vector: Any) -> None:
-        self.code.builder.store(vector, self._vectors(index, vector.type.count), align=4)
+    def put_vector(self, index: int | Number, vector: Any, mask: Any = None) -> None:
+        code, place = self.code, self._vectors(index)
+        if mask is None:
+            code.builder.store(vector, place, align=4)
+        else:
+            arguments = vector, place, ir.Constant(I32, 4), mask
+            code.builder.call(code.intrinsic(f"masked.store.v{code.lanes}f32.p0", ir.VoidType(), *arguments), arguments)
 
-    def _vectors(self, index: int | Number, lanes: int) -> Any:
-        return self.code.builder.bitcast((self + index).pointer, ir.VectorType(F32, lanes).as_pointer())
+    def _vectors(self, index: int | Number) -> Any:
+        return self.code.builder.bitcast((self + index).pointer, self.code.vector.as_pointer())
 
     # Numbers that several threads read and write: what was written before a number is seen by who reads it.
 
@@ -251,26 +275,39 @@ class Fields:
         return self._of[name]
 
 
-def copy_run(
-    source: Run, target: Run, count: Number, change: Callable[[Number, Any], Any] = lambda index, vector: vector
-) -> None:
-    """Copy so many elements, each vector as `change(index, vector)`."""
-    source.code.in_vectors(count, lambda x, lanes: target.put_vector(x, change(x, source.vector(x, lanes))))
+Change = Callable[[Number, Any, Any], Any]
+"""`change(index, vector, mask)`: what becomes of the vector that begins at an element of a run."""
+
+
+def unchanged(index: Number, vector: Any, mask: Any) -> Any:
+    return vector
+
+
+def copy_run(source: Run, target: Run, count: Number, change: Change = unchanged) -> None:
+    """Copy so many elements, each vector changed."""
+    source.code.in_vectors(count, lambda x, mask: target.put_vector(x, change(x, source.vector(x, mask), mask), mask))
 
 
 def copy_every_second(source: Run, target: Run, count: Number) -> None:
-    """Copy so many elements, of which another one lies behind each."""
+    """Copy so many elements, of which another one lies between each two; nothing behind the last is read."""
     code = source.code
+    even = ir.Constant(ir.VectorType(I32, code.lanes), list(range(0, 2 * code.lanes, 2)))
 
-    def copy(x: Number, lanes: int) -> None:
-        first, second = source.vector(x * 2, lanes), source.vector(x * 2 + lanes, lanes)
-        even = ir.Constant(ir.VectorType(I32, lanes), list(range(0, 2 * lanes, 2)))
-        target.put_vector(x, code.builder.shuffle_vector(first, second, even))
+    def copy(x: Number, last: Number | None) -> None:
+        first, second = (
+            source.vector(x * 2 + half, None if last is None else code.mask(last * 2 - 1 - half))
+            for half in (0, code.lanes)
+        )
+        mask = None if last is None else code.mask(last)
+        target.put_vector(x, code.builder.shuffle_vector(first, second, even), mask)
 
-    code.in_vectors(count, copy)
+    whole = (count - 1).at_least(0) & -code.lanes
+    with code.loop(0, whole, code.lanes) as index:
+        copy(index, None)
+    with code.when(whole < count):
+        copy(whole, count - whole)
 
 
 def clear_run(target: Run, count: Number) -> None:
     """Make so many elements 0."""
-    code = target.code
-    code.in_vectors(count, lambda x, lanes: target.put_vector(x, ir.Constant(ir.VectorType(F32, lanes), None)))
+    target.code.in_vectors(count, lambda x, mask: target.put_vector(x, target.code.zeros(), mask))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from irexec.native.after import After
-from irexec.native.code import Code, Fields, Number, Run, clear_run, copy_every_second, copy_run
+from irexec.native.code import Code, Fields, Run, clear_run, copy_every_second, copy_run
 from irexec.native.epilogue import epilogue
 
 # The fields of what `convolve` is given, each a number of 64 bits. Lengths and places count elements of f32.
@@ -134,11 +134,9 @@ def write_pad(module: Any, name: str, lanes: int) -> Code:
         with code.when(stride < 2):
             copy_run(row, pixels, line.count)
         with code.when(code.number(1) < stride):
-            # Reading every second pixel in vectors goes one pixel beyond the last, which need not be there.
-            most = code.number(0).at_least(line.count - 1)
-            done = Number(code, code.builder.select(stride < 3, most.value, code.number(0).value))
-            copy_every_second(row, pixels, done)
-            with code.loop(done, line.count) as x:
+            with code.when(stride < 3):
+                copy_every_second(row, pixels, line.count)
+            with code.when(code.number(2) < stride), code.loop(0, line.count) as x:
                 pixels.put(x, row.scalar(x * stride))
         clear_run(pixels + line.count, line.after)
     return code.end()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from irexec.native.code import Code, Fields, copy_run
-from irexec.native.epilogue import clamped, logistic, tanh
+from irexec.native.functions import clamped, logistic, tanh
 from irexec.native.products import write_tile
 
 # The fields of what `step` is given, each a number of 64 bits. Lengths and places count elements of f32.
@@ -49,7 +49,7 @@ def write_lstm(module: Any, name: str, lanes: int, height: int, activations: Seq
         x = b.fadd(own, (projected + layer.units * index).vector(vector * lanes))
         if has_clip:
             limits = layer.limits.floats()
-            x = clamped(code, x, limits.scalar(0), limits.scalar(1))
+            x = clamped(code, x, code.splat(limits.scalar(0)), code.splat(limits.scalar(1)))
         return (candidate_function if index == 2 else gate_function)(code, x)
 
     with code.loop(task.first_block, task.last_block) as block:

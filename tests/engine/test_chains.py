@@ -11,7 +11,9 @@ import pytest
 import irexec
 from irexec import native
 from irexec.graph.model import Model
-from irexec.ops.compute import follow
+from irexec.ops.compute import follow, parallel, pointwise
+from irexec.ops.compute.compiled import CompiledPointwise
+from irexec.types import F32, PartialShape, TensorType
 
 ops: Any = irexec.opset15
 SHAPE = [2, 6, 19, 21]
@@ -125,9 +127,12 @@ def test_a_result_ends_the_chain() -> None:
         (ops.swish, lambda x: x / (1 + np.exp(-x))),
         (ops.sigmoid, lambda x: 1 / (1 + np.exp(-x))),
         (ops.relu, lambda x: np.maximum(x, 0)),
+        (ops.tanh, np.tanh),
+        (ops.mish, lambda x: x * np.tanh(np.logaddexp(0, x))),
+        (ops.hsigmoid, lambda x: np.clip(x + 3, 0, 6) / 6),
         (lambda x: ops.clamp(x, -1.0, 88.0), lambda x: np.clip(x, -1, 88)),
     ],
-    ids=["swish", "sigmoid", "relu", "clamp"],
+    ids=["swish", "sigmoid", "relu", "tanh", "mish", "hsigmoid", "clamp"],
 )
 def test_extremes(function: Callable[[Any], Any], exact: Callable[[np.ndarray], np.ndarray]) -> None:
     """Very large, very small, infinite and nan."""
@@ -175,8 +180,78 @@ def test_every_kind_is_known_to_the_compiler() -> None:
 
     attributes = {"auto_broadcast": "numpy", "min": 0, "max": 1}
     described = {
-        describe(0, attributes | {"approximation_mode": mode}, [None])
+        describe(port, attributes | {"approximation_mode": mode}, [None, np.ones(1, np.float32)])
         for describe in set(follow._described.values())
+        for port in (0, 1)
         for mode in ("erf", "tanh")
     }
-    assert {one.kind for one in described if one is not None} == set(get_args(Kind))
+    kinds = {kind for group in get_args(Kind) for kind in (get_args(group) or [group])}
+    assert {one.kind for one in described if one is not None} == kinds
+
+
+POINTWISE: dict[str, Callable[[Any], Any]] = {
+    "swish": swish,
+    "hswish": ops.hswish,
+    "hsigmoid": ops.hsigmoid,
+    "mish": ops.mish,
+    "tanh": ops.tanh,
+    "leaky": lambda x: ops.prelu(x, ops.constant(np.float32([-0.3]))),
+    "subtract": lambda x: ops.subtract(x, constant(1, 6, 1, 1)),
+    "subtracted": lambda x: ops.subtract(constant(), x),
+    "divide": lambda x: ops.divide(x, constant(2, 1, 1, 1)),
+    "divided": lambda x: ops.divide(constant(19, 21), x),
+    "gate": lambda x: ops.multiply(x, ops.reduce_mean(x, ops.constant(np.int64([2, 3])), True)),
+    "gate on the left": lambda x: ops.swish(
+        ops.multiply(ops.reduce_mean(x, ops.constant(np.int64([0, 2, 3])), True), x)
+    ),
+    "batch": lambda x: ops.add(x, ops.reduce_max(x, ops.constant(np.int64([1, 2, 3])), True)),
+    "columns": lambda x: ops.relu(ops.add(ops.multiply(x, constant(21)), constant(1, 1, 21))),
+    "rows": lambda x: ops.add(ops.sigmoid(x), constant(19, 1)),
+    "mask": lambda x: ops.add(ops.multiply(x, constant()), constant(2, 1, 19, 21)),
+    "channels and all": lambda x: ops.add(ops.multiply(x, constant(6, 1, 1)), ops.exp(x)),
+    "not of rows": lambda x: ops.hswish(ops.add(x, constant(1, 6, 1, 21))),
+    "twice itself": lambda x: ops.multiply(ops.exp(x), x),
+}
+
+
+@pytest.mark.parametrize("name", POINTWISE)
+def test_layers_of_single_elements_are_compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each gives what it gives alone: up to rounding, and exactly for any number of threads."""
+    monkeypatch.setattr(pointwise, "LEAST_WORK", 1)
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    model = Model([ops.exp(POINTWISE[name](ops.floor(x)))], [x])
+    compiled = irexec.compile_model(model)
+    given = (3 * rng.standard_normal(SHAPE)).astype(np.float32)
+    request = compiled.create_infer_request([Watching()])
+    expected = request.infer([given])[0]
+    begun = compiled._plans.general.chains
+    assert begun if name != "not of rows" else len(begun) == 1
+    found = [compiled([given])[0] for _ in range(6)]
+    np.testing.assert_allclose(found[-1], expected, rtol=2e-5, atol=1e-6)
+    for threads in (1, 2, 8):
+        parallel.set_num_threads(threads)
+        assert np.array_equal(compiled([given])[0], found[-1])
+    parallel.set_num_threads(None)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_operands_of_any_broadcast(seed: int) -> None:
+    """Rows of the result take what NumPy broadcasts to them, wherever the layout takes the layer on at all."""
+    draw = np.random.default_rng(seed)
+    shape = tuple(int(n) for n in draw.choice([1, 2, 3, 5, 17], draw.integers(1, 5)))
+    source = draw.standard_normal(shape).astype(np.float32)
+    expected, links, coming = source, [], []
+    for _ in range(draw.integers(1, 4)):
+        own = tuple(int(n) if draw.random() < 0.5 else 1 for n in shape[draw.integers(0, len(shape) + 1) :])
+        operand = draw.standard_normal(own).astype(np.float32)
+        is_constant = draw.random() < 0.5
+        type = TensorType(F32, PartialShape(own))
+        links.append(follow.Link(follow.Follow("add", 1), operand if is_constant else None, type))
+        coming += [] if is_constant else [operand]
+        layout = pointwise.lay_out(links, shape)
+        if len(layout.after) < len(links):
+            return
+        expected = expected + operand
+        found = np.full(shape, np.nan, np.float32)
+        CompiledPointwise(layout, found.size, 1)(source, found, coming)
+        np.testing.assert_array_equal(found, expected)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.native.after import Kind
 from irexec.ops.activation.formulas import (
     GELU_TANH,
     elu,
@@ -30,7 +31,7 @@ from irexec.ops.arithmetic.error_function import LOGIT_ABOVE, LOGIT_BELOW
 from irexec.ops.compute.elementwise import blockwise, result_like, through_floats, wide_pair
 from irexec.ops.compute.follow import Follow, follows
 from irexec.ops.compute.precision import is_float, narrow
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, Operator, operator, require, rounded
 from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
 from irexec.types import FLOATS, NUMERIC, Array, PartialShape, TensorType, common_shape
 
@@ -139,7 +140,7 @@ def mish_4(x: T, /, *, out: Array | None = None) -> T:
     return blockwise(mish, x, out)
 
 
-@operator("PReLU", "opset1", tolerance=rounded(1))
+@operator("PReLU", "opset1", inplace="data", tolerance=rounded(1))
 def prelu_1(data: T_NUMERIC, slope: T_NUMERIC, /, *, out: Array | None = None) -> T_NUMERIC:
     """data where it is not negative, slope · data where it is.
 
@@ -292,9 +293,21 @@ def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) 
     return Follow("clamp", numbers=(0.0, math.inf))
 
 
-@follows(sigmoid_1)
+def _follows(operator: Operator, kind: Kind) -> None:
+    follows(operator)(lambda port, attributes, constants: Follow(kind))
+
+
+_follows(sigmoid_1, "sigmoid")
+_follows(hsigmoid_5, "hsigmoid")
+_follows(hswish_4, "hswish")
+_follows(mish_4, "mish")
+
+
+@follows(prelu_1)
 def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-    return Follow("sigmoid")
+    slope = constants[1]
+    is_one = port == 0 and slope is not None and slope.size == 1
+    return Follow("leaky", numbers=(float(slope.reshape(-1)[0]),)) if is_one and slope is not None else None
 
 
 @follows(swish_4)

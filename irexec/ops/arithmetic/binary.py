@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.native.after import Kind
 from irexec.ops.compute.elementwise import aligned, arithmetic_pair, broadcast_pair, wide_pair
 from irexec.ops.compute.follow import Follow, follows
 from irexec.ops.compute.precision import is_float
@@ -60,16 +61,6 @@ maximum_1 = _arithmetic("Maximum", _larger, f"The greater of a and b; {_NAN}")
 minimum_1 = _arithmetic("Minimum", _smaller, f"The smaller of a and b; {_NAN}")
 
 
-@follows(add_1)
-def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-    return Follow("add", 1 - port) if attributes["auto_broadcast"] == "numpy" else None
-
-
-@follows(multiply_1)
-def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-    return Follow("multiply", 1 - port) if attributes["auto_broadcast"] == "numpy" else None
-
-
 @operator("Divide", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
 def divide_1(a: T, b: T, /, *, m_pythondiv: bool = True, how: Broadcasting, out: Array | None = None) -> T:
     """a / b; integers are rounded down, or toward zero when `m_pythondiv` is false."""
@@ -81,6 +72,20 @@ def divide_1(a: T, b: T, /, *, m_pythondiv: bool = True, how: Broadcasting, out:
     b = aligned(a, b, how)
     with np.errstate(all="ignore"):
         return np.asarray(np.floor_divide(np.subtract(a, rest), b, out=out))
+
+
+def _follows(operator: Operator, first: Kind, second: Kind) -> None:
+    """What it does to `a` is the first kind, what it does to `b` the second."""
+
+    @follows(operator)
+    def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
+        return Follow((first, second)[port], 1 - port) if attributes["auto_broadcast"] == "numpy" else None
+
+
+_follows(add_1, "add", "add")
+_follows(subtract_1, "subtract", "subtract_from")
+_follows(multiply_1, "multiply", "multiply")
+_follows(divide_1, "divide", "divide_by")
 
 
 @operator("Mod", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise", tolerance=rounded(2))

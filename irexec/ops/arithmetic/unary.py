@@ -13,6 +13,7 @@ import numpy as np
 
 from irexec.ops.arithmetic.error_function import erf_f32, erf_f64, erfinv_f64
 from irexec.ops.compute.elementwise import blockwise, elementwise, half_away, result_like, through_floats
+from irexec.ops.compute.follow import Follow, follows
 from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Elements, Operator, operator, rounded
 from irexec.ops.rules.shapes import same_as
@@ -136,3 +137,6 @@ def _half_away(x: Array, out: Array) -> None:
 def sign_1(x: T, /, *, out: Array | None = None) -> T:
     """-1, 0 or 1 for negative, zero and positive elements; nan stays nan."""
     return elementwise(np.sign, x, out)
+
+
+follows(tanh_1)(lambda port, attributes, constants: Follow("tanh"))

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol, SupportsFloat
 
 import numpy as np
 
-from irexec.native.after import NUMBERS, After, Kind
+from irexec.native.after import NUMBERS, OPERAND, After, Kind
 from irexec.native.memory import address
 from irexec.ops.declare.operator import Operator
 from irexec.types import Array, TensorType
@@ -33,15 +33,15 @@ class Link(NamedTuple):
     type: TensorType | None = None
 
 
+Lead = Callable[..., bool]
+"""Takes a kernel's inputs, the operands that come when the model runs, and `out`; False: only itself was computed."""
+
+
 class Leader(Protocol):
     """A kernel that may compute the layers that follow it."""
 
-    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Callable[..., bool]]:
-        """How many of the links it takes on, and the call that computes itself and those.
-
-        The call takes the kernel's inputs, the operands that come when the model runs, and `out`; it returns False
-        where only itself was computed.
-        """
+    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
+        """How many of the links it takes on, and the call that computes itself and those; None: it stays a kernel."""
         ...
 
 
@@ -68,7 +68,7 @@ def follow_of(
     return None if describe is None else describe(port, attributes, constants)
 
 
-def after_links(
+def after_sums(
     links: Sequence[Link], shape: tuple[int, ...], dtype: np.dtype[Any], takes: Literal["channel", "column"]
 ) -> tuple[tuple[After, ...], Operands]:
     """As many of the links as compiled code takes on after an f32 result of this shape, with their operands.
@@ -80,8 +80,7 @@ def after_links(
     for link in links if dtype == np.float32 else ():
         if link.follow.operand is None:
             after.append(After(link.follow.kind, "numbers"))
-            numbers = link.follow.numbers
-            operands.append(np.array([*map(float, numbers), *[0] * (NUMBERS - len(numbers))], np.float32))
+            operands.append(numbers_of(link.follow))
         elif link.constant is not None:
             along = _along(link.constant, shape, 1 if takes == "channel" else len(shape) - 1)
             if along is None:
@@ -96,21 +95,36 @@ def after_links(
     return tuple(after), Operands(operands)
 
 
-class Operands:
-    """What the steps of an epilogue take, as compiled code finds it; None comes when the model runs."""
+def numbers_of(follow: Follow) -> Array:
+    """Its numbers, as many as compiled code reads."""
+    return np.array([*map(float, follow.numbers), *[0] * (NUMBERS - len(follow.numbers))], np.float32)
 
-    def __init__(self, known: Sequence[Array | None]) -> None:
+
+def operand_records(addresses: Sequence[int]) -> Array:
+    """The records of operands of which only the address counts."""
+    return np.array([[place, *[1] * (len(OPERAND) - 1)] for place in addresses], np.int64)
+
+
+class Operands:
+    """What the steps of an epilogue take, as compiled code finds it; None comes when the model runs.
+
+    `ways`: divisor, cycle and step of each, where it matters which row takes what.
+    """
+
+    def __init__(self, known: Sequence[Array | None], ways: Sequence[tuple[int, int, int]] | None = None) -> None:
         self._known = known
-        self._addresses = np.array([0 if array is None else address(array) for array in known], np.int64)
+        self._records = operand_records([0 if array is None else address(array) for array in known])
+        if ways is not None:
+            self._records[:, 1:] = ways
         self._missing = [number for number, array in enumerate(known) if array is None]
 
-    def addresses(self, coming: Sequence[Array]) -> Array:
-        """The addresses of all, with those of the arrays that came, which are contiguous."""
+    def records(self, coming: Sequence[Array]) -> Array:
+        """The records of all, with the addresses of the arrays that came, which are contiguous."""
         if not self._missing:
-            return self._addresses
-        complete = self._addresses.copy()
+            return self._records
+        complete = self._records.copy()
         for number, array in zip(self._missing, coming, strict=True):
-            complete[number] = address(array)
+            complete[number, 0] = address(array)
         return complete
 
 
@@ -122,3 +136,12 @@ def _along(constant: Array, shape: tuple[int, ...], axis: int) -> Array | None:
     if any(extent != 1 for other, extent in enumerate(extents) if other != axis):
         return None
     return np.ascontiguousarray(np.broadcast_to(constant.reshape(-1), shape[axis]))
+
+
+class Layout(NamedTuple):
+    """How compiled code goes over a result: in rows so wide, with steps, and which of its operand each row takes."""
+
+    width: int
+    after: tuple[After, ...] = ()
+    operands: tuple[Array | None, ...] = ()
+    ways: tuple[tuple[int, int, int], ...] = ()

@@ -15,7 +15,7 @@ import numpy as np
 
 from irexec.native import pays
 from irexec.native.after import After
-from irexec.ops.compute.follow import Link, after_links
+from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.blocks import Runner, convolver
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, summed
@@ -153,14 +153,14 @@ class _ConstantKernel:
     def __call__(self, data: Array, kernel: Array, /, *, out: Array | None = None) -> Array:
         return self.convolve(data, out)
 
-    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Callable[..., bool]]:
-        after, operands = after_links(links, result.shape.to_shape(), self.convolve.dtype, "channel")
+    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
+        after, operands = after_sums(links, result.shape.to_shape(), self.convolve.dtype, "channel")
 
         def call(data: Array, kernel: Array, *coming: Array, out: Array) -> bool:
             others = [np.ascontiguousarray(array) for array in coming]
-            return self.convolve.followed(data, out, after, operands.addresses(others))
+            return self.convolve.followed(data, out, after, operands.records(others))
 
-        return len(after), call
+        return (len(after), call) if after else None
 
 
 @convolution_1.work

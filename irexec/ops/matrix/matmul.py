@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.native import pays
-from irexec.ops.compute.follow import Link, after_links
+from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
 from irexec.ops.matrix.product import multiply, product_shape
@@ -92,9 +92,9 @@ class _Product:
         compiled(a.astype(np.float32, copy=False).reshape(-1, depth), target.reshape(-1, columns))
         return settle(target, self._declared, out)
 
-    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Callable[..., bool]]:
+    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
         """Layers that compiled code can compute with the product: irexec.ops.compute.follow."""
-        after, operands = after_links(links, result.shape.to_shape(), self._declared, "column")
+        after, operands = after_sums(links, result.shape.to_shape(), self._declared, "column")
         depth, columns = self._right.shape
 
         def call(a: Array, b: Array, *coming: Array, out: Array) -> bool:
@@ -103,10 +103,10 @@ class _Product:
                 self._plain(a, b, out=out)
                 return False
             others = [np.ascontiguousarray(array) for array in coming]
-            compiled(a.reshape(-1, depth), out.reshape(-1, columns), after, operands.addresses(others))
+            compiled(a.reshape(-1, depth), out.reshape(-1, columns), after, operands.records(others))
             return True
 
-        return len(after), call
+        return (len(after), call) if after else None
 
     def _when_it_pays(self, a: Array) -> Callable[..., Array] | None:
         """The compiled product, if there is to be one and `a` fits it."""

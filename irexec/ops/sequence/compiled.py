@@ -11,6 +11,7 @@ from irexec.native.after import After
 from irexec.native.llvm import Native
 from irexec.native.memory import address
 from irexec.native.recurrence import GATES, LAYER, TASK, VECTORS, write_lstm
+from irexec.ops.compute.follow import operand_records
 from irexec.ops.compute.parallel import num_threads, split
 from irexec.ops.compute.team import Tasks, run_tasks
 from irexec.ops.matrix.compiled import CompiledProduct
@@ -32,7 +33,7 @@ class CompiledLstm:
         self.padded = self.blocks * block
         self.project = CompiledProduct(w.reshape(-1, w.shape[2]).T, CompiledProduct.MANY_ROWS)
         self.bias = np.ascontiguousarray(b, F32)
-        self.bias_place = np.array([address(self.bias)])
+        self.bias_place = operand_records([address(self.bias)])
         self.panels = _packed(r, self.blocks, block)
         self.clip = clip if 0 < clip < np.inf else 0.0
         self.limits = np.array([-self.clip, self.clip], F32)

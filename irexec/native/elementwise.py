@@ -1,0 +1,29 @@
+"""Layers of single elements without another one to lead them: what `epilogue` does, from one array to another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from irexec.native.after import After
+from irexec.native.code import Code, Fields, copy_run
+from irexec.native.epilogue import epilogue
+
+# The fields of what `elementwise` is given, each a number of 64 bits. Lengths count elements of f32.
+LAYER = (
+    "source", "result", "operands",  # addresses
+    "width", "size",  # of a row, of all
+)  # fmt: skip
+TASK = ("first_row", "last_row")
+
+
+def write_elementwise(module: Any, name: str, lanes: int, after: Sequence[After]) -> Code:
+    """`elementwise(layer, task, scratch, round)`: some rows. The last row of all may be a shorter one."""
+    code = Code(module, name, 4, lanes)
+    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    with code.loop(task.first_row, task.last_row) as row:
+        place = row * layer.width
+        count = (layer.size - place).at_most(layer.width)
+        change = epilogue(code, after, layer.operands, row, place)
+        copy_run(layer.source.floats() + place, layer.result.floats() + place, count, change)
+    return code.end()

@@ -1,0 +1,129 @@
+"""Layers of single elements by compiled code, on all threads and with those that follow, once that pays.
+
+Each operand is a number or a run of numbers for each row of the result, whichever axes it broadcasts along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from irexec.native import pays
+from irexec.native.after import After
+from irexec.ops.compute.follow import Layout, Lead, Link, numbers_of
+from irexec.types import Array, TensorType
+
+# What an element costs, in multiply-adds: where it is only read and written, and where powers of e are computed.
+CHEAP, DEAR = 8, 48
+CHEAP_KINDS = frozenset({"add", "subtract", "subtract_from", "multiply", "divide", "divide_by", "clamp", "leaky"})
+# Less work than this is left to NumPy, which begins sooner.
+LEAST_WORK = 1 << 18
+# Elements of a row where all of them are alike; and the least that a row has otherwise.
+ROW, SHORTEST = 1 << 12, 8
+
+
+class Pointwise:
+    """A layer of single elements that leads those that follow it: what it does to its input `port` is `own`."""
+
+    def __init__(self, plain: Callable[..., Array], inputs: int, port: int, own: Link) -> None:
+        self._plain, self._inputs, self._port, self._own = plain, inputs, port, own
+
+    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
+        shape = result.shape.to_shape()
+        layout = lay_out([self._own, *links], shape)
+        work = prod(shape) * sum(CHEAP if step.kind in CHEAP_KINDS else DEAR for step in layout.after)
+        if not layout.after or work < LEAST_WORK:
+            return None
+        other = self._own.follow.operand if self._own.constant is None else None
+        compiled: Callable[[Array, Array, Sequence[Array]], None] | None = None
+        calls = 0
+
+        def call(*inputs: Array, out: Array) -> bool:
+            nonlocal calls, compiled
+            own, coming = inputs[: self._inputs], inputs[self._inputs :]
+            if compiled is None:
+                calls += 1
+                if not pays(calls, work):
+                    if (made := self._plain(*own, out=out)) is not out:
+                        np.copyto(out, made)
+                    return False
+                from irexec.ops.compute.compiled import CompiledPointwise
+
+                compiled = CompiledPointwise(layout, prod(shape), work)
+            compiled(own[self._port], out, coming if other is None else (own[other], *coming))
+            return True
+
+        return len(layout.after) - 1, call
+
+
+def lay_out(links: Sequence[Link], shape: tuple[int, ...]) -> Layout:
+    """Rows for as many of the links as possible, the longest ones."""
+    best = Layout(0)
+    for axis in range(len(shape) + 1):
+        width = prod(shape[axis:])
+        if axis and width < SHORTEST:
+            break
+        found = _steps(links, shape, axis)
+        if len(found.after) > len(best.after):
+            best = found
+    return best
+
+
+def _steps(links: Sequence[Link], shape: tuple[int, ...], axis: int) -> Layout:
+    """As many of the links as can be computed in rows that the axes from this one on make."""
+    after: list[After] = []
+    operands: list[Array | None] = []
+    ways: list[tuple[int, int, int]] = []
+    for link in links:
+        if link.follow.operand is None:
+            after.append(After(link.follow.kind, "numbers"))
+            operands.append(numbers_of(link.follow))
+            ways.append((1, 1, 0))
+            continue
+        extents = _extents(link)
+        way = None if extents is None else _way(extents, shape, axis)
+        if way is None:
+            break
+        after.append(After(link.follow.kind, way[0]))
+        operands.append(None if link.constant is None else np.ascontiguousarray(link.constant))
+        ways.append(way[1:])
+    width = min(prod(shape), ROW) if axis == 0 else prod(shape[axis:])
+    if axis == 0:
+        ways = [(1, 1 << 40, width) if step.takes == "run" else way for step, way in zip(after, ways, strict=True)]
+    return Layout(width, tuple(after), tuple(operands), tuple(ways))
+
+
+def _extents(link: Link) -> tuple[int, ...] | None:
+    """The shape of a link's other operand, if that is f32."""
+    if link.constant is not None:
+        return link.constant.shape if link.constant.dtype == np.float32 else None
+    static = link.type is not None and link.type.shape.is_static and link.type.element_type.dtype == np.float32
+    return link.type.shape.to_shape() if static and link.type is not None else None
+
+
+def _way(extents: tuple[int, ...], shape: tuple[int, ...], axis: int) -> tuple[Any, int, int, int] | None:
+    """("row" or "run", divisor, cycle, step) for an operand of these extents; None where it doesn't go like that.
+
+    It may vary along a run of the axes before `axis`, and along all or none of those from there on.
+    """
+    if len(extents) > len(shape):
+        return None
+    extents = (1,) * (len(shape) - len(extents)) + extents
+    if any(own not in (1, whole) for own, whole in zip(extents, shape, strict=True)):
+        return None
+    # Along an axis of one element it varies as well as not.
+    varies = [own > 1 for own in extents]
+    inner = {one for one, whole in zip(varies[axis:], shape[axis:], strict=True) if whole > 1}
+    if len(inner) == 2:
+        return None
+    takes, step = ("run", prod(shape[axis:])) if inner == {True} else ("row", 1)
+    outer = [place for place in range(axis) if varies[place]]
+    if not outer:
+        return takes, 1, 1, 0
+    first, last = outer[0], outer[-1]
+    if any(not varies[place] and shape[place] > 1 for place in range(first, last)):
+        return None
+    return takes, prod(shape[last + 1 : axis]), prod(shape[first : last + 1]), step
