@@ -8,9 +8,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from irexec.cli.given import add_input_arguments, load_with_inputs
+from irexec.cli.given import add_input_arguments, add_sample_argument, load_with_inputs
 from irexec.cli.inputs import add_format_argument
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color, write
@@ -26,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="other",
         required=True,
         metavar="OTHER",
-        help="openvino, openvino:DEVICE, onnxruntime (of .onnx), a model that irexec runs, a folder from run --dump",
+        help="openvino, openvino:DEVICE, onnxruntime (of .onnx), a model that irexec runs, a folder from --dump",
     )
     parser.add_argument(
         "--config", action="append", default=[], metavar="KEY=VALUE", help="a setting: INFERENCE_PRECISION_HINT=f32"
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit", type=float, default=600, metavar="S", help="seconds that OTHER may take for an answer (default: 600)"
     )
     add_input_arguments(parser)
+    add_sample_argument(parser)
     judge = parser.add_argument_group("judgement (default: each operator's own tolerance)")
     judge.add_argument("--atol", type=float, metavar="X", help="absolute error that is allowed everywhere")
     judge.add_argument("--rtol", type=float, metavar="X", help="relative error that is allowed everywhere")
@@ -42,36 +44,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show = parser.add_argument_group("output")
     add_format_argument(show, "json: one object, which irexec report --compare reads")
     show.add_argument("--worst", type=int, default=10, metavar="N", help="layers to show (default: 10; 0: all)")
+    show.add_argument(
+        "--dump", metavar="DIR", help="compare nothing: write what OTHER computes, for --with DIR on another machine"
+    )
     show.add_argument("--save-culprit", metavar="DIR", help="write the culprit as a model, its inputs and outputs")
 
 
 def run(args: argparse.Namespace) -> int:
+    from irexec.arrays.brief import plural
     from irexec.diagnostics import IRError
     from irexec.show.status import Status
     from irexec.trust.choose import runtime_of
     from irexec.trust.compare import compare
+    from irexec.trust.dumping import dump
     from irexec.trust.errors import Bounds
     from irexec.trust.runtimes import CannotRun
 
+    _take_recorded_inputs(args)
     loaded, report = load_with_inputs(args)
     if loaded is None:
         return _refused(report)
     bounds = None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
     config = dict(entry.partition("=")[::2] for entry in args.config)
+    window = args.window and max(1, args.window)
     try:
         runtime = runtime_of(args.other, config, loaded.reference.model, args.limit)
         with Status() as status:
-            found = compare(
-                loaded.reference,
-                runtime,
-                bounds=bounds,
-                window=args.window and max(1, args.window),
-                progress=lambda done, total: status.tell(f"{done} of {total} layers compared"),
-            )
+
+            def tell(done: int, total: int) -> None:
+                status.tell(f"{done} of {total} layers {'written' if args.dump else 'compared'}")
+
+            if args.dump is not None:
+                dump(loaded.reference, runtime, args.dump, window=window, progress=tell)
+            else:
+                found = compare(loaded.reference, runtime, bounds=bounds, window=window, progress=tell)
     except CannotRun as error:
         return _say(f"--with {args.other}: {error}")
     except IRError as error:
         return _refused(error.report)
+    except OSError as error:
+        return _say(f"--dump: {error.filename or args.dump}: {error.strerror or error}")
+    if args.dump is not None:
+        steps = plural(len(loaded.reference.steps), "step")
+        print(f"{args.dump}: what {runtime.name} computes in {steps}; irexec compare {args.file} --with {args.dump}")
+        return 0
     saved: list[str] = []
     if args.save_culprit is not None and found.culprit is not None:
         try:
@@ -82,6 +98,19 @@ def run(args: argparse.Namespace) -> int:
             return _refused(error.report)
     _print(args, found, saved)
     return 0 if found.agrees else 1
+
+
+def _take_recorded_inputs(args: argparse.Namespace) -> None:
+    """A folder may hold the inputs, too: they are taken where none are given."""
+    from pathlib import Path
+
+    from irexec.trust.folder import Folder
+    from irexec.trust.runtimes import CannotRun
+
+    if Path(args.other).is_dir() and not args.input and args.inputs is None:
+        # What is wrong with the folder is said later.
+        with suppress(CannotRun, OSError):
+            args.input = [str(path) for path in Folder(Path(args.other)).archives]
 
 
 def _print(args: argparse.Namespace, found: Comparison, saved: list[str]) -> None:

@@ -13,7 +13,9 @@ from irexec.diagnostics import Report
 from irexec.diagnostics.findings import Findings
 
 if TYPE_CHECKING:
+    from irexec.graph.model import Model
     from irexec.trust.record import Reference
+    from irexec.types import Array
     from irexec.watch.run import ModelInput
 
 
@@ -40,11 +42,18 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
     add_extensions(give)
 
 
+def add_sample_argument(parser: argparse.ArgumentParser) -> None:
+    """`--inputs`, for commands that look at many samples at once."""
+    parser.add_argument(
+        "--inputs", metavar="FOLDER|BATCH.npz", help="all samples of a folder or batch, for a model without states"
+    )
+
+
 def load_with_inputs(args: argparse.Namespace) -> tuple[Loaded | None, Report]:
     """The model with its inputs, and all findings; None where there is nothing to run."""
     from irexec.api import load
     from irexec.arrays.given import Given
-    from irexec.arrays.options import read_inputs, read_shapes
+    from irexec.arrays.options import read_shapes
     from irexec.trust.record import Reference
     from irexec.watch.run import complete
 
@@ -57,15 +66,33 @@ def load_with_inputs(args: argparse.Namespace) -> tuple[Loaded | None, Report]:
     report.extend(read)
     if model is None or not report.ok:
         return None, report
-    archives = [option for option in args.input if option.endswith(".npz") and "=" not in option]
-    others = [option for option in args.input if option not in archives]
     shapes = read_shapes(args.shape, findings)
     steps = []
-    for step in archives or [None]:
-        inputs = read_inputs([*others, *([step] if step else [])], findings)
-        entries = complete(model, Given(inputs=inputs, shapes=shapes, seed=args.seed), findings)
-        steps.append(entries)
-    if not report.ok:
+    for arrays in _steps(args, model, findings):
+        steps.append(complete(model, Given(inputs=arrays, shapes=shapes, seed=args.seed), findings))
+    if not report.ok or not steps:
         return None, report
     reference = Reference(model, [[e.array for e in entries if e.array is not None] for entries in steps])
     return Loaded(reference, steps[0]), report
+
+
+def _steps(args: argparse.Namespace, model: Model, findings: Findings) -> list[dict[str, Array]]:
+    """What is given to the inputs in each step, or of each sample."""
+    from irexec.arrays.options import read_inputs
+
+    samples = getattr(args, "inputs", None)
+    archives = [option for option in args.input if option.endswith(".npz") and "=" not in option]
+    others = [option for option in args.input if option not in archives]
+    if samples is None:
+        return [read_inputs([*others, *([step] if step else [])], findings) for step in archives or [None]]
+    from irexec.farm.inputs import arrays_of, inputs_of
+
+    if any(node.type in ("ReadValue", "Assign") for node in model.walk()):
+        findings.add(
+            "U003",
+            "--inputs: samples are apart, but this model keeps states; --input a.npz --input b.npz are its steps",
+        )
+    _, items = inputs_of(samples, findings)
+    if not findings.report.ok:
+        return []
+    return [read_inputs(args.input, findings) | arrays_of(item, model, findings) for item in items]

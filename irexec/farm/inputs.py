@@ -61,7 +61,7 @@ class RunInput(Task[InputRun]):
         compiled = _compiled(self.model, self.weights, self.mode, *map(content, self._model_files()))
         findings = Findings(file=item)
         given = Given(
-            inputs=read_inputs(self.inputs, findings) | _arrays_of(item, compiled.model, findings),
+            inputs=read_inputs(self.inputs, findings) | arrays_of(item, compiled.model, findings),
             shapes=read_shapes(self.shapes, findings),
             seed=self.seed,
         )
@@ -151,7 +151,7 @@ def _compiled(path: str, weights: str | None, mode: Mode, *_state: str) -> Compi
     return CompiledModel(model)
 
 
-def _arrays_of(item: str, model: Model, findings: Findings) -> dict[str, Array]:
+def arrays_of(item: str, model: Model, findings: Findings) -> dict[str, Array]:
     """The arrays of an item by the name of their input."""
     path, number = split_item(item)
     if number is None:

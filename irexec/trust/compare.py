@@ -12,13 +12,10 @@ from irexec.ops.declare.operator import Tolerance
 from irexec.trust.culprit import Culprit, alone, descend, look_behind
 from irexec.trust.errors import Bounds, Error, judge, measure, tolerance_of, tolerance_text
 from irexec.trust.record import Reference
-from irexec.trust.runtimes import CannotRun, Died, Loaded, Runtime
-from irexec.types import DYNAMIC, Array
+from irexec.trust.runtimes import Loaded, Runtime
+from irexec.trust.windows import HELD_BYTES, SHOWN_BYTES, comparable, observed, windows
+from irexec.types import Array
 from irexec.watch.run import port_name
-
-SHOWN_BYTES, HELD_BYTES = 1 << 28, 1 << 24
-"""The other side shows values of so many bytes at a time, where --window does not say; so many are held here."""
-_UNKNOWN_BYTES = 1 << 20
 
 Progress = Callable[[int, int], None]
 
@@ -134,7 +131,7 @@ def compare(
         found.results.append((port_name(port), max(errors, key=lambda error: error.ulp)))
 
     def inside(suspect: Culprit) -> Culprit | None:
-        return descend(suspect, lambda inner: compare(inner, runtime, bounds=bounds).culprit, runtime)
+        return descend(suspect, lambda inner, other: compare(inner, other, bounds=bounds).culprit, runtime)
 
     comparing = _Comparing(reference, loaded, bounds, inside)
     for done, total, rows in comparing.rows(window):
@@ -162,36 +159,23 @@ class _Comparing:
     ) -> None:
         self.reference, self.loaded, self.bounds, self._inside = reference, loaded, bounds, inside
         self.culprit: Culprit | None = None
-        constant = constant_nodes(reference.model)
-        # What Assign makes is nowhere to be seen: it is what it was given.
-        skipped = ("Parameter", "Result", "Const", "Assign")
+        self.nodes = comparable(reference.model)
         self._written = _written(reference.model)
-        self.nodes = [n for n in reference.model.nodes if n.type not in skipped and n not in constant and n.outputs]
-        self._constant = constant
+        self._constant = constant_nodes(reference.model)
 
     def rows(self, window: int | None) -> Iterator[tuple[int, int, list[Row]]]:
         done = 0
-        for nodes in _windows(self.nodes, window, SHOWN_BYTES):
-            for part, rows in self._window(nodes):
-                done += part
-                yield done, len(self.nodes), rows
+        for shown in windows(self.nodes, window, SHOWN_BYTES):
+            for nodes, theirs in observed(self.loaded, self.reference.steps, shown, self._wanted):
+                for held in windows(nodes, None, HELD_BYTES):
+                    done += len(held)
+                    yield done, len(self.nodes), self._rows(held, theirs)
 
-    def _window(self, nodes: Sequence[Node]) -> Iterator[tuple[int, list[Row]]]:
-        """The rows of some layers, a few at a time. Where the other side cannot show all of them, it shows parts."""
+    def _wanted(self, nodes: Sequence[Node]) -> list[Value]:
+        """What layers make and are given: from one run, as another may round differently."""
         values = {value for node in nodes for value in node.outputs}
         given = {value for node in nodes for value in self._given(node) if value.node.type != "Parameter"}
-        try:
-            # What a layer was given and what it made of that is from one run: another may round differently.
-            theirs = self.loaded.observe(self.reference.steps, sorted(values | given, key=_position))
-        except Died:
-            raise
-        except CannotRun:
-            half = len(nodes) // 2
-            for some in (nodes[:half], nodes[half:]) if half else ():
-                yield from self._window(some)
-            return
-        for part in _windows(nodes, None, HELD_BYTES):
-            yield len(part), self._rows(part, theirs)
+        return sorted(values | given, key=_position)
 
     def _rows(self, nodes: Sequence[Node], theirs: Sequence[Mapping[Value, Array]]) -> list[Row]:
         made = {value for node in nodes for value in node.outputs}
@@ -250,31 +234,6 @@ class _Comparing:
             return error, not error
         run, begins, _ = alone(self.reference.model, [node], node.outputs, their)
         return judge(run, [their[v] for v in begins], [their.get(v) for v in node.outputs], tolerance, self.bounds)
-
-
-def _windows(nodes: Sequence[Node], window: int | None, most: int) -> Iterator[list[Node]]:
-    """Neighbouring layers: `window` at a time, or as many as have no more than `most` bytes of values."""
-    group: list[Node] = []
-    held = 0
-    for node in nodes:
-        size = 2 * sum(map(_nbytes, node.outputs))
-        full = len(group) >= window if window is not None else held + size > most
-        if group and full:
-            yield group
-            group, held = [], 0
-        group.append(node)
-        held += size
-    if group:
-        yield group
-
-
-def _nbytes(value: Value) -> int:
-    if value.type.shape.is_dynamic or value.element_type is DYNAMIC:
-        return _UNKNOWN_BYTES
-    count = 1
-    for extent in value.shape:
-        count *= extent
-    return count * (value.element_type.dtype.itemsize if value.element_type.dtype is not None else 1)
 
 
 def _position(value: Value) -> tuple[str, str, int]:

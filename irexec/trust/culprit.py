@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from irexec.ops.declare.operator import Tolerance
 from irexec.trust.errors import Bounds, Error, combined, judge, shown_error, tolerance_of, tolerance_text
 from irexec.trust.extract import STATE, Extract, give_types
 from irexec.trust.record import Reference
-from irexec.trust.runtimes import CannotRun, Loaded, Runtime
+from irexec.trust.runtimes import CannotRun, KnowsBodies, Loaded, Runtime, Steps
 from irexec.types import DYNAMIC, Array, ElementType
 
 # So many iterations of a body are looked at.
@@ -103,7 +103,7 @@ class Culprit:
 
 
 def alone(
-    whole: Model, nodes: Sequence[Node], ends: Sequence[Value], values: dict[Value, Array]
+    whole: Model, nodes: Sequence[Node], ends: Sequence[Value], values: Mapping[Value, Array]
 ) -> tuple[Run, list[Value], Model]:
     """Some layers of a model as a function of the values that they read, which values these are, and the model."""
     part = cut(whole, nodes, ends)
@@ -125,32 +125,53 @@ def _function(model: Model) -> Run:
 # In bodies
 
 
-def descend(suspect: Culprit, compare: Callable[[Reference], Culprit | None], runtime: Runtime) -> Culprit | None:
+def descend(
+    suspect: Culprit, compare: Callable[[Reference, Runtime], Culprit | None], runtime: Runtime
+) -> Culprit | None:
     """The first layer that goes wrong in the bodies of a layer, if one can be found: the body is compared as a model of
     its own, its iterations as steps. `compare` finds the culprit of a model."""
     (node,) = suspect.nodes
-    if not runtime.runs_parts:
-        return None
-    _, begins, part = alone(suspect.model, [node], node.outputs, suspect.inputs)
-    reference = Reference(part, [[suspect.inputs[value] for value in begins]])
+    for number, inner in iterations(suspect.model, node, suspect.inputs):
+        inside = body_of(runtime, node, number, suspect.step)
+        if inside is None:
+            continue
+        other, recorded = inside
+        try:
+            found = compare(inner if recorded is None else Reference(inner.model, recorded), other)
+        except CannotRun:
+            continue
+        if found is not None:
+            iteration = found.iteration if found.outer else found.step
+            return replace(found, outer=(node.friendly_name, *found.outer), iteration=iteration, step=suspect.step)
+    return None
+
+
+def body_of(runtime: Runtime, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
+    """Who runs a body, and with which inputs if only with some; None where nobody can."""
+    if runtime.runs_parts:
+        return runtime, None
+    return runtime.body(node, number, step) if isinstance(runtime, KnowsBodies) else None
+
+
+def iterations(whole: Model, node: Node, inputs: Mapping[Value, Array]) -> Iterator[tuple[int, Reference]]:
+    """The bodies of a layer that run, with their numbers: as models of their own, whose steps are the iterations, with
+    what irexec gives them there. `inputs` are those of the layer."""
+    if not node.bodies:
+        return
+    _, begins, part = alone(whole, [node], node.outputs, inputs)
+    reference = Reference(part, [[inputs[value] for value in begins]])
     counts = reference.count()
-    for body in node.bodies:
+    for number, body in enumerate(node.bodies):
         parameters = [parameter.outputs[0] for parameter in body.model.parameters]
         runs = max((counts.get(inner, 0) for inner in body.model.nodes), default=0)
         steps = []
         for iteration in range(min(runs, _MAX_ITERATIONS)):
             given = reference.record(parameters, iteration)[0]
             steps.append([given[v] if v in given else _unread(v) for v in parameters])
-        inner = copied(body.model)
-        inner.file = inner.source = None
-        try:
-            found = compare(Reference(inner, steps)) if steps else None
-        except CannotRun:
-            continue
-        if found is not None:
-            number = found.iteration if found.outer else found.step
-            return replace(found, outer=(node.friendly_name, *found.outer), iteration=number, step=suspect.step)
-    return None
+        if steps:
+            inner = copied(body.model)
+            inner.file = inner.source = None
+            yield number, Reference(inner, steps)
 
 
 def _unread(value: Value) -> Array:

@@ -1,8 +1,10 @@
-"""A folder of arrays as a runtime: what `irexec run --dump`, or anybody else, wrote where the model was run."""
+"""A folder of arrays as a runtime: what `irexec compare --dump`, `irexec run --dump`, or anybody else, wrote where the
+model was run."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,83 +15,160 @@ from irexec.arrays.given import convert
 from irexec.arrays.loading import BadArrayFile, load
 from irexec.arrays.saving import safe_name
 from irexec.graph.model import Model, Node, Value
-from irexec.trust.runtimes import CannotRun, Loaded, Steps
-from irexec.types import DYNAMIC, Array
+from irexec.trust.case_files import input_names
+from irexec.trust.dumping import INPUTS, body_folder
+from irexec.trust.record import known_value, same
+from irexec.trust.runtimes import CannotRun, Loaded, Runtime, Steps
+from irexec.types import DYNAMIC, Array, ElementType
 from irexec.watch.dump import INDEX
 
 
 class Folder:
-    """Arrays by layer: as index.json says, or in files of the layers' names (`conv_1.npy`, `split.1.npy`)."""
+    """Arrays by layer: as index.json says, or in files of the layers' names (`conv_1.npy`, `split.1.npy`). Where there
+    are folders `0`, `1`, ..., each is a step. Raises CannotRun."""
 
     runs_parts = False
 
     def __init__(self, path: Path) -> None:
         self.path, self.name = path, str(path)
-        self._files = self._indexed() or {file.stem: file for file in sorted(path.glob("*.npy"))}
-        if not self._files:
-            raise CannotRun(f"{path} holds no index.json and no .npy file")
-
-    def _indexed(self) -> dict[str, Path]:
-        """Files by the layer's name and output, of the layers' first calls."""
-        try:
-            entries: Any = json.loads((self.path / INDEX).read_text("utf-8"))["tensors"]
-            first = [entry for entry in entries if entry["call"] == 0]
-            return {_key(e["layer"]["name"], e["output"]): self.path / Path(e["file"]).name for e in first}
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise CannotRun(f"{self.path / INDEX} cannot be read: {error}") from None
+        numbered = {int(place.name): place for place in path.iterdir() if place.is_dir() and place.name.isdecimal()}
+        if numbered and sorted(numbered) != [*range(len(numbered))]:
+            raise CannotRun(f"{path} holds no step {min(set(range(len(numbered))) - {*numbered})}")
+        self.steps = [_Step(numbered[number]) for number in sorted(numbered)] or [_Step(path)]
+        if self.steps[0].runtime:
+            self.name = f"{self.steps[0].runtime}, recorded in {path}"
 
     def load(self, model: Model) -> Loaded:
         return _Loaded(self, model)
 
+    def body(self, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
+        place = self.steps[step].folder / body_folder(node, number)
+        if not place.is_dir():
+            return None
+        inner = Folder(place)
+        return inner, inner.given(node.bodies[number].model)
+
+    def given(self, model: Model) -> Steps | None:
+        """The inputs of the steps, where they were recorded."""
+        found = [step.given(model) for step in self.steps]
+        return None if any(step is None for step in found) else [step for step in found if step is not None]
+
+    @property
+    def archives(self) -> list[Path]:
+        """The files with the inputs of the steps, where there are such."""
+        found = [step.folder / INPUTS for step in self.steps]
+        return found if all(path.is_file() for path in found) else []
+
+
+class _Step:
+    """The arrays of one inference, by layer."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.runtime = self.precision = ""
+        self._files = self._indexed() or {file.stem: file for file in sorted(folder.glob("*.npy"))}
+        if not self._files:
+            raise CannotRun(f"{folder} holds no {INDEX} and no .npy file")
+
+    def _indexed(self) -> dict[str, Path]:
+        """Files by the layer's name and output, of the layers' first calls."""
+        path = self.folder / INDEX
+        try:
+            index: Any = json.loads(path.read_text("utf-8"))
+            self.runtime, self.precision = str(index.get("runtime", "")), str(index.get("precision", ""))
+            first = [entry for entry in index["tensors"] if entry["call"] == 0]
+            keys = [_key(e["layer"]["name"], e["output"], e["layer"]["type"]) for e in first]
+            counts = Counter(keys)
+            # Of layers that share a name, nobody knows which one is meant.
+            known = zip(keys, first, strict=True)
+            return {key: self.folder / Path(e["file"]).name for key, e in known if counts[key] == 1}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CannotRun(f"{path} cannot be read: {error!r}") from None
+
+    def given(self, model: Model) -> list[Array] | None:
+        """The inputs of the model; None where they were not recorded."""
+        path = self.folder / INPUTS
+        if not path.is_file():
+            return None
+        arrays = _read(path)
+        found = []
+        for name, port in zip(input_names(model), model.inputs, strict=True):
+            if not isinstance(arrays, dict) or name not in arrays:
+                raise CannotRun(f"{path} holds no {name}")
+            found.append(_converted(arrays[name], port.element_type, path))
+        return found
+
     def array(self, value: Value) -> Array | None:
         """The array of a value; None where there is none. Raises CannotRun when its file cannot be read."""
         path = next((self._files[key] for key in _keys(value) if key in self._files), None)
-        if path is None:
-            return None
-        try:
-            found = load(path)
-        except (OSError, BadArrayFile) as error:
-            raise CannotRun(f"{path} cannot be read: {error}") from None
-        array = convert(found, value.element_type) if value.element_type is not DYNAMIC else found
-        if not isinstance(array, np.ndarray):
-            raise CannotRun(f"{path} holds no {value.element_type} values")
-        return array
+        return None if path is None else _converted(_read(path), value.element_type, path)
 
 
 class _Loaded:
     """The arrays of one run: there is nothing that could be run again."""
 
-    precision = ""
-
     def __init__(self, folder: Folder, model: Model) -> None:
-        self._folder, self._model = folder, model
+        self.folder, self.model, self.precision = folder, model, folder.steps[0].precision
 
     def results(self, steps: Steps) -> list[list[Array]]:
-        if len(steps) > 1:
-            raise CannotRun(f"{self._folder.name} holds one run: give the inputs of one")
-        found = []
-        for result in self._model.results:
-            value = result.inputs[0]
-            array = self._folder.array(result.outputs[0])
-            if array is None and value is not None:
-                array = self._folder.array(value)
-            if array is None:
-                raise CannotRun(f"{self._folder.name} holds nothing for the result {result.friendly_name!r}")
-            found.append(array)
-        return [found]
+        self._check(steps)
+        return [
+            [self._result(there, result, step) for result in self.model.results]
+            for there, step in zip(self.folder.steps, steps, strict=True)
+        ]
+
+    def _check(self, steps: Steps) -> None:
+        """Raises CannotRun unless the run that was recorded is one of these steps."""
+        there = len(self.folder.steps)
+        if len(steps) != there:
+            raise CannotRun(f"{self.folder.path} holds {there} of {len(steps)} steps: give the inputs of {there}")
+        for number, (step, recorded) in enumerate(zip(steps, self.folder.given(self.model) or steps, strict=True)):
+            for port, ours, theirs in zip(self.model.inputs, step, recorded, strict=True):
+                if not same(ours, theirs):
+                    name = port.node.friendly_name
+                    raise CannotRun(f"{self.folder.path} was recorded with another {name!r} in step {number}")
+
+    def _result(self, there: _Step, result: Node, step: Sequence[Array]) -> Array:
+        value = result.inputs[0]
+        found = there.array(result.outputs[0])
+        if found is None and value is not None:
+            given = dict(zip(self.model.inputs, step, strict=True))
+            found = given[value] if value in given else there.array(value)
+            found = known_value(value) if found is None else found
+        if found is None:
+            raise CannotRun(f"{there.folder} holds nothing for the result {result.friendly_name!r}")
+        return found
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
-        found = {value: self._folder.array(value) for value in values}
-        return [{value: array for value, array in found.items() if array is not None}]
+        found = []
+        # Behind the results only the first steps may be asked for.
+        for there in self.folder.steps[: len(steps)]:
+            arrays = {value: there.array(value) for value in values}
+            found.append({value: array for value, array in arrays.items() if array is not None})
+        return found
 
     def fused(self) -> list[list[str]]:
         return []
 
 
-def _key(name: str, output: int) -> str:
-    return f"{name}\0{output}"
+def _read(path: Path) -> Any:
+    try:
+        return load(path)
+    except (OSError, BadArrayFile) as error:
+        raise CannotRun(f"{path} cannot be read: {error}") from None
+
+
+def _converted(found: Any, kind: ElementType, path: Path) -> Array:
+    array = convert(found, kind) if kind is not DYNAMIC else found
+    if not isinstance(array, np.ndarray):
+        raise CannotRun(f"{path} holds no {kind} values")
+    return array
+
+
+def _key(name: str, output: int, type: str) -> str:
+    return f"{name}\0{output}" + ("\0result" if type == "Result" else "")
 
 
 def _keys(value: Value) -> list[str]:
@@ -100,4 +179,4 @@ def _keys(value: Value) -> list[str]:
         names = sorted(value.names)
     plain = [safe_name(name) for name in names]
     numbered = [f"{name}.{value.index}" for name in plain]
-    return [_key(node.friendly_name, value.index), *numbered, *(plain if value.index == 0 else [])]
+    return [_key(node.friendly_name, value.index, node.type), *numbered, *(plain if value.index == 0 else [])]

@@ -82,7 +82,7 @@ class Reference:
             with plainly():
                 request.infer(step)
             given = dict(zip(self.model.inputs, step, strict=True))
-            known = {value: array for value in wanted if (array := _known(value)) is not None}
+            known = {value: array for value in wanted if (array := known_value(value)) is not None}
             found.append(known | {value: array for value, array in given.items() if value in wanted} | recorder.take())
         return found
 
@@ -94,7 +94,7 @@ class Reference:
         return counter.calls
 
 
-def _known(value: Value) -> Array | None:
+def known_value(value: Value) -> Array | None:
     """The array that inference knows, so that no layer is run for it."""
     known = value.type.value
     return known if known is not None and known.dtype == value.element_type.dtype else None

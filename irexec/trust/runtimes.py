@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from irexec.diagnostics import IRError
 from irexec.graph.align import Alignment, align
-from irexec.graph.model import Model, Value
+from irexec.graph.model import Model, Node, Value
 from irexec.trust.record import Reference
 from irexec.types import Array
 
@@ -61,25 +61,46 @@ class Runtime(Protocol):
         """Make a model ready to run. Raises CannotRun."""
 
 
+@runtime_checkable
+class KnowsBodies(Protocol):
+    """A runtime that runs no parts, but knows the bodies of the model that it loaded."""
+
+    def body(self, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
+        """Who runs a body of a layer; and the inputs of its iterations in a step, where it can tell of these only."""
+
+
 class OtherModel:
     """Another model, run by irexec: its layers are aligned with those of the first one."""
 
     runs_parts = False
 
-    def __init__(self, path: str) -> None:
-        from irexec.api import load
-
+    def __init__(self, path: str, model: Model | None = None) -> None:
+        """`model`: what was read from the path, or a part of it."""
         self.name = path
-        model, report = load(path)
-        if model is None or not report.ok:
-            raise CannotRun(f"{path} cannot be read: {report.errors[0]}")
-        self._other = model
+        self._other = _read(path) if model is None else model
+        self._alignment: Alignment | None = None
 
     def load(self, model: Model) -> Aligned:
         if len(model.inputs) != len(self._other.inputs) or len(model.outputs) != len(self._other.outputs):
             mine, others = (f"{len(m.inputs)} inputs and {len(m.outputs)} outputs" for m in (model, self._other))
             raise CannotRun(f"{self.name} has {others}, the model {mine}")
-        return Aligned(align(model, self._other))
+        self._alignment = align(model, self._other)
+        return Aligned(self._alignment)
+
+    def body(self, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
+        other = self._alignment.forward.get(node) if self._alignment is not None else None
+        if other is None or number >= len(other.bodies):
+            return None
+        return OtherModel(self.name, other.bodies[number].model), None
+
+
+def _read(path: str) -> Model:
+    from irexec.api import load
+
+    model, report = load(path)
+    if model is None or not report.ok:
+        raise CannotRun(f"{path} cannot be read: {report.errors[0]}")
+    return model
 
 
 class Aligned:
