@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
-from irexec.cli.inputs import refuse
+from irexec.cli.fix import told
+from irexec.cli.inputs import check_readable, exit_code, refuse
 from irexec.cli.many import add_many_arguments, gather_all, shared_path
 from irexec.cli.options import add_extensions
 from irexec.diagnostics import Place, Report, Severity
@@ -31,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="error",
         help="what makes the exit code 1: errata, or also repairs of what is printed (default: error)",
     )
+    parser.add_argument("--fix", action="store_true", help="first correct what is certain, in the files")
+    parser.add_argument("--unsafe", action="store_true", help="with --fix: correct what is likely, too")
+    parser.add_argument("--diff", action="store_true", help="print what --fix would change; leave the files alone")
     parser.add_argument("--errata", metavar="FILE.md", help="write a report of the errata that can be acted on")
     parser.add_argument("--large", action="store_true", help="execute large examples that document no values, too")
     parser.add_argument("--verbose", action="store_true", help="show what was checked, and notes")
@@ -49,15 +53,40 @@ def run(args: argparse.Namespace) -> int:
     if not report.ok:
         write(report, sys.stdout, args.format)
         return 2
+    if args.diff:
+        return _show_differences(args, files)
+    if args.fix or args.unsafe:
+        out = sys.stdout if args.format == "text" else sys.stderr
+        if not (failed := Report([f for file in files for f in _mended(args, file, out) if f.code == "U007"])).ok:
+            write(failed, sys.stdout, args.format)
+            return 2
     from irexec.farm.pages import CheckPage
 
     outcomes = gather_all(args, CheckPage(args.large), [shared_path(args, file) for file in files], "pages")
     pages = [outcome.result or _failed(outcome) for outcome in outcomes]
     _show(args, pages)
-    if args.errata is not None and (failed := _write_errata(args.errata, pages)) is not None:
-        write(failed, sys.stderr)
+    unwritten = _write_errata(args.errata, pages) if args.errata is not None else None
+    if unwritten is not None:
+        write(unwritten, sys.stderr)
         return 2
     return _exit_code(args, pages)
+
+
+def _mended(args: argparse.Namespace, file: str, out: IO[str]) -> Report:
+    """Correct a page, or print what would be; what remains, or why it is left alone."""
+    from irexec.mend.pages import mend_page
+
+    if len(missing := check_readable(file)):
+        return missing
+    return told(file, lambda: mend_page(file, unsafe=args.unsafe, write=not args.diff), diff=args.diff, out=out)
+
+
+def _show_differences(args: argparse.Namespace, files: Sequence[str]) -> int:
+    """Print what would be changed, and on stderr what would remain."""
+    remaining = Report([finding for file in files for finding in _mended(args, file, sys.stdout)])
+    shown = Report([finding for finding in remaining if finding.severity in _failing(args)])
+    write(shown, sys.stderr, args.format, summary=False)
+    return exit_code(remaining) or int(len(shown) > 0)
 
 
 def _failed(outcome: Outcome[CheckedPage]) -> CheckedPage:
@@ -100,5 +129,9 @@ def _exit_code(args: argparse.Namespace, pages: Sequence[CheckedPage]) -> int:
     """2 when a page could not be read, 1 when something was found that --fail-on names, else 0."""
     if any(not page.readable for page in pages):
         return 2
-    failing = {Severity.ERROR} | ({Severity.WARNING} if args.fail_on == "warning" else set())
+    failing = _failing(args)
     return 1 if any(finding.severity in failing for page in pages for finding in page.report) else 0
+
+
+def _failing(args: argparse.Namespace) -> set[Severity]:
+    return {Severity.ERROR, Severity.WARNING} if args.fail_on == "warning" else {Severity.ERROR}

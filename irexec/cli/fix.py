@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from typing import IO, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 from irexec.cli.inputs import STDIN, check_readable, check_weights, find_files, read_stdin, refuse
 from irexec.cli.options import add_extensions, add_weights
 from irexec.cli.shown import FOR_MACHINES, add_choice_arguments, add_showing_arguments, begin, show_findings
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.choice import Choice
+
+if TYPE_CHECKING:
+    from irexec.mend.mend import Mended
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,15 +61,24 @@ def _reports(files: list[str], args: argparse.Namespace, choice: Choice) -> Iter
 
 
 def mended(path: str, *, diff: bool = False, out: IO[str] | None = None, **how: Any) -> Report:
-    """Mend a file that can be read and print what was done, or would be; what remains, or why it is left alone.
+    """Mend a model that can be read and print what was done, or would be; what remains, or why it is left alone.
 
     `out`: where to print, if not to stdout. `how`: as `irexec.mend.files.mend_file` takes it.
     """
-    from irexec.mend.files import FileChanged, NotAModel, mend_file
+    from irexec.mend.files import mend_file
+
+    return told(path, lambda: mend_file(path, write=not diff, **how), diff=diff, out=out)
+
+
+def told(
+    path: str, mend: Callable[[], tuple[bytes, Mended]], *, diff: bool = False, out: IO[str] | None = None
+) -> Report:
+    """As `mended`, of a file that `mend` mends."""
+    from irexec.mend.files import FileChanged, NotAModel
     from irexec.mend.show import difference, made_text
 
     try:
-        before, after = mend_file(path, write=not diff, **how)
+        before, after = mend()
     except NotAModel as error:
         return refuse("U006", str(error), place=Place(file=path))
     except FileChanged as error:

@@ -35,18 +35,27 @@ def mend_file(
 
     A file that stays as it is is not written; without `write`, none is. Raises NotAModel, FileChanged, and OSError.
     """
-    before = _read(path)
+    before = read_bytes(path)
     if is_onnx(path):
         raise NotAModel("this is an ONNX model; fixes are made in an IR")
     if is_snippet(Source.from_bytes(before)):
-        raise NotAModel("these are loose layers, repaired as they are read; fixes are made in models only")
+        raise NotAModel(
+            "these are loose layers, repaired as they are read; `irexec doctest --fix` mends the text itself"
+        )
     mended = mend(before, path, weights=weights, unsafe=unsafe, wanted=wanted)
-    if write and mended.data != before:
-        with staged(path) as (stream,):
-            stream.write(mended.data)
-            if _read(path) != before:
-                raise FileChanged("the file was changed by somebody else meanwhile; it is left as it is")
+    if write:
+        replace_file(path, before, mended.data)
     return before, mended
+
+
+def replace_file(path: PathLike, before: bytes, after: bytes) -> None:
+    """Write a file whole or not at all, unless somebody else changed it. Raises FileChanged."""
+    if after == before:
+        return
+    with staged(path) as (stream,):
+        stream.write(after)
+        if read_bytes(path) != before:
+            raise FileChanged("the file was changed by somebody else meanwhile; it is left as it is")
 
 
 def is_model_file(path: PathLike) -> bool:
@@ -100,10 +109,10 @@ def _load(
     if source.root is None or not len(report):
         return found, report
     if data is None:
-        data = model if isinstance(model, bytes) else _read(model)
+        data = model if isinstance(model, bytes) else read_bytes(model)
     return found, without_ignored(with_fixes(report, data, source, found), source.text)
 
 
-def _read(path: PathLike) -> bytes:
+def read_bytes(path: PathLike) -> bytes:
     with open_regular(path) as stream:
         return stream.read()

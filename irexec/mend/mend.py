@@ -12,10 +12,10 @@ from irexec.api import load
 from irexec.diagnostics import Diagnostic, Edit, Fix, Report, Safety, Severity
 from irexec.diagnostics.codes import CODES, Area
 from irexec.inference.declared import DECLARED
+from irexec.ir.xml.edits import apply
 from irexec.ir.xml.source import Source
 from irexec.mend.ignored import without_ignored
 from irexec.mend.table import with_fixes
-from irexec.mend.written import apply
 
 PathLike = str | os.PathLike[str]
 Wanted = Callable[[Diagnostic], bool]
@@ -73,15 +73,27 @@ def mend(
     `wanted` picks the findings to mend. A fix that leads to new errors, other than those that were hidden by what it
     mends, is not made.
     """
+    return improve(data, lambda changed: examine(changed, file, weights), unsafe=unsafe, wanted=wanted)
+
+
+def improve(
+    data: bytes,
+    look: Callable[[bytes], Examined],
+    *,
+    unsafe: bool = False,
+    wanted: Wanted = lambda _: True,
+    hidden: bool = True,
+) -> Mended:
+    """As `mend`, of any file: `look` finds what is wrong in it. `hidden`: what is wrong may hide something else."""
     allowed = {Safety.SAFE, Safety.UNSAFE} if unsafe else {Safety.SAFE}
-    now = examine(data, file, weights)
+    now = look(data)
     mended = Mended(data, now.report)
-    refused: set[tuple[str, str, object, object]] = set()
+    refused: set[tuple[object, ...]] = set()
     for _ in range(MAX_ROUNDS):
         batch = _batch(f for f in _choices(now.report, allowed, wanted) if _key(f) not in refused)
         if not batch:
             break
-        made, after = _attempt(now, batch, lambda changed: examine(changed, file, weights))
+        made, after = _attempt(now, batch, look, hidden=hidden)
         refused.update(_key(choice) for choice in batch if choice not in made)
         mended.made += made
         now = after
@@ -92,9 +104,11 @@ def mend(
 Choice = tuple[Diagnostic, Fix]
 
 
-def _key(choice: Choice) -> tuple[str, str, object, object]:
+def _key(choice: Choice) -> tuple[object, ...]:
+    """What tells a choice from others, wherever edits before it have moved it."""
     finding, fix = choice
-    return finding.code, fix.title, finding.layer, (finding.port, finding.attribute)
+    place = finding.place.source_line, finding.column
+    return finding.code, fix.title, finding.layer, finding.port, finding.attribute, place
 
 
 def _choices(report: Report, allowed: set[Safety], wanted: Wanted) -> Iterable[Choice]:
@@ -141,7 +155,9 @@ def _stage(code: str) -> int:
     return next(stage for stage, members in enumerate(_STAGES) if code in members or CODES[code].area in members)
 
 
-def _attempt(now: Examined, batch: list[Choice], look: Callable[[bytes], Examined]) -> tuple[list[Choice], Examined]:
+def _attempt(
+    now: Examined, batch: list[Choice], look: Callable[[bytes], Examined], *, hidden: bool
+) -> tuple[list[Choice], Examined]:
     """The fixes of a batch that better the file, and the file with them: all together, or those of each half."""
     kept: list[Choice] = []
     best = now
@@ -149,7 +165,8 @@ def _attempt(now: Examined, batch: list[Choice], look: Callable[[bytes], Examine
     while pending:
         part = pending.pop()
         after = look(apply(now.data, list({edit for _, fix in [*kept, *part] for edit in fix.edits})))
-        if _is_better(after.report, best.report, min(_stage(finding.code) for finding, _ in part)):
+        stage = min(_stage(finding.code) for finding, _ in part) if hidden else len(_STAGES)
+        if _is_better(after.report, best.report, stage):
             kept += part
             best = after
         elif len(part) > 1:

@@ -13,13 +13,12 @@ from irexec.graph.model import Model
 from irexec.ir.checks.bodies import bodies_of
 from irexec.ir.document import Document, Edge, Layer, Net, Port
 from irexec.ir.text import whole
-from irexec.ir.xml.encoding import encoding_of
-from irexec.ir.xml.positions import Attribute, Positions, Span
+from irexec.ir.xml.edits import Editable
+from irexec.ir.xml.positions import Attribute, Span
 from irexec.types import TensorType
 
 T = TypeVar("T")
 
-_BLOCK = 4096
 _NAME = re.compile(r"<[^\s/>]+")
 
 
@@ -32,16 +31,13 @@ class Owner(NamedTuple):
     is_output: bool
 
 
-class Written:
+class Written(Editable):
     """A document, the model that was built of it, and the bytes that both were read from."""
 
     def __init__(self, data: bytes, document: Document, model: Model | None) -> None:
+        super().__init__(document.source.positions, data)
         self.document = document
-        self.positions: Positions = document.source.positions
-        self.text = self.positions.text
         self._model = model
-        self._mark, self.codec = encoding_of(data)
-        self._encoded: list[int] = []
         self._shared: dict[tuple[str, int], Any] = {}
 
     # What is where
@@ -153,13 +149,6 @@ class Written:
 
     # Edits
 
-    def edit(self, span: Span, text: str) -> Edit:
-        """The replacement of a stretch of the text."""
-        line_column = self.positions.line_column
-        return Edit(
-            self._byte(span.start), self._byte(span.stop), text, line_column(span.start), line_column(span.stop)
-        )
-
     def set_attribute(self, element: int, name: str, value: str) -> Edit | None:
         """The attribute with another value, in its old place; behind the others where it is not written."""
         written = self.positions.written(element, name)
@@ -202,12 +191,12 @@ class Written:
         extent = self.positions.extent(element)
         if extent is None:
             return None
-        start = self._before_blanks(extent.start)
+        start = self.before_blanks(extent.start)
         return self.edit(Span(start, extent.stop - start), "")
 
     def drop_written(self, attribute: Attribute) -> Edit:
         """The text without one attribute as written, and without the blanks before it."""
-        start = self._before_blanks(attribute.whole.start)
+        start = self.before_blanks(attribute.whole.start)
         return self.edit(Span(start, attribute.whole.stop - start), "")
 
     def add_edge(self, net: Net, text: str) -> Edit | None:
@@ -215,7 +204,7 @@ class Written:
         extent = self.positions.extent(net.edges[-1].at) if net.edges else None
         if extent is None:
             return None
-        blanks = self.text[self._before_blanks(extent.start) : extent.start]
+        blanks = self.text[self.before_blanks(extent.start) : extent.start]
         return self.edit(Span(extent.stop, 0), blanks + text)
 
     def set_dims(self, port: Port, dims: list[int]) -> Iterator[Edit]:
@@ -235,7 +224,7 @@ class Written:
         between = [self.text[a.stop : b.start] for a, b in pairwise(ends)]
         if any(blank.strip() for blank in between):
             return
-        outside = self._before_blanks(ends[0].start)
+        outside = self.before_blanks(ends[0].start)
         blank = between[0] if between else self.text[outside : ends[0].start]
         start = ends[0].start if dims else outside
         new_text = blank.join(f"<dim>{dim}</dim>" for dim in dims)
@@ -249,34 +238,7 @@ class Written:
             if "<" not in self.text[tag.stop : stop]:
                 yield self.edit(Span(tag.stop, stop - tag.stop), text)
 
-    def _before_blanks(self, offset: int) -> int:
-        """Where the blanks begin that stand before an offset."""
-        while offset and self.text[offset - 1].isspace():
-            offset -= 1
-        return offset
-
-    def _byte(self, offset: int) -> int:
-        """The offset of a character in the file's bytes."""
-        if not self._encoded:
-            blocks = range(0, len(self.text) + 1, _BLOCK)
-            lengths = [len(self.text[start : start + _BLOCK].encode(self.codec)) for start in blocks]
-            self._encoded = [self._mark]
-            for length in lengths:
-                self._encoded.append(self._encoded[-1] + length)
-        block = offset // _BLOCK
-        return self._encoded[block] + len(self.text[block * _BLOCK : offset].encode(self.codec))
-
 
 def number(text: str | None) -> int | None:
     """The unsigned integer of an id; None where there is none."""
     return whole(text).value
-
-
-def apply(data: bytes, edits: list[Edit]) -> bytes:
-    """The bytes of a file with edits made that do not overlap."""
-    codec = encoding_of(data)[1]
-    parts, done = [], 0
-    for edit in sorted(edits):
-        parts += [data[done : edit.start], edit.text.encode(codec)]
-        done = edit.stop
-    return b"".join([*parts, data[done:]])

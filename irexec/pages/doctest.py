@@ -23,7 +23,7 @@ from irexec.inference import infer, set_types
 from irexec.ir.files import named_files
 from irexec.ir.weights.file import Weights
 from irexec.ops.declare import contents
-from irexec.pages.errata import Erratum, erratum
+from irexec.pages.errata import Erratum, erratum, settled
 from irexec.pages.names import Named
 from irexec.pages.page import SUFFIXES, Page, TextExample, XmlExample, read_page
 from irexec.pages.text_example import describe
@@ -259,8 +259,17 @@ def _check_text(block: TextExample, most_work: float, checked: Checked) -> Check
         example, findings = tried[0]
     _fill(checked, example)
     checked.operator = str(block.named)
-    _sort(checked, list(findings.report), block, example)
+    certain = all(_same_results(example, other) for other, _ in tried)
+    _sort(checked, list(findings.report), block, example, certain=certain)
     return checked
+
+
+def _same_results(a: Example, b: Example) -> bool:
+    """Whether two readings of a text compute the same numbers."""
+    return all(
+        x.array is not None and y.array is not None and x.array.tolist() == y.array.tolist()
+        for x, y in zip(a.outputs, b.outputs, strict=False)
+    )
 
 
 def _fill(checked: Checked, example: Example) -> None:
@@ -273,8 +282,15 @@ def _fill(checked: Checked, example: Example) -> None:
     checked.agrees = all(agrees) if agrees else None
 
 
-def _sort(checked: Checked, found: list[Diagnostic], block: XmlExample | TextExample, example: Example | None) -> None:
-    """Tell errata from repairs and notes, each with its place in the page."""
+def _sort(
+    checked: Checked,
+    found: list[Diagnostic],
+    block: XmlExample | TextExample,
+    example: Example | None,
+    *,
+    certain: bool = True,
+) -> None:
+    """Tell errata from repairs and notes, each with its place in the page. `certain`: see `erratum`."""
     shortened = {finding.code for finding in found} & _SHORTENED
     for written in found:
         finding = _judged(written, block)
@@ -283,11 +299,12 @@ def _sort(checked: Checked, found: list[Diagnostic], block: XmlExample | TextExa
             checked.in_full = False
         moved = block.excerpt.moved(finding)
         if finding.severity is Severity.ERROR:
-            checked.errata.append(erratum(finding, moved, block.excerpt, example))
+            checked.errata.append(erratum(finding, moved, block.excerpt, example, certain=certain))
         elif CODES[finding.code].area is Area.REPAIR:
             checked.repairs.append(moved)
         else:
             checked.notes.append(moved)
+    checked.errata = settled(checked.errata)
     checked.errata.sort(key=lambda entry: (entry.diagnostic.line or 0, entry.diagnostic.column or 0))
     if checked.parsed and checked.in_full and (example is None or example.operator is not None):
         checked.valid = all(e.diagnostic.code in _ABOUT_VALUES for e in checked.errata)

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from irexec.arrays.brief import shown_item, shown_shape
-from irexec.diagnostics import Diagnostic
+from irexec.diagnostics import Diagnostic, Fix, Safety
+from irexec.diagnostics.nearest import clearest
 from irexec.ir.xml.positions import Span
 from irexec.pages.excerpt import Excerpt
 from irexec.pages.literals import read_literal
 from irexec.snippets.documented import agrees
 from irexec.snippets.example import Example, ExampleOutput
+from irexec.types import PartialShape
 
 _DIM = re.compile(r"<dim>[^<>]*</dim>")
-# Findings at the value of an attribute that say which other value it should have: a port's precision, a layer's type.
-_ATTRIBUTES = frozenset({"P004", "Q022"})
+# Findings at an attribute that say what it should be: a port's precision, a layer's type, an attribute's value or name.
+_ATTRIBUTES = frozenset({"P004", "Q022", "D001", "D005"})
+# What follows from all else that is printed; any other erratum leaves open which of two things is wrong.
+_FOLLOWS = frozenset({"O001", "O006", "P004", "P005", "T001"})
+_OF_RESULTS = frozenset({"O006", "P005", "T001", "T002"})
 _LONGEST = 2000
 
 
@@ -43,8 +49,13 @@ class _Mended(NamedTuple):
     first: Span | None = None
 
 
-def erratum(found: Diagnostic, moved: Diagnostic, excerpt: Excerpt, example: Example | None) -> Erratum:
-    """The erratum that a finding about `excerpt` is; `moved` is the finding in the page."""
+def erratum(
+    found: Diagnostic, moved: Diagnostic, excerpt: Excerpt, example: Example | None, *, certain: bool = True
+) -> Erratum:
+    """The erratum that a finding about `excerpt` is; `moved` is the finding in the page, which gets the correction.
+
+    `certain`: False where the example may be read in several ways, which give other results.
+    """
     right = found.allowed or found.hint
     if found.place.line is None:
         return Erratum(moved, "", right)
@@ -55,15 +66,72 @@ def erratum(found: Diagnostic, moved: Diagnostic, excerpt: Excerpt, example: Exa
     elif (shape := (found.repair or {}).get(found.port or "")) is not None:
         right = f"shape {shown_shape(shape)}"
         mended = _mended_dims(excerpt.text, start, shape)
-    elif found.code in _ATTRIBUTES and found.allowed is not None:
-        mended = _mended_attribute(excerpt.text, Span(start, found.place.length), found.allowed)
+    elif found.code in _ATTRIBUTES and (meant := _meant(found)) is not None:
+        mended = _mended_attribute(excerpt.text, Span(start, found.place.length), meant)
     if mended is None:
         return Erratum(moved, (moved.place.source_line or "").strip(), right)
     span, replacement, first = mended
     if first is not None:
         moved = replace(moved, place=excerpt.place(first.start, first.length))
-    printed = excerpt.text[span.start : span.start + span.length]
-    return Erratum(moved, printed, right, replacement if replacement != printed else None)
+    printed = excerpt.text[span.start : span.stop]
+    if replacement == printed:
+        return Erratum(moved, printed, right)
+    edit = excerpt.edit(span.start, span.stop, replacement)
+    if edit is not None and not moved.fixes:
+        safety = Safety.SAFE if certain and _is_certain(found, example) else Safety.UNSAFE
+        moved = replace(moved, fixes=(Fix(_title(found, replacement, right), safety, (edit,)),))
+    return Erratum(moved, printed, right, replacement)
+
+
+def settled(errata: list[Erratum]) -> list[Erratum]:
+    """The errata of an example: while it is open what else is right in it, no correction of its results is certain."""
+
+    def is_certain(entry: Erratum) -> bool:
+        return any(fix.safety is Safety.SAFE for fix in entry.diagnostic.fixes)
+
+    def of_result(entry: Erratum) -> bool:
+        return entry.diagnostic.code in _OF_RESULTS and (is_certain(entry) or entry.diagnostic.code != "T002")
+
+    if all(is_certain(entry) for entry in errata if not of_result(entry)):
+        return errata
+    return [_doubted(entry) if of_result(entry) else entry for entry in errata]
+
+
+def _doubted(entry: Erratum) -> Erratum:
+    fixes = tuple(replace(fix, safety=Safety.UNSAFE) for fix in entry.diagnostic.fixes)
+    return replace(entry, diagnostic=replace(entry.diagnostic, fixes=fixes))
+
+
+def _meant(found: Diagnostic) -> str | None:
+    """What should be written in place of an attribute's value, or of its name."""
+    if found.code in ("P004", "Q022"):
+        return found.allowed
+    return clearest(list(found.candidates), found.found or "") if found.code == "D005" else _only(found.candidates)
+
+
+def _only(candidates: Sequence[str]) -> str | None:
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def _is_certain(found: Diagnostic, example: Example | None) -> bool:
+    """Whether a correction is the only one: a result that follows from what is printed, and of which there is one."""
+    output = _output_at(found, example) if example is not None else None
+    if found.code == "T002":
+        # A result has one shape. Of an input the dims may be right, unless its values give the documented result.
+        shape = (found.repair or {}).get(found.port or "")
+        if output is not None and shape is not None:
+            return output.type.shape == PartialShape(shape)
+        agreeing = [output.agrees for output in example.outputs] if example is not None else []
+        return True in agreeing and False not in agreeing
+    left_open = output is not None and output.difference is not None and output.difference.impossible
+    return found.code in _FOLLOWS and not left_open
+
+
+def _title(found: Diagnostic, replacement: str, right: str | None) -> str:
+    """What a correction does, on one line."""
+    if found.code == "T001":
+        return "write the computed values" if "\n" in replacement else f"write {replacement}"
+    return f"declare {right.removeprefix('shape ')}" if right and found.code[0] in "OPT" else f"write {_meant(found)}"
 
 
 def _output_at(found: Diagnostic, example: Example) -> ExampleOutput | None:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from irexec.diagnostics import Diagnostic, Place, Related
-from irexec.ir.xml.positions import Positions
+from irexec.diagnostics import Diagnostic, Edit, Fix, Place, Related
+from irexec.ir.xml.edits import Editable
+from irexec.ir.xml.positions import Positions, Span
 
 
 class PageText:
-    """The text of a page as its file holds it."""
+    """The text of a page as its file holds it; `data` are the bytes of that. In `markup`, `<` and `&` are no text."""
 
-    def __init__(self, text: str, file: str | None = None) -> None:
+    def __init__(self, text: str, file: str | None = None, data: bytes | None = None, *, markup: bool = False) -> None:
         self.text = text
         self.file = file
+        self.markup = markup
         self._positions = Positions(text)
+        self._editable = Editable(self._positions, data)
+
+    def edit(self, start: int, end: int, text: str) -> Edit:
+        """Another text for the characters from `start` to `end`."""
+        return self._editable.edit(Span(start, end - start), text)
 
     def place(self, start: int, end: int) -> Place:
         """The place of the characters from `start` to `end`, as far as they are on one line."""
@@ -68,7 +76,23 @@ class Excerpt:
             return replace(place, file=self.page.file)
         return self.place(self.offset(place), place.length)
 
+    def edit(self, start: int, end: int, text: str) -> Edit | None:
+        """Another text for a stretch of the excerpt, as an edit of the page; None where the page is not as it reads."""
+        origin = self.origin(start)
+        stop = self.origin(end - 1) + 1 if end > start else origin
+        as_written = self.page.text[origin:stop] == self.text[start:end]
+        if not as_written or (self.page.markup and re.search("[<>&]", text)):
+            return None
+        return self.page.edit(origin, stop, text)
+
     def moved(self, diagnostic: Diagnostic) -> Diagnostic:
         """A finding about this excerpt, as one about the page."""
         related = tuple(Related(r.message, self.in_page(r.place)) for r in diagnostic.related)
-        return replace(diagnostic, place=self.in_page(diagnostic.place), related=related)
+        fixes = tuple(fix for old in diagnostic.fixes if (fix := self._moved_fix(old)) is not None)
+        return replace(diagnostic, place=self.in_page(diagnostic.place), related=related, fixes=fixes)
+
+    def _moved_fix(self, fix: Fix) -> Fix | None:
+        offset = self._positions.offset
+        edits = [self.edit(offset(*edit.begin), offset(*edit.end), edit.text) for edit in fix.edits]
+        found = tuple(edit for edit in edits if edit is not None)
+        return replace(fix, edits=found) if len(found) == len(edits) else None

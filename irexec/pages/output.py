@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from irexec.arrays.brief import plural
-from irexec.diagnostics import Diagnostic, Report
+from irexec.diagnostics import Diagnostic, Report, Safety
 from irexec.diagnostics.render import text
 from irexec.diagnostics.render.characters import visible_text
 from irexec.pages.doctest import Checked, CheckedPage, summary
@@ -60,16 +60,19 @@ def _line(word: str, finding: Diagnostic) -> str:
 
 
 def summary_text(pages: Sequence[CheckedPage]) -> str:
-    """One line with the numbers of a run."""
+    """One line with the numbers of a run, and one with those of the corrections that can be made."""
     numbers = summary(pages)
     aside = [f"{numbers[key]} {key}" for key in ("without examples", "unreadable") if numbers[key]]
     head = plural(numbers["pages"], "page") + (f" ({', '.join(aside)})" if aside else "")
     agree = numbers["agree"]
+    fixes = [finding.fixes[0].safety for page in pages for finding in page.report if finding.fixes]
+    safe = fixes.count(Safety.SAFE)
+    fixable = f"fixable with irexec doctest --fix: {safe}, with --unsafe {len(fixes) - safe} more\n" if fixes else ""
     return (
         f"{head}, {plural(numbers['examples'], 'example')}: {numbers['parsed']} parsed, "
         f"{numbers['validated']} validated, {numbers['executed']} executed; documented values: "
         f"{agree} agree, {numbers['disagree']} differ; "
-        f"{plural(numbers['repairs'], 'repair')}, {numbers['errata']} errata\n"
+        f"{plural(numbers['repairs'], 'repair')}, {numbers['errata']} errata\n{fixable}"
     )
 
 

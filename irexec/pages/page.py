@@ -71,7 +71,7 @@ def read_page(path: str | os.PathLike[str], data: bytes | None = None) -> Page:
         return Page(file, problem=str(problem))
     if "\0" in text:
         return Page(file, problem="it is no text")
-    return _Finder(PageText(text, file)).page()
+    return _Finder(PageText(text, file, data, markup=Path(file).suffix.lower() in _HTML)).page()
 
 
 class _Finder:
@@ -82,10 +82,9 @@ class _Finder:
         self.file = page.file or ""
         self.all = Excerpt(page.text, page)
         self.blocks: list[Range] = []
-        suffix = Path(self.file).suffix.lower()
-        if suffix in _HTML:
+        if page.markup:
             self.all, self.blocks = visible_text(page)
-        elif suffix == ".xml":
+        elif Path(self.file).suffix.lower() == ".xml":
             self.blocks = [(0, len(page.text))]
         else:
             self.blocks = explicit_blocks(page.text)

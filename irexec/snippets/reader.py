@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from irexec.arrays.listed import Listed
+from irexec.diagnostics import Fix, Safety
 from irexec.diagnostics.diagnostic import Place, Severity
 from irexec.diagnostics.findings import Findings, Mode
 from irexec.ir.checks.bodies import bodies_of, check_bodies
@@ -16,8 +17,9 @@ from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import Document, Layer, Net, Port
 from irexec.ir.memory import no_collection
 from irexec.ir.reader import read, read_layers
+from irexec.ir.xml.edits import Editable
 from irexec.ir.xml.encoding import EncodingProblem, decode
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.positions import Positions, Span
 from irexec.ir.xml.source import Source
 from irexec.snippets.notes import PortNotes, notes_of_section
 from irexec.snippets.repairs.loose import ChooseVersion, LooseLayers
@@ -113,7 +115,7 @@ def read_snippet(
     nodes = _loose_nodes(tree.root)
     _report_other_roots(tree, nodes)
     as_written = [(_value(node, "type"), _value(node, "version")) for node in nodes]
-    LooseLayers(known_types, choose_version, tree.repairs).complete(nodes)
+    LooseLayers(text, known_types, choose_version, tree.repairs).complete(nodes)
     reading = _Reading(text, file, tree, nodes, wrapped=True, mode=mode, strict=strict)
     return reading.layers(as_written) if nodes else reading.nothing()
 
@@ -163,6 +165,7 @@ class _Reading:
         self.written = Written(roots, wrapper="layers" if wrapped else None)
         self.source = Source(self.written.text, file=file, remap=self.written.original, display_text=text)
         self.findings = Findings(self.source.locate, file=file, mode=mode)
+        self.editable = Editable(Positions(text))
 
     def nothing(self) -> Snippet:
         return self._snippet(None)
@@ -197,8 +200,17 @@ class _Reading:
                 hint=repair.hint,
                 found=repair.found,
                 allowed=repair.allowed,
+                fixes=self._fixes(repair),
             )
         return Snippet(self.text, self.written.text, document, self.findings, layers, tuple(self.repairs))
+
+    def _fixes(self, repair: Repair) -> tuple[Fix, ...]:
+        """The repair as a fix of the text. A type that is more than written otherwise may be another one."""
+        if not repair.changes:
+            return ()
+        same = repair.code != "Q022" or str(repair.found).lower() == str(repair.allowed).lower()
+        edits = tuple(self.editable.edit(*change) for change in repair.changes)
+        return (Fix(repair.change_title, Safety.SAFE if same else Safety.UNSAFE, edits),)
 
     def _check(self, net: Net) -> None:
         """The grammar's checks of layers and ports, but not of what a page may leave to the signature."""

@@ -38,10 +38,11 @@ def test_a_line_per_example_the_errata_and_a_summary(docs: Path, capsys: pytest.
     assert "  text example 1  line 4  parsed, valid, executed, documented values differ\n" in out
     assert " --> wrong.md:5:14\n" in out
     assert "= allowed: [1, 2]\n" in out
-    assert out.splitlines()[-1] == (
+    assert out.splitlines()[-2:] == [
         "2 pages, 2 examples: 2 parsed, 2 validated, 2 executed; "
-        "documented values: 1 agree, 1 differ; 0 repairs, 1 errata"
-    )
+        "documented values: 1 agree, 1 differ; 0 repairs, 1 errata",
+        "fixable with irexec doctest --fix: 1, with --unsafe 0 more",
+    ]
 
 
 def test_repairs_have_their_places(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,3 +127,30 @@ def test_every_page_of_a_tree_is_checked(docs: Path, capsys: pytest.CaptureFixtu
     pages = [page for page in found["pages"] if Path(page["file"]).name.startswith("page")]
     assert [Path(page["file"]).name for page in pages] == [f"page{number:02}.txt" for number in range(20)]
     assert len({json.dumps(page["examples"]).replace(Path(page["file"]).name, "page") for page in pages}) == 1
+
+
+def test_errata_become_a_patch(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctest", "--diff", "good.md", "wrong.md"]) == 0
+    assert capsys.readouterr().out == (
+        "--- wrong.md\n+++ wrong.md\n@@ -2,5 +2,5 @@\n \n ```\n data = [-1, 2]\n"
+        "-output = [1, 3]\n+output = [1, 2]\n ```\n"
+    )
+    assert (docs / "wrong.md").read_text() == WRONG
+    assert main(["doctest", "wrong.md"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "fixable with irexec doctest --fix: 1, with --unsafe 0 more"
+    assert main(["doctest", "--fix", "wrong.md"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("wrong.md:5: T001 write [1, 2]\nfixed 1 finding in wrong.md\n\nwrong.md: Abs-1\n")
+    assert (docs / "wrong.md").read_text() == GOOD
+
+
+def test_what_remains_of_a_patch(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (docs / "open.md").write_text(PRINTED.replace("Abs", "Foo"))
+    assert main(["doctest", "--diff", "open.md"]) == 1
+    assert "L004" in capsys.readouterr().err
+    assert main(["doctest", "--diff", "missing.md"]) == 2
+    assert main(["doctest", "--fix", "missing.md"]) == 2
+    assert main(["doctest", "--fix", "--format", "json", "wrong.md"]) == 0
+    streams = capsys.readouterr()
+    assert "fixed 1 finding" in streams.err
+    assert json.loads(streams.out[streams.out.rindex('{\n  "ok": true') :])["ok"]

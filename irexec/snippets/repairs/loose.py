@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import count
 
 from irexec.ir.xml.positions import Span
+from irexec.snippets.repairs.changes import joined, moved
 from irexec.snippets.repairs.grammar import LAYER_ATTRIBUTES
 from irexec.snippets.repairs.names import known_type
-from irexec.snippets.repairs.parts import Attribute, PrintedElement, Repair
+from irexec.snippets.repairs.parts import Attribute, Change, PrintedElement, Repair
 from irexec.types import ElementType
 
 ChooseVersion = Callable[[str], str | None]
@@ -23,6 +24,7 @@ _PORT_MAPS = ("port_map", "then_port_map", "else_port_map")
 class LooseLayers:
     """Makes the layers of one text whole; `repairs` grows with every change."""
 
+    text: str
     known_types: Collection[str]
     choose_version: ChooseVersion
     repairs: list[Repair]
@@ -43,8 +45,18 @@ class LooseLayers:
                 inner = [item for section in body.elements("layers") for item in section.elements("layer")]
                 self.complete(inner, in_body=True)
 
-    def _repair(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
-        self.repairs.append(Repair(code, message, span, hint))
+    def _repair(
+        self, code: str, message: str, span: Span, hint: str | None = None, title: str = "", *changes: Change
+    ) -> None:
+        self.repairs.append(Repair(code, message, span, hint, change_title=title, changes=changes))
+
+    def _spell(self, code: str, message: str, attribute: Attribute, meant: str, wanted: str) -> None:
+        """Give an attribute the value that it means; `wanted` is how it is written."""
+        change = Change(attribute.span, meant)
+        self.repairs.append(
+            Repair(code, message, attribute.span, wanted, attribute.value, meant, f"write {wanted}", (change,))
+        )
+        attribute.value = meant
 
     # Structure
 
@@ -53,7 +65,9 @@ class LooseLayers:
             sections = layer.elements(name)
             for section in sections[1:]:
                 first = sections[0]
-                self._repair("Q016", f"a second <{name}> in one layer; it is joined to the first", section.span)
+                message = f"a second <{name}> in one layer; it is joined to the first"
+                changes = joined(self.text, first.end, section.span, name)
+                self._repair("Q016", message, section.span, None, "join them", *changes)
                 first.children += section.children
                 first.attributes = section.attributes | first.attributes
                 first.elided, first.end = first.elided or section.elided, section.end
@@ -69,8 +83,11 @@ class LooseLayers:
                     port.put(Attribute("precision", attribute.value, attribute.span))
                 continue
             message = f"attribute {attribute.name!r} belongs to <data>, not to <layer>"
-            self._repair("Q017", message, attribute.span, f'<data {attribute.name}="{attribute.value}"/>')
             data = next(iter(layer.elements("data")), None)
+            written = data.span if data is not None and data.span != layer.span else None
+            changes = moved(self.text, attribute, layer.span, written)
+            hint = f'<data {attribute.name}="{attribute.value}"/>'
+            self._repair("Q017", message, attribute.span, hint, "move it to <data>", *changes)
             if data is None:
                 data = PrintedElement("data", layer.span)
                 layer.children.insert(0, data)
@@ -84,9 +101,8 @@ class LooseLayers:
             return
         meant = known_type(kind.value, self.known_types)
         if meant is not None and meant != kind.value:
-            message, hint = f"type {kind.value!r} is spelled {meant!r} in an IR", f'type="{meant}"'
-            self.repairs.append(Repair("Q022", message, kind.span, hint, kind.value, meant))
-            kind.value = meant
+            message = f"type {kind.value!r} is spelled {meant!r} in an IR"
+            self._spell("Q022", message, kind, meant, f'type="{meant}"')
 
     def _choose_version(self, layer: PrintedElement) -> None:
         kind = layer.get("type")
@@ -153,8 +169,7 @@ class LooseLayers:
             for attribute in counted:
                 meant = known[int(attribute.value)]
                 message = f"output {attribute.value} is named by its position; its port has id {meant!r}"
-                self._repair("Q032", message, attribute.span, f'external_port_id="{meant}"')
-                attribute.value = meant
+                self._spell("Q032", message, attribute, meant, f'external_port_id="{meant}"')
 
     def _spell_precisions(self, layer: PrintedElement, sides: tuple[str, ...]) -> None:
         missing: list[tuple[str, PrintedElement]] = []
@@ -167,8 +182,7 @@ class LooseLayers:
                     meant = ElementType.meant_by(precision.value)
                     if meant is not None:
                         message = f"precision {precision.value!r} is written {meant.port_name!r} on a port"
-                        self._repair("Q031", message, precision.span, f'precision="{meant.port_name}"')
-                        precision.value = meant.port_name
+                        self._spell("Q031", message, precision, meant.port_name, f'precision="{meant.port_name}"')
         if missing:
             which = ", ".join(port for port, _ in missing[:6]) + (", ..." if len(missing) > 6 else "")
             self._repair("Q021", f"no precision is written on {which}", missing[0][1].span)

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from irexec.ir.xml.positions import Span
 
 
+class Change(NamedTuple):
+    """Another text for a stretch of the original one."""
+
+    span: Span
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """One repair and its place in the original text; `found` was replaced by `allowed`."""
+    """One repair and its place in the original text; `found` was replaced by `allowed`.
+
+    `changes` are what would make the repair in the text itself, and `change_title` says in a few words what they do;
+    there are none where a page may be printed as it is, or a person has to choose.
+    """
 
     code: str
     message: str
@@ -18,6 +29,8 @@ class Repair:
     hint: str | None = None
     found: str | None = None
     allowed: str | None = None
+    change_title: str = ""
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(slots=True)

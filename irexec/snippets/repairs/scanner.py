@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from xml.sax.saxutils import unescape
 
 from irexec.ir.xml.positions import Span
+from irexec.snippets.repairs.changes import without
 from irexec.snippets.repairs.grammar import NAMES
-from irexec.snippets.repairs.parts import Attribute, PrintedComment, Repair, Text
+from irexec.snippets.repairs.parts import Attribute, Change, PrintedComment, Repair, Text
 
 ELLIPSIS = re.compile(r"\.{2,}|…")
 
@@ -106,9 +107,11 @@ class Scanner:
 
     def _comment(self, match: re.Match[str]) -> tuple[PrintedComment, int]:
         start = match.start()
-        if match[0] != "<!--":
-            self._repair("Q011", "a comment starts with '<!--'", start, len(match[0]))
         end = self._find("--" if match[0].endswith("--") else "-", match.end())
+        if match[0] != "<!--":
+            ending = [Change(Span(end.start(), len(end[0])), "-->")] if end is not None and end[0] != "-->" else []
+            changes = [Change(Span(start, len(match[0])), "<!--"), *ending]
+            self._repair("Q011", "a comment starts with '<!--'", start, len(match[0]), "write '<!--'", *changes)
         if end is None:
             line_end = self.text.find("\n", start)
             stop = len(self.text) if line_end < 0 else line_end
@@ -145,7 +148,8 @@ class Scanner:
             character = text[position : position + 1]
             if character == "<" or text.count("\n", start, position) > 1:
                 length = start - tag.span.start
-                self._repair("Q007", f"'>' of the tag <{tag.name}> is missing", tag.span.start, length)
+                what = f"'>' of the tag <{tag.name}> is missing"
+                self._repair("Q007", what, tag.span.start, length, "add the '>'", Change(Span(start, 0), ">"))
                 return start
             if character == ">":
                 return position + 1
@@ -159,7 +163,8 @@ class Scanner:
                 position = self._attribute(tag, name)
             elif character:
                 what = "','" if character == "," else repr(character)
-                self._repair("Q009", f"{what} does not belong between attributes", position, 1)
+                message, change = f"{what} does not belong between attributes", without(text, Span(position, 1))
+                self._repair("Q009", message, position, 1, f"remove {what}", change)
                 position += 1
         self.cut_off = True
         return end
@@ -171,7 +176,8 @@ class Scanner:
             self._repair("Q009", f"{key!r} has no value", name.start(), len(key))
             return position
         if "=" not in assigned[0]:
-            self._repair("Q010", f"'=' is missing after {key!r}", name.start(), len(key))
+            change = Change(Span(position, len(assigned[0])), "=")
+            self._repair("Q010", f"'=' is missing after {key!r}", name.start(), len(key), "add the '='", change)
         value, span, end = self._value(key, assigned.end())
         if key in tag.attributes:
             self._repair("Q027", f"attribute {key!r} is written twice; the first one counts", span.start, span.length)
@@ -185,10 +191,9 @@ class Scanner:
         if opening not in _QUOTES or not opening:
             bare = _BARE_VALUE.match(text, start)
             value = bare[0] if bare else ""
-            self._repair("Q010", f"the value of {key!r} is not in quotes", start, max(len(value), 1))
+            change = Change(Span(start, len(value)), f'"{value}"')
+            self._repair("Q010", f"the value of {key!r} is not in quotes", start, len(value), "add the quotes", change)
             return value, Span(start, len(value)), start + len(value)
-        if opening not in "\"'":
-            self._repair("Q010", f"the value of {key!r} is in typographic quotes", start, 1)
         stop = re.compile(f"[{_QUOTES[opening]}<]" if opening in "\"'" else '["”“’<]').search(text, start + 1)
         end = stop.start() if stop else len(text)
         value = text[start + 1 : end]
@@ -196,8 +201,13 @@ class Scanner:
         if stop is None or stop[0] == "<" or swallowed:
             whole = re.compile(r"[^\s\"'<>/]*").match(text, start + 1)
             value = whole[0] if whole else ""
-            self._repair("Q010", f"the closing quote of {key!r} is missing", start, len(value) + 1)
+            begin, ending = Change(Span(start, 1), '"'), Change(Span(start + 1 + len(value), 0), '"')
+            message, length = f"the closing quote of {key!r} is missing", len(value) + 1
+            self._repair("Q010", message, start, length, "add the quote", *([begin] if opening != '"' else []), ending)
             return value, Span(start + 1, len(value)), start + 1 + len(value)
+        if opening not in "\"'":
+            message, quotes = f"the value of {key!r} is in typographic quotes", (Span(start, 1), Span(end, 1))
+            self._repair("Q010", message, start, 1, 'write "', *(Change(quote, '"') for quote in quotes))
         return value, Span(start + 1, len(value)), end + 1
 
     # Text
@@ -205,12 +215,15 @@ class Scanner:
     def _characters(self, start: int, end: int) -> Iterator[Tag | Text]:
         """Text between tags, in which a tag may stand whose `<` is missing."""
         if (doubled := re.compile(r"\s*(>+)").match(self.text, start, end)) is not None and start > 0:
-            self._repair("Q013", "'>' is written twice", doubled.start(1), len(doubled[1]))
+            span = Span(doubled.start(1), len(doubled[1]))
+            self._repair("Q013", "'>' is written twice", *span, "remove the second '>'", Change(span, ""))
             start = doubled.end()
         while (lost := _WITHOUT_BRACKET.search(self.text, start, end)) is not None:
-            self._repair(
-                "Q007", f"'<' of the tag <{lost['close']}{lost['name']}> is missing", lost.start(), len(lost[0])
+            message, change = (
+                f"'<' of the tag <{lost['close']}{lost['name']}> is missing",
+                Change(Span(lost.start(), 0), "<"),
             )
+            self._repair("Q007", message, lost.start(), len(lost[0]), "add the '<'", change)
             if lost.start() > start:
                 yield Text(_decode(self.text[start : lost.start()]), start)
             tag = Tag(lost["name"], Span(lost.start(), len(lost[0])), closing=bool(lost["close"]))
@@ -220,8 +233,9 @@ class Scanner:
         if end > start:
             yield Text(_decode(self.text[start:end]), start)
 
-    def _repair(self, code: str, message: str, start: int, length: int) -> None:
-        self.repairs.append(Repair(code, message, Span(start, max(length, 1))))
+    def _repair(self, code: str, message: str, start: int, length: int, title: str = "", *changes: Change) -> None:
+        span = Span(start, max(length, 1))
+        self.repairs.append(Repair(code, message, span, change_title=title, changes=changes))
 
 
 def _decode(value: str) -> str:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from irexec.diagnostics.nearest import alike
 from irexec.ir.xml.positions import Span
+from irexec.snippets.repairs.changes import end_tag, opened_again, without
 from irexec.snippets.repairs.grammar import CHILDREN, NAMES, is_free, spelled_like
-from irexec.snippets.repairs.parts import PrintedComment, PrintedElement, Repair, Text
+from irexec.snippets.repairs.parts import Change, PrintedComment, PrintedElement, Repair, Text
 from irexec.snippets.repairs.scanner import ELLIPSIS, Scanner, Tag
 
 MAX_DEPTH = 200
@@ -71,15 +72,17 @@ class _Builder:
     def top(self) -> PrintedElement:
         return self.stack[-1]
 
-    def _repair(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
-        self.repairs.append(Repair(code, message, span, hint))
+    def _repair(
+        self, code: str, message: str, span: Span, title: str = "", *changes: Change, hint: str | None = None
+    ) -> None:
+        self.repairs.append(Repair(code, message, span, hint, change_title=title, changes=changes))
 
     # Start tags
 
     def _open(self, tag: Tag) -> None:
         if tag.name == "xml":
             what = "the XML declaration is written as an element"
-            self._repair("Q012", what, tag.span, 'write <?xml version="1.0"?>')
+            self._repair("Q012", what, tag.span, hint='write <?xml version="1.0"?>')
             return
         name = self._name(tag)
         if len(self.stack) == 1 and name not in NAMES:
@@ -103,7 +106,8 @@ class _Builder:
             self._repair("Q002", f"an ellipsis stands for the element's name, taken as <{name}>", tag.span)
             return name
         if (meant := spelled_like(tag.name, possible)) is not None:
-            self._repair("Q026", f"<{tag.name}> is taken as <{meant}>", tag.span)
+            change = Change(Span(self.text.index(tag.name, tag.span.start), len(tag.name)), meant)
+            self._repair("Q026", f"<{tag.name}> is taken as <{meant}>", tag.span, f"write <{meant}>", change)
             return meant
         return tag.name
 
@@ -126,7 +130,11 @@ class _Builder:
         """Dims outside a port belong to a port that was closed too early (`<port id="4"/>`), or begin a new one."""
         last = next((child for child in reversed(self.top.children) if isinstance(child, PrintedElement)), None)
         if last is not None and last.name == "port" and not last.elements("dim"):
-            self._repair("Q008", "the port is closed already, but goes on with its <dim>s", last.span)
+            what, changes = (
+                "the port is closed already, but goes on with its <dim>s",
+                opened_again(self.text, last.span),
+            )
+            self._repair("Q008", what, last.span, "do not close it", *changes)
             behind = self.top.children.index(last) + 1
             last.children += self.top.children[behind:]
             del self.top.children[behind:]
@@ -169,7 +177,8 @@ class _Builder:
         else:
             closes = True
         if closes and (top.text.strip() or top.elements()):
-            self._repair("Q006", f"<{tag.name}> stands where </{tag.name}> belongs", tag.span)
+            end, what = f"</{tag.name}>", f"<{tag.name}> stands where </{tag.name}> belongs"
+            self._repair("Q006", what, tag.span, f"write {end}", Change(tag.span, end))
             return True
         return False
 
@@ -183,10 +192,11 @@ class _Builder:
         elif depth == 0 and name not in NAMES:
             return
         elif depth == 0 or not self._may_close(name):
-            self._repair("Q006", f"</{name}> closes nothing", tag.span)
+            self._repair("Q006", f"</{name}> closes nothing", tag.span, "remove it", without(self.text, tag.span))
             return
         else:
-            self._repair("Q006", f"</{name}> is taken as </{self.top.name}>", tag.span)
+            end = f"</{self.top.name}>"
+            self._repair("Q006", f"</{name}> is taken as {end}", tag.span, f"write {end}", Change(tag.span, end))
         while len(self.stack) - 1 > depth:
             self._close_silently(tag.span.start)
         self.stack.pop().end = tag.span.start + tag.span.length
@@ -203,7 +213,15 @@ class _Builder:
         """Close the open element although its end tag is not there."""
         node = self.stack.pop()
         node.end = offset
-        self._repair("Q005", f"</{node.name}> is missing", node.span)
+        end = f"</{node.name}>"
+        shown = [child for child in node.children if not isinstance(child, Text) or child.text.strip()]
+        if not shown:  # It can be closed in its start tag.
+            change = Change(Span(node.span.stop - 1, 0), "/")
+        else:
+            # A comment behind the text of a <dim> is about it, and not in it.
+            behind = next((text.start + len(text.text) for text in shown if isinstance(text, Text)), offset)
+            change = end_tag(self.text, node.name, node.span.start, behind)
+        self._repair("Q005", f"{end} is missing", node.span, f"add {end}", change)
 
     def _finish(self, *, cut_off: bool) -> None:
         waiting = self.stack[1:]
@@ -212,7 +230,9 @@ class _Builder:
             last = len(self.text.rstrip())
             self._repair("Q015", f"the text ends early, {inside}", Span(max(last - 1, 0), 1))
         elif waiting:
-            self._repair("Q005", f"</{waiting[0].name}> is missing", waiting[0].span)
+            end, opened = f"</{waiting[0].name}>", waiting[0].span
+            change = end_tag(self.text, waiting[0].name, opened.start, len(self.text))
+            self._repair("Q005", f"{end} is missing", opened, f"add {end}", change)
         for node in waiting:
             node.end = len(self.text)
 

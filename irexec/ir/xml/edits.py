@@ -1,0 +1,56 @@
+"""Edits of a text as edits of the file that holds it: characters in, bytes out."""
+
+from __future__ import annotations
+
+from irexec.diagnostics import Edit
+from irexec.ir.xml.encoding import encoding_of
+from irexec.ir.xml.positions import Positions, Span
+
+_BLOCK = 4096
+
+
+class Editable:
+    """A text, and how the bytes of its file stand for it; without `data` the file is plain UTF-8.
+
+    Raises EncodingProblem where `data` is in an encoding that no text is read from.
+    """
+
+    def __init__(self, positions: Positions, data: bytes | None = None) -> None:
+        self.positions = positions
+        self.text = positions.text
+        self._mark, self.codec = (0, "utf-8") if data is None else encoding_of(data)
+        self._encoded: list[int] = []
+
+    def edit(self, span: Span, text: str) -> Edit:
+        """The replacement of a stretch of the text."""
+        line_column = self.positions.line_column
+        return Edit(
+            self._byte(span.start), self._byte(span.stop), text, line_column(span.start), line_column(span.stop)
+        )
+
+    def before_blanks(self, offset: int) -> int:
+        """Where the blanks begin that stand before an offset."""
+        while offset and self.text[offset - 1].isspace():
+            offset -= 1
+        return offset
+
+    def _byte(self, offset: int) -> int:
+        """The offset of a character in the file's bytes."""
+        if not self._encoded:
+            blocks = range(0, len(self.text) + 1, _BLOCK)
+            lengths = [len(self.text[start : start + _BLOCK].encode(self.codec)) for start in blocks]
+            self._encoded = [self._mark]
+            for length in lengths:
+                self._encoded.append(self._encoded[-1] + length)
+        block = offset // _BLOCK
+        return self._encoded[block] + len(self.text[block * _BLOCK : offset].encode(self.codec))
+
+
+def apply(data: bytes, edits: list[Edit]) -> bytes:
+    """The bytes of a file with edits made that do not overlap."""
+    codec = encoding_of(data)[1]
+    parts, done = [], 0
+    for edit in sorted(edits):
+        parts += [data[done : edit.start], edit.text.encode(codec)]
+        done = edit.stop
+    return b"".join([*parts, data[done:]])
