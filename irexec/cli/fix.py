@@ -1,11 +1,10 @@
-"""`irexec fix`: mends models in their files, as far as it is certain what is meant."""
+"""`irexec fix`: mends models and loose layers in their files, as far as it is certain what is meant."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from irexec.cli.inputs import STDIN, check_readable, check_weights, find_files, read_stdin, refuse
@@ -20,7 +19,10 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="a model (.xml), a folder with models, or - for stdin to stdout"
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="a model or loose layers (.xml), a folder with models, or - for stdin to stdout",
     )
     parser.add_argument("--unsafe", action="store_true", help="make fixes that may change what is computed, too")
     parser.add_argument("--diff", action="store_true", help="print what would be changed; leave the files alone")
@@ -61,7 +63,7 @@ def _reports(files: list[str], args: argparse.Namespace, choice: Choice) -> Iter
 
 
 def mended(path: str, *, diff: bool = False, out: IO[str] | None = None, **how: Any) -> Report:
-    """Mend a model that can be read and print what was done, or would be; what remains, or why it is left alone.
+    """Mend a file that can be read and print what was done, or would be; what remains, or why it is left alone.
 
     `out`: where to print, if not to stdout. `how`: as `irexec.mend.files.mend_file` takes it.
     """
@@ -74,7 +76,8 @@ def told(
     path: str, mend: Callable[[], tuple[bytes, Mended]], *, diff: bool = False, out: IO[str] | None = None
 ) -> Report:
     """As `mended`, of a file that `mend` mends."""
-    from irexec.mend.files import FileChanged, NotAModel
+    from irexec.mend.files import NotAModel
+    from irexec.mend.replacing import FileChanged
     from irexec.mend.show import difference, made_text
 
     try:
@@ -91,11 +94,11 @@ def told(
 
 def _stdin_mended(diff: bool, **how: Any) -> Report:
     """Mend what stands on stdin, and write it, or the difference, to stdout; what remains."""
-    from irexec.mend.mend import mend
+    from irexec.mend.files import mended_bytes
     from irexec.mend.show import difference
 
     before = read_stdin()
-    after = mend(before, None, **how)
+    after = mended_bytes(before, None, **how)
     if diff:
         sys.stdout.write(difference(STDIN, before, after.data))
     else:

@@ -20,7 +20,7 @@ from irexec.farm.models import SUFFIXES, Validate
 from irexec.graph.releases import Release, check_release, release_of
 from irexec.ir.reader import read
 from irexec.ir.xml.source import Source
-from irexec.mend.files import is_model_file, validate_text
+from irexec.mend.files import validate_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,7 +99,7 @@ def _too_new(path: str, release: Release) -> Report:
 def _prepared(path: str, args: argparse.Namespace, choice: Choice) -> Report:
     """Mend a file, where that is asked for; the findings of one that cannot be used, and is not to be validated."""
     missing = check_readable(path)
-    if args.fix and path != STDIN and not len(missing) and is_model_file(path):
+    if args.fix and path != STDIN and not len(missing) and not is_onnx(path):
         remaining = mended(path, weights=args.weights, wanted=choice.keeps, out=sys.stderr)
         return remaining if exit_code(remaining) == 2 else missing
     return missing

@@ -1,26 +1,27 @@
-"""Mending a file in its place: replaced whole or not at all, and only if nobody else changed it meanwhile."""
+"""Files with findings that know their fixes, validated and mended."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from typing import Any
 
 from irexec.api import is_onnx, is_snippet, load, validate, validate_snippet
-from irexec.diagnostics import Report
+from irexec.diagnostics import Diagnostic, Edit, Report
 from irexec.diagnostics.findings import Mode
 from irexec.graph.model import Model
-from irexec.ir.files import open_regular, staged
+from irexec.ir.xml.edits import Editable
+from irexec.ir.xml.encoding import encoding_of
+from irexec.ir.xml.positions import Span
 from irexec.ir.xml.source import Source
 from irexec.mend.ignored import without_ignored
 from irexec.mend.mend import Mended, PathLike, Wanted, mend
+from irexec.mend.replacing import read_bytes, replace_file
 from irexec.mend.table import with_fixes
 
 
 class NotAModel(ValueError):
     """A file that holds no model, so that there is nothing that fixes could be made to."""
-
-
-class FileChanged(RuntimeError):
-    """Somebody else wrote the file while it was being mended."""
 
 
 def mend_file(
@@ -31,31 +32,26 @@ def mend_file(
     wanted: Wanted = lambda _: True,
     write: bool = True,
 ) -> tuple[bytes, Mended]:
-    """Mend a model's file; see `mend`. Returns the bytes that it held, and the outcome.
+    """Mend a file of a model or of loose layers; see `mend`, `mended_page`. Returns its bytes before, and the outcome.
 
     A file that stays as it is is not written; without `write`, none is. Raises NotAModel, FileChanged, and OSError.
     """
     before = read_bytes(path)
-    if is_onnx(path):
-        raise NotAModel("this is an ONNX model; fixes are made in an IR")
-    if is_snippet(Source.from_bytes(before)):
-        raise NotAModel(
-            "these are loose layers, repaired as they are read; `irexec doctest --fix` mends the text itself"
-        )
-    mended = mend(before, path, weights=weights, unsafe=unsafe, wanted=wanted)
+    mended = mended_bytes(before, path, weights=weights, unsafe=unsafe, wanted=wanted)
     if write:
         replace_file(path, before, mended.data)
     return before, mended
 
 
-def replace_file(path: PathLike, before: bytes, after: bytes) -> None:
-    """Write a file whole or not at all, unless somebody else changed it. Raises FileChanged."""
-    if after == before:
-        return
-    with staged(path) as (stream,):
-        stream.write(after)
-        if read_bytes(path) != before:
-            raise FileChanged("the file was changed by somebody else meanwhile; it is left as it is")
+def mended_bytes(data: bytes, file: PathLike | None, *, weights: PathLike | None = None, **how: Any) -> Mended:
+    """What becomes of a model or of loose layers, which `file` names; see `mend_file`. Raises NotAModel."""
+    if file is not None and is_onnx(file):
+        raise NotAModel("this is an ONNX model; fixes are made in an IR")
+    if is_snippet(Source.from_bytes(data)):
+        from irexec.mend.pages import mended_page
+
+        return mended_page(data, file or "stdin.xml", **how)
+    return mend(data, file, weights=weights, **how)
 
 
 def is_model_file(path: PathLike) -> bool:
@@ -76,7 +72,7 @@ def validate_file(
         return validate(path, weights=weights, mode=mode, strict=strict, others=others)
     source = Source.from_path(path)
     if is_snippet(source):
-        return without_ignored(validate_snippet(source, mode=mode, strict=strict), source.text)
+        return _of_layers(source, read_bytes(path), mode, strict)
     return _load(path, source, None, weights, mode)[1]
 
 
@@ -91,7 +87,7 @@ def validate_text(
     """As `validate_file`, of a text that `file` may hold otherwise; its weights are those of `file`, unless given."""
     source = Source.from_bytes(data, None if file is None else os.fspath(file))
     if is_snippet(source):
-        return without_ignored(validate_snippet(source, mode=mode, strict=strict), source.text)
+        return _of_layers(source, data, mode, strict)
     return _load(data if file is None else file, source, data, weights, mode)[1]
 
 
@@ -100,6 +96,25 @@ def load_file(
 ) -> tuple[Model | None, Report]:
     """The model of a file that was read as `source`, as `irexec.api.load`; findings as `validate_file` gives them."""
     return _load(path, source, None, weights, mode)
+
+
+def _of_layers(source: Source, data: bytes, mode: Mode, strict: bool) -> Report:
+    """The findings about loose layers; their fixes are made for the text in UTF-8, and here for the file's bytes."""
+    report = without_ignored(validate_snippet(source, mode=mode, strict=strict), source.text)
+    if encoding_of(data) == (0, "utf-8"):
+        return report
+    editable = Editable(source.positions, data)
+    return Report([_encoded(finding, editable) for finding in report], report.left_out.copy())
+
+
+def _encoded(finding: Diagnostic, editable: Editable) -> Diagnostic:
+    offset = editable.positions.offset
+
+    def edit(old: Edit) -> Edit:
+        start = offset(*old.begin)
+        return editable.edit(Span(start, offset(*old.end) - start), old.text)
+
+    return replace(finding, fixes=tuple(replace(fix, edits=tuple(map(edit, fix.edits))) for fix in finding.fixes))
 
 
 def _load(
@@ -111,8 +126,3 @@ def _load(
     if data is None:
         data = model if isinstance(model, bytes) else read_bytes(model)
     return found, without_ignored(with_fixes(report, data, source, found), source.text)
-
-
-def read_bytes(path: PathLike) -> bytes:
-    with open_regular(path) as stream:
-        return stream.read()

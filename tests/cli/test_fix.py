@@ -67,12 +67,32 @@ def test_weights_are_of_one_model_and_can_be_read(model: Path, capsys: pytest.Ca
     assert model.read_text("utf-8") == WRONG
 
 
-def test_loose_layers_are_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16"])
+def test_loose_layers_are_mended(tmp_path: Path, capsys: pytest.CaptureFixture[str], codec: str) -> None:
+    wrong = (
+        '<layer id="0" name="é" type="relu" version="opset1">\n    <input>\n'
+        '        <port id="0", precision="F32"><dim>2</dim></port>\n    </input>\n</layer>\n'
+    )
+    right = wrong.replace("relu", "ReLU").replace('",', '"').replace('"F32', '"FP32')
     path = tmp_path / "snippet.xml"
-    path.write_text('<layer type="relu"></layer>', "utf-8")
-    assert main(["fix", str(path)]) == 2
-    assert "error[U006]: these are loose layers" in capsys.readouterr().out
-    assert path.read_text("utf-8") == '<layer type="relu"></layer>'
+    path.write_text(wrong, codec)
+    assert main(["fix", "--diff", str(path)]) == 0
+    assert capsys.readouterr().out.count("\n-") == 2
+    # The edits in JSON are those of the file's bytes.
+    assert main(["validate", "--format", "json", str(path)]) == 0
+    edits = [
+        edit
+        for finding in json.loads(capsys.readouterr().out)["diagnostics"]
+        for fix in finding.get("fixes", ())
+        for edit in fix["edits"]
+    ]
+    data = path.read_bytes()
+    for edit in sorted(edits, key=lambda edit: -edit["start"]):
+        text = edit["text"].encode(codec.replace("-sig", "").replace("utf-16", "utf-16-le"))
+        data = data[: edit["start"]] + text + data[edit["stop"] :]
+    assert data.decode(codec) == right
+    assert main(["fix", str(path)]) == 0
+    assert path.read_text(codec) == right
 
 
 def test_a_file_that_somebody_else_writes_meanwhile_is_theirs(

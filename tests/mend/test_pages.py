@@ -160,17 +160,17 @@ def test_the_errata_of_a_page_are_gone(tmp_path: Path, name: str) -> None:
 
 def test_somebody_else_writes_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from irexec.mend import pages
-    from irexec.mend.files import FileChanged
+    from irexec.mend.replacing import FileChanged
 
     path = tmp_path / "page.rst"
     path.write_bytes(ABS.replace("[1, 2, 3]", "[1, 2, 7]").encode())
-    improve = pages.improve
+    mend = pages.mended_page
 
-    def slow(*args: object, **how: object) -> Mended:
+    def slow(data: bytes, path: Path, **how: bool) -> Mended:
         path.write_text("theirs")
-        return improve(*args, **how)  # type: ignore[arg-type]
+        return mend(data, path, **how)
 
-    monkeypatch.setattr(pages, "improve", slow)
+    monkeypatch.setattr(pages, "mended_page", slow)
     with pytest.raises(FileChanged):
         mend_page(path)
     assert path.read_text() == "theirs"
