@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from irexec.show.drawing.scopes import path_of
 from irexec.survey.facts import Layer, Survey
 
 
 def graph_collection(survey: Survey) -> dict[str, Any]:
-    """`{"label": ..., "graphs": [...]}`, JSON-ready. The slashes of layers' names tell their folders."""
+    """`{"label": ..., "graphs": [...]}`, JSON-ready. The paths in layers' names are folders, which open by a click."""
     nets: dict[tuple[int | None, str], list[Layer]] = {}
     for layer in survey.layers:
         nets.setdefault((layer.parent, layer.branch), []).append(layer)
@@ -49,7 +50,7 @@ def _node(survey: Survey, layer: Layer, bodies: list[str]) -> dict[str, Any]:
     return {
         "id": str(layer.index),
         "label": layer.type,
-        "namespace": layer.name.rpartition("/")[0],
+        "namespace": "/".join(filter(None, path_of(layer.name))),
         "subgraphIds": bodies,
         "attrs": [{"key": key, "value": value} for key, value in facts],
         "incomingEdges": [

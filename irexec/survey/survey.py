@@ -111,11 +111,12 @@ def _attributes(node: Node) -> Iterator[Attribute]:
 
 def _output(value: Value) -> Output:
     type, declared = value.type, value.declared
-    differs = declared is not None and str(declared) != str(type) and value.node.type != "Result"
+    if value.node.type == "Result" or str(declared) == str(type):
+        declared = None
     return Output(
         str(type.element_type),
         str(type.shape),
-        str(declared) if differs else None,
+        f"{declared.element_type} {declared.shape}" if declared is not None else None,
         sorted(value.names),
         bytes_of(type),
     )

@@ -12,14 +12,13 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from support.browser import Browser, executable
+from support.browser import NO_BROWSER, PROGRAM, Browser
 
 from irexec.cli.main import COMMANDS
 from irexec.diagnostics.codes import CODES
 from irexec.ops.declare import contents
 
 ROOT = Path(__file__).parents[2]
-PROGRAM = executable()
 pytestmark = pytest.mark.skipif(os.environ.get("CI") != "true", reason="takes half a minute: in CI only (CI=true)")
 
 
@@ -89,7 +88,7 @@ def test_the_search_knows_operators_and_codes(site: Path) -> None:
         assert re.search(rf'"?{word}', index, re.IGNORECASE)
 
 
-@pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed: apt-get install chromium")
+@pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
 def test_the_search_finds_a_page_in_a_browser(site: Path, tmp_path: Path) -> None:
     assert PROGRAM is not None
     browser = Browser(PROGRAM, tmp_path)

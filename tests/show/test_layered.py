@@ -103,3 +103,12 @@ def test_spread_moves_boxes_as_little_as_it_can() -> None:
     assert close == [-(100 + GAP_X) / 2, (100 + GAP_X) / 2]
     heavy = spread([0, 0], [3, 1], [100, 100])
     assert heavy[0] == pytest.approx(-(100 + GAP_X) / 4)
+
+
+def test_a_chain_beside_a_line_that_all_of_it_reads_stands_in_one_column() -> None:
+    """Each reads the one before and a value from the top, whose line must not push them aside step by step."""
+    count = 14
+    wires: Wires = [(0, [2]), (1, list(range(2, count)))] + [(n, [n + 1]) for n in range(2, count - 1)]
+    found = layered([(120.0, 40.0)] * count, wires)
+    check([(120.0, 40.0)] * count, wires, found)
+    assert len({found.x[box] for box in range(2, count)}) <= 2

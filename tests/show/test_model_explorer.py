@@ -21,7 +21,7 @@ def test_layers_are_nodes_in_the_folders_of_their_names() -> None:
     nodes = {node["id"]: node for node in graph["nodes"]}
     assert len(nodes) == len(found.layers)
     added = next(node for node in nodes.values() if {"key": "name", "value": "net/layer.1/bias"} in node["attrs"])
-    assert (added["label"], added["namespace"]) == ("Add", "net/layer.1")
+    assert (added["label"], added["namespace"]) == ("Add", "net/layer/1")
     assert [nodes[edge["sourceNodeId"]]["label"] for edge in added["incomingEdges"]] == ["MatMul", "Const"]
     assert {"key": "tensor_shape", "value": "f32 [1,8]"} in added["outputsMetadata"][0]["attrs"]
 

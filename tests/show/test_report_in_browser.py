@@ -5,47 +5,20 @@ from __future__ import annotations
 import shlex
 import struct
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.browser import Browser, executable
+from support.browser import NO_BROWSER, PROGRAM, Browser
 from support.drawable import HOSTILE, altered, stacked
 from support.nets import iterating
 
 from irexec.cli.main import main
 from irexec.show.report.page import report_page
-from irexec.survey.observed import read_observed
 from irexec.survey.read import read_survey
 from irexec.survey.survey import survey
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-PROGRAM = executable()
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed: apt-get install chromium")
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    assert PROGRAM is not None
-    found = Browser(PROGRAM, tmp_path_factory.mktemp("profile"))
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twelve blocks in a row, after a run in which one layer made NaN."""
-    folder = tmp_path_factory.mktemp("report")
-    odd = '[{"element_type": "f32", "shape": [1, 8], "min": -1, "max": 1, "nan": %d}]'
-    rows = ", ".join(
-        f'{{"name": "net/layer.{n}/relu", "type": "ReLU", "seconds": {n + 1}e-3, "outputs": {odd % (3 * (n == 4))}}}'
-        for n in range(12)
-    )
-    path = folder / "report.html"
-    path.write_text(
-        report_page([survey(stacked(12))], [read_observed(f'{{"kind": "model", "trace": [{rows}]}}')]), "utf-8"
-    )
-    return path
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
 
 
 def colours(png: bytes) -> int:

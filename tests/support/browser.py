@@ -32,6 +32,10 @@ def executable() -> str | None:
     return named or next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
+PROGRAM = executable()
+NO_BROWSER = "no Chromium is installed: apt-get install chromium"
+
+
 class Browser:
     """One process with one page. `errors` are what the page has complained about on its console."""
 

@@ -13,11 +13,15 @@ HEIGHT, STUB_HEIGHT = 40.0, 16.0
 _NARROWEST, _PADDING = 76.0, 26.0
 PORTS = 20.0
 """The distance between two ports of a box, where there is room for it."""
+_BESIDE_WIRE = 6.0
 
 
 @dataclass(slots=True)
 class Box:
-    """One item in its place: `x` is its centre, `y` its upper edge. `insides` lie in coordinates of their own."""
+    """One item in its place: `x` is its centre, `y` its upper edge. `insides` lie in coordinates of their own.
+
+    `below`: where under the box there is room for a text, from its centre: right of a positive x, left of another.
+    """
 
     item: Item
     x: float
@@ -25,6 +29,7 @@ class Box:
     width: float
     height: float
     insides: list[Placed] = field(default_factory=list)
+    below: float = _BESIDE_WIRE
 
 
 @dataclass(slots=True)
@@ -72,7 +77,23 @@ def place(graph: Graph, title: str = "") -> Placed:
         for n, item in enumerate(graph.items)
     ]
     rows = list(zip(found.top, found.row_height, strict=True))
-    return Placed(title, found.width, found.height, boxes, list(_wires(graph, found, boxes, rows)), rows)
+    wires = list(_wires(graph, found, boxes, rows))
+    _find_room(graph, boxes, wires)
+    return Placed(title, found.width, found.height, boxes, wires, rows)
+
+
+def _find_room(graph: Graph, boxes: Sequence[Box], wires: Sequence[PlacedWire]) -> None:
+    """Texts stand on the side of the wires that these do not bend to."""
+    ways: dict[int, list[tuple[float, float]]] = {}
+    for wire, placed in zip(graph.wires, wires, strict=True):
+        box = boxes[wire.source]
+        lines = [s for s in placed.stretches if s.start == box.y + box.height]
+        ways.setdefault(wire.source, []).extend((s.x - box.x, s.to_x - s.x) for s in lines)
+    for source, found in ways.items():
+        if found and sum(bend for _, bend in found) > 0:
+            boxes[source].below = min(x for x, _ in found) - _BESIDE_WIRE
+        elif found:
+            boxes[source].below = max(x for x, _ in found) + _BESIDE_WIRE
 
 
 def _size(item: Item) -> tuple[float, float]:

@@ -12,12 +12,16 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from operator import le
 
+from irexec.show.drawing.straight import straightened
+
 GAP_X, GAP_Y = 22.0, 38.0
 FAR = 40
 """Edges that would pass more rows than this are not drawn as lines: they would hide the graph."""
 _ORDER_SWEEPS, _PLACE_SWEEPS = 4, 4
 # How strongly an edge pulls by how many of its ends are points: straight matters most where a line passes many rows.
 _PULL = (4.0, 3.0, 10.0)
+_DRIFT = (70.0, 24.0, 25.0)
+"""By how far two that follow one another may lie apart sideways and still be put in one column, by the same count."""
 
 
 @dataclass(slots=True)
@@ -196,7 +200,14 @@ def _place(net: _Net) -> list[float]:
             for v, place, mean in zip(members, places, _rising(wanted, weights), strict=True):
                 x[v] = mean + place
     net.steps += _PLACE_SWEEPS * _work(net)
-    return x
+    width, boxes = net.width, net.boxes
+    return straightened(
+        x,
+        net.rows,
+        net.above,
+        lambda left, right: (width[left] + width[right]) / 2 + GAP_X,
+        lambda u, v: _DRIFT[(u >= boxes) + (v >= boxes)],
+    )
 
 
 def _pulls(

@@ -7,26 +7,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
-from irexec.show.drawing.repeats import repeats
-from irexec.show.drawing.scopes import scopes
+from irexec.show.drawing.division import Stretch, divided
 from irexec.survey.facts import Layer
 
 ValueKey = tuple[int, int]
 """A value: the index of the layer that makes it, and the number of the output."""
-
-SMALL_ENOUGH = 40
-"""So many layers are read as they are; in larger graphs repeated blocks, and scopes of names, are one box each."""
-
-
-_ENDS = ("Parameter", "Result")
 
 
 @dataclass(slots=True)
 class Item:
     """A box: a layer, a block of layers, or where a value enters or leaves the graph (`enters`, `leaves`).
 
-    `insides` are the graphs that open in its place, each with a title.
+    `insides` are the graphs that open in its place, each with a title; `gives` are the values that leave a block.
     """
 
     title: str
@@ -35,6 +29,7 @@ class Item:
     insides: list[tuple[str, Graph]] = field(default_factory=list)
     enters: ValueKey | None = None
     leaves: ValueKey | None = None
+    gives: list[ValueKey] = field(default_factory=list)
     holds: int = 1
 
 
@@ -124,47 +119,26 @@ class _Grouping:
     def __init__(self, layers: Sequence[Layer], items: dict[int, Item], readers: dict[ValueKey, list[int]]) -> None:
         self.layers, self.items, self.readers = layers, items, readers
         self.at = {layer.index: position for position, layer in enumerate(layers)}
-        self.signatures = [(layer.type, len(layer.inputs), len(layer.outputs)) for layer in layers]
 
-    def graph(self, start: int, end: int) -> Graph:
-        """The graph of the layers from `start` to before `end`, its repeated blocks as one item each."""
+    def graph(self, start: int, end: int, parts: Sequence[Stretch] | None = None) -> Graph:
+        """The graph of the layers from `start` to before `end`, each block (of `parts`, if they are known) one item."""
         graph = Graph()
         place: dict[int, int] = {}
-        for first, last, title in self._stretches(start, end):
-            for position in range(first, last):
+        for part in self._divided(start, end) if parts is None else parts:
+            for position in range(part.start, part.end):
                 place[self.layers[position].index] = len(graph.items)
-            graph.items.append(self._block(first, last, title) if title else self.items[self.layers[first].index])
+            graph.items.append(self._block(part) if part.title else self.items[self.layers[part.start].index])
         self._add_wires(graph, place)
         return graph
 
-    def _stretches(self, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-        """Single layers, and blocks, which have a title, in order."""
-        position = start
-        small = end - start <= SMALL_ENOUGH
-        for run in () if small else repeats(self.signatures[start:end], self._joined(start, end)):
-            yield from self._scopes(position, start + run.start)
-            for number in range(run.times):
-                first = start + run.start + number * run.period
-                yield first, first + run.period, f"block {number + 1} of {run.times}"
-            position = start + run.end
-        if small:
-            yield from ((single, single + 1, "") for single in range(start, end))
-        else:
-            yield from self._scopes(position, end)
+    def _divided(self, start: int, end: int) -> Iterator[Stretch]:
+        for part in divided(self.layers[start:end], self._crossing(start, end)):
+            held = part.parts and [p._replace(start=start + p.start, end=start + p.end) for p in part.parts]
+            yield Stretch(start + part.start, start + part.end, part.title, held)
 
-    def _scopes(self, start: int, end: int) -> Iterator[tuple[int, int, str]]:
-        """What does not repeat: scopes of names, and single layers."""
-        layers = self.layers[start:end]
-        position = start
-        for first, last, title in scopes([None if layer.type in _ENDS else layer.name for layer in layers]):
-            yield from ((single, single + 1, "") for single in range(position, start + first))
-            yield start + first, start + last, title
-            position = start + last
-        yield from ((single, single + 1, "") for single in range(position, end))
-
-    def _joined(self, start: int, end: int) -> list[float]:
-        """For every position how many values of the stretch cross it, and a little for names that share their path."""
-        change = [0] * (end - start + 2)
+    def _crossing(self, start: int, end: int) -> list[int]:
+        """For every position how many values of the stretch go from before it to behind it."""
+        change = [0] * (end - start + 1)
         for position in range(start, end):
             layer = self.layers[position]
             for output in range(len(layer.outputs)):
@@ -172,18 +146,13 @@ class _Grouping:
                 if inside:
                     change[position + 1 - start] += 1
                     change[max(inside) + 1 - start] -= 1
-        joined, crossing = [], 0
-        for step, position in zip(change, range(start, end + 1), strict=False):
-            crossing += step
-            names = [self.layers[p].name for p in (position - 1, position) if start <= p < end]
-            joined.append(crossing + 0.2 * (common_name(names).count("/") + common_name(names).count(".")))
-        return joined
+        return list(accumulate(change))
 
-    def _block(self, start: int, end: int, title: str) -> Item:
-        layers = self.layers[start:end]
+    def _block(self, part: Stretch) -> Item:
+        layers = self.layers[part.start : part.end]
         holds = sum(self.items[layer.index].holds for layer in layers)
-        item = Item(title, common_name([layer.name for layer in layers]) or _summary(layers), holds=holds)
-        item.insides.append(("", self.graph(start, end)))
+        item = Item(part.title, common_name([layer.name for layer in layers]) or _summary(layers), holds=holds)
+        item.insides.append(("", self.graph(part.start, part.end, part.parts)))
         return item
 
     def _add_wires(self, graph: Graph, place: dict[int, int]) -> None:
@@ -216,13 +185,17 @@ class _Grouping:
             reader = next(r for r in self.readers[value] if r not in place)
             graph.items.append(Item(self.layers[self.at[reader]].name, leaves=value, holds=0))
         graph.wires = list(wires.values())
+        for wire in graph.wires:
+            item = graph.items[wire.source]
+            if item.layer is None and item.enters is None:
+                item.gives.append(wire.value)
 
 
 def common_name(names: Sequence[str]) -> str:
-    """The part of a path that all names begin with: `encoder/layer.3`."""
-    known = [name for name in names if name]
+    """The part of a path that all names begin with: `encoder/layer.3`. Names without a path are an exporter's own."""
+    known = [name for name in names if "/" in name or "." in name]
     if not known:
-        return ""
+        return names[0] if len(names) == 1 else ""
     low, high = min(known), max(known)
     length = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
     if length == len(low) and len(known) == len(names) == 1:

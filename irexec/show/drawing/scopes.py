@@ -6,17 +6,47 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 SHORTEST = 4
 """So many layers make a block of a scope."""
 
 
-def scopes(names: Sequence[str | None]) -> Iterator[tuple[int, int, str]]:
-    """The stretches that share what their paths have next behind what most of them share; that part is their title.
+class Scope(NamedTuple):
+    """The layers from `start` to before `end`, whose paths begin with `path`."""
 
-    A name without a path (an exporter's own) belongs to what follows it. None is a layer that stands by itself.
+    start: int
+    end: int
+    path: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The last part of the path; a number says little without the part before it."""
+        return ".".join(self.path[-2:]) if self.path[-1].isdigit() else self.path[-1]
+
+
+def path_of(name: str) -> list[str]:
+    """The folders of a name: `m/layer.0/relu` is in m, layer, 0."""
+    return re.split("[/.]", name)[:-1]
+
+
+def scopes(names: Sequence[str | None]) -> Iterator[Scope]:
+    """The stretches that share what their paths have next behind what most of them share.
+
+    A scope that has most of the layers parts nothing: its own scopes stand in its place. A name without a path (an
+    exporter's own) belongs to what follows it. None is a layer that stands by itself.
     """
-    paths = [re.split("[/.]", name)[:-1] if name else [] for name in names]
+    for scope in _next_parts(names):
+        start, end, _ = scope
+        most = len(names) > end - start > len(names) / 2
+        if most and (inner := list(scopes(names[start:end]))):
+            yield from (Scope(start + s.start, start + s.end, s.path) for s in inner)
+        else:
+            yield scope
+
+
+def _next_parts(names: Sequence[str | None]) -> Iterator[Scope]:
+    paths = [path_of(name) if name else [] for name in names]
     roots = Counter(path[0] for path in paths if path)
     if not roots:
         return
@@ -24,17 +54,17 @@ def scopes(names: Sequence[str | None]) -> Iterator[tuple[int, int, str]]:
     known = [path for path in paths if path and path[0] == root]
     low, high = min(known), max(known)
     shared = next((n for n, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
-    parts: list[str | None] = []
-    following: str | None = None
+    parts: list[tuple[str, ...] | None] = []
+    following: tuple[str, ...] | None = None
     for name, path in zip(reversed(names), reversed(paths), strict=True):
         if name is None:
             following = None
         elif path:
-            following = path[0] if path[0] != root else path[shared] if len(path) > shared else None
+            following = (path[0],) if path[0] != root else tuple(path[: shared + 1]) if len(path) > shared else None
         parts.append(None if name is None else following)
     position = 0
     for part, members in groupby(reversed(parts)):
         end = position + len(list(members))
         if part is not None and end - position >= SHORTEST:
-            yield position, end, part
+            yield Scope(position, end, part)
         position = end

@@ -8,7 +8,7 @@ from importlib.resources import files
 from irexec.ops.declare import contents
 from irexec.show.drawing.boxes import Box, Placed, PlacedWire, Stretch, place
 from irexec.show.drawing.measure import shortened
-from irexec.show.drawing.scene import scene
+from irexec.show.drawing.scene import Item, scene
 from irexec.survey.facts import Layer, Survey
 from irexec.survey.together import Together, together
 
@@ -134,9 +134,18 @@ class Drawing:
             parts.append(f'<text class="name" y="31">{escape(subtitle)}</text>')
         if layer is not None and layer.findings:
             parts.append(f'<text class="flag" x="{_n(box.width / 2)}" y="-3">{self._flag(layer)}</text>')
-        if layer is not None and layer.outputs and layer.type != "Result":
-            parts.append(f'<text class="shape" x="6" y="52">{escape(_types(layer))}</text>')
+        if (types := self._types(box.item, layer)) and (layer is None or layer.type != "Result"):
+            side, y = "" if box.below > 0 else " left", 56 if box.item.insides else 52
+            parts.append(f'<text class="shape{side}" x="{_n(box.below)}" y="{y}">{escape(types)}</text>')
         return "".join(parts)
+
+    def _types(self, item: Item, layer: Layer | None) -> str:
+        """What flows out of a box: `f32 [1,64,56,56]`, and how many more outputs there are."""
+        outputs = layer.outputs if layer is not None else [self.shown.layers[i].outputs[o] for i, o in item.gives]
+        if not outputs:
+            return ""
+        more = f" +{len(outputs) - 1}" if len(outputs) > 1 else ""
+        return f"{outputs[0].element_type} {shortened(outputs[0].shape, 24)}{more}"
 
     def _flag(self, layer: Layer) -> str:
         worst = {self.shown.findings[number]["severity"] for number in layer.findings}
@@ -183,13 +192,6 @@ def _kind(layer: Layer) -> str:
         return {"Const": "const"}.get(layer.type, "port")
     found = contents.CONTENTS.get(layer.type)
     return _KINDS.get(found[0].partition(".")[0], "other") if found is not None else "other"
-
-
-def _types(layer: Layer) -> str:
-    """What flows out of a layer: `f32 [1,64,56,56]`, and how many more outputs there are."""
-    output = layer.outputs[0]
-    more = f" +{len(layer.outputs) - 1}" if len(layer.outputs) > 1 else ""
-    return f"{output.element_type} {shortened(output.shape, 24)}{more}"
 
 
 def _n(number: float) -> str:

@@ -1,6 +1,7 @@
 // ---- Blocks: opening one makes its row higher and wider; what lies below and beside it moves, nothing else changes.
 
 const FRAME = 16, HEADER = 30, MARGIN = 24, BESIDE = 120, NAMED = 30;
+const FLAT = { x: 0, y: 0 };
 const shapes = new WeakMap();
 
 /** What a graph of the drawing is like when all its blocks are closed. */
@@ -27,7 +28,14 @@ function shapeOf(element) {
       boxes.push({ element: child, x, y, w, row: rowOf.get(y), inside, dx: x, value: child.dataset.v });
     }
   }
-  const shape = { element, rows, width, height, bottoms, rowOf, boxes, wires, now: [width, height], left: 0 };
+  // How many lines come from the row before; where lines pass a row without a box.
+  const crossing = {}, passing = [];
+  for (const wire of wires) for (const part of wire.far ? [] : wire.parts) {
+    const row = bottoms.get(part[2]);
+    crossing[row + 1] = (crossing[row + 1] || 0) + 1;
+    if (part[1] === rows[row][0]) passing.push({ row, x: part[0] });
+  }
+  const shape = { crossing, passing, element, rows, width, height, bottoms, rowOf, boxes, wires, now: [width, height], left: 0 };
   shapes.set(element, shape);
   return shape;
 }
@@ -103,27 +111,42 @@ function arrange(element) {
     const half = (box.open ? box.open[0] : box.w) / 2;
     low = Math.min(low, box.dx - half);
     high = Math.max(high, box.dx + half);
-    box.element.setAttribute("transform", `translate(${box.dx} ${tops[box.row]})`);
   }
+  const wrapped = columns && !element.parentElement.closest(".graph") ? placedColumns(shape, tops, heights, columns) : null;
+  const columnOf = (row) => (wrapped ? wrapped.place.findLast((column) => column.row <= row) : FLAT);
+  for (const box of shape.boxes) {
+    const to = columnOf(box.row);
+    box.element.setAttribute("transform", `translate(${box.dx + to.x} ${tops[box.row] + to.y})`);
+  }
+  const lanes = new Map();
   for (const wire of shape.wires) {
     const value = wire.element.dataset.v;
     wire.element.setAttribute("d", wire.parts.map((part) => {
       if (wire.far) {
         const row = shape.rowOf.get(part[2]), x = port(row, part[0], value, "enters");
-        return `M${x} ${tops[row] - 14}V${tops[row]}`;
+        const { x: right, y: down } = columnOf(row);
+        return `M${x + right} ${tops[row] - 14 + down}V${tops[row] + down}`;
       }
       const [x, start, bottom] = part, toX = part[7], row = shape.bottoms.get(bottom);
       const passing = start === shape.rows[row][0];
       const fromX = passing ? across(row, x) : port(row, x, value, "leaves");
       const end = tops[row] + heights[row];
       const begin = holder(row, x) && !passing ? end : tops[row] + start - shape.rows[row][0];
-      const next = tops[row + 1], middle = (end + next) / 2, to = port(row + 1, toX, value, "enters");
-      if (fromX === to) return `M${fromX} ${begin}V${end}V${next}`;
-      return `M${fromX} ${begin}V${end}C${fromX} ${middle} ${to} ${middle} ${to} ${next}`;
+      const next = tops[row + 1], to = port(row + 1, toX, value, "enters");
+      const here = columnOf(row), there = columnOf(row + 1);
+      if (here !== there) {
+        lanes.set(row, (lanes.get(row) ?? -1) + 1);
+        return aroundTheCorner(here, there, fromX, begin, end, to, next, lanes.get(row));
+      }
+      const [a, b, y] = [fromX + here.x, to + here.x, here.y], middle = (end + next) / 2 + y;
+      if (a === b) return `M${a} ${begin + y}V${end + y}V${next + y}`;
+      return `M${a} ${begin + y}V${end + y}C${a} ${middle} ${b} ${middle} ${b} ${next + y}`;
     }).join(""));
   }
+  Object.assign(shape, { tops, heights });
+  if (wrapped) [low, high] = [0, wrapped.width];
   shape.left = -low;
-  shape.now = [high - low, shape.height + added];
+  shape.now = [high - low, wrapped ? wrapped.height : shape.height + added];
   element.setAttribute("transform", low ? `translate(${-low} 0)` : "");
   return shape;
 }
@@ -149,6 +172,7 @@ function arrangeAll(keep) {
     at.y += before.y - after.y;
   }
   look();
+  redraw();
 }
 
 /** Move the sides up or down so that two boxes, one of each, are at one height. */
@@ -160,21 +184,23 @@ function level(box, other) {
   arrangeAll(box);
 }
 
-function setOpen(box, open) {
-  if (box.classList.contains("open") === open) return;
+function swing(box, open) {
   box.classList.toggle("open", open);
   box.setAttribute("aria-expanded", String(open));
+  box.querySelector(":scope > .inside").setAttribute("aria-hidden", String(!open));
+}
+
+function setOpen(box, open) {
+  if (box.classList.contains("open") === open) return;
+  swing(box, open);
   arrangeAll(box);
   say(`${box.querySelector(".type").textContent.replace("▸ ", "")} ${open ? "open" : "closed"}`);
 }
 
 function openAll(open) {
-  for (const box of view.querySelectorAll(".opens")) {
-    box.classList.toggle("open", open);
-    box.setAttribute("aria-expanded", String(open));
-  }
+  for (const box of view.querySelectorAll(".opens")) swing(box, open);
   $("all").setAttribute("aria-pressed", String(open));
   $("all").textContent = open ? "close all" : "open all";
   arrangeAll();
-  fit(false);
+  fromTop();
 }

@@ -38,12 +38,14 @@ function light(index) {
 }
 
 function mark(box, other = null) {
-  for (const old of view.querySelectorAll(".selected")) { old.classList.remove("selected"); old.setAttribute("tabindex", "-1"); }
+  redraw();
+  for (const old of view.querySelectorAll(".selected")) { old.classList.remove("selected"); old.setAttribute("tabindex", "-1"); old.setAttribute("aria-selected", "false"); }
   for (const old of view.querySelectorAll(".twin")) old.classList.remove("twin");
   if (other) other.classList.add("twin");
   if (!box) return;
   box.classList.add("selected");
   box.setAttribute("tabindex", "0");
+  box.setAttribute("aria-selected", "true");
 }
 
 /** Open all that holds a box. */
@@ -51,7 +53,7 @@ function reveal(box) {
   const closed = [];
   for (let el = box.parentElement.closest(".opens"); el; el = el.parentElement.closest(".opens"))
     if (!el.classList.contains("open")) closed.unshift(el);
-  for (const el of closed) { el.classList.add("open"); el.setAttribute("aria-expanded", "true"); }
+  for (const el of closed) swing(el, true);
   if (closed.length) arrangeAll(closed[0]);
 }
 
@@ -175,10 +177,9 @@ function neighbours(shape, own, down) {
 function land(element) {
   if (element.classList.contains("stub")) {
     mark(element);
-    element.setAttribute("tabindex", "0");
     element.focus({ preventScroll: true });
     bring(element);
-    say(`${element.classList.contains("enters") ? "enters from" : "leaves to"} ${element.textContent.slice(2)}`);
+    say(spoken(element));
   } else if (element.id[0] === "l") choose(Number(element.id.slice(1)), { focus: true });
   else { chosen = null; light(null); mark(element); tellBlock(element); element.focus({ preventScroll: true }); bring(element); }
 }
@@ -186,7 +187,7 @@ function land(element) {
 document.addEventListener("keydown", (event) => {
   if (event.target.matches("input, select") || event.ctrlKey || event.metaKey || event.altKey) return;
   const go = { "/": () => $("query").focus(), "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8),
-    0: () => fit(), m: beside, o: () => $("all").click(), t: () => $("theme").click(), "?": () => $("help").click(),
+    0: () => fit(), Home: fromTop, m: beside, o: () => $("all").click(), t: () => $("theme").click(), "?": () => $("help").click(),
     Escape: () => { chosen = null; mark(null); light(null); lowered.fill(0); arrangeAll(); tellModel(); } }[event.key];
   if (!go) return;
   event.preventDefault();

@@ -70,7 +70,7 @@ def _model(model: Survey, start: int) -> dict[str, Any]:
         "outputs": [_port(port) for port in model.outputs],
         "size": size_rows(model),
         "operators": [
-            [c.operator, c.layers, f"{shown_count(c.multiply_adds)} multiply-adds" if c.multiply_adds else ""]
+            [c.operator, c.layers, shown_count(c.multiply_adds) if c.multiply_adds else ""]
             for c in model.totals.operators
         ],
         "states": [[state.name, f"{state.element_type} {state.shape}"] for state in model.states],

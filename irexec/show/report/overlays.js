@@ -33,6 +33,7 @@ function lay(key) {
   for (const old of view.querySelectorAll(".heat, .bar, .value")) old.remove();
   for (const box of view.querySelectorAll(".hot")) box.classList.remove("hot");
   const overlay = data.overlays.find((o) => o.key === key);
+  redraw();
   $("legend").hidden = !overlay;
   if (!overlay) return;
   $("legend").replaceChildren(make("div", { class: "scale" }), make("span", {}, overlay.legend));
@@ -58,6 +59,13 @@ function together(box, overlay) {
   return [Math.min(1, inside.reduce((sum, m) => sum + m[0], 0)), `${percent.toPrecision(2)} %`];
 }
 
+/** How wide a text above a box may be: up to the next box of the row, or to the other model. */
+function roomRightOf(box) {
+  const shape = shapeOf(box.parentElement), own = shape.boxes.find((b) => b.element === box), left = own.x - own.w / 2;
+  const next = Math.min(...shape.boxes.filter((b) => b.row === own.row && b.x > own.x).map((b) => b.x - b.w / 2));
+  return Math.min(next, sideOf(box) + 1 < sides.length ? shape.width + BESIDE : Infinity) - left - 8;
+}
+
 function paint(box, [strength, words, sign]) {
   const place = box.querySelector(":scope > .closed") || box;
   const body = place.querySelector(":scope > .body");
@@ -65,7 +73,8 @@ function paint(box, [strength, words, sign]) {
   const heat = draw("rect", { class: "heat", x, width: w, height: 40, rx: body.getAttribute("rx"), opacity: 0.04 + 0.46 * strength });
   body.after(heat);
   box.classList.add("hot");
+  const longest = Math.floor(roomRightOf(box) / 5.7), shown = `${sign ? sign + " " : ""}${words}`;
   place.append(draw("rect", { class: "bar", x: x + 6, y: 35, width: Math.max(1, (w - 12) * strength), height: 2.5 }),
-    draw("text", { class: "value", x, y: -4 }, `${sign ? sign + " " : ""}${words}`));
+    draw("text", { class: "value", x, y: -4 }, shown.length > longest ? shown.slice(0, longest - 1) + "…" : shown));
 }
 choice.addEventListener("change", () => lay(choice.value));

@@ -17,7 +17,7 @@ from irexec.survey.observed import Observed
 from irexec.survey.together import together
 
 # In the order in which they build on one another.
-_SCRIPTS = ("view.js", "blocks.js", "choose.js", "panel.js", "overlays.js", "start.js")
+_SCRIPTS = ("view.js", "blocks.js", "columns.js", "map.js", "choose.js", "panel.js", "overlays.js", "start.js")
 
 
 def report_page(models: Sequence[Survey], observed: Sequence[Observed] = ()) -> str:

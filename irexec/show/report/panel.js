@@ -1,11 +1,18 @@
 // ---- The panel.
 
+/** A text that may be broken where its parts end: behind the marks in paths of names and files. */
+function soft(words) {
+  if (typeof words !== "string" || words.length < 12) return words;
+  const found = document.createDocumentFragment();
+  for (const part of words.split(/(?<=[/.:,-])(?=\w)/)) found.append(part, document.createElement("wbr"));
+  return found;
+}
 function section(title, ...children) { return [make("h3", {}, title), ...children]; }
 function table(rows, classes = []) {
   return make("table", {}, make("tbody", {}, ...rows.map((row) => make("tr", { class: row.kind || "" },
-    ...(row.cells || row).map((cell, n) => make(n ? "td" : "th", classes[n] ? { class: classes[n] } : {}, cell))))));
+    ...(row.cells || row).map((cell, n) => make(n ? "td" : "th", classes[n] ? { class: classes[n] } : {}, soft(cell)))))));
 }
-function link(words, act) { return make("button", { class: "link", type: "button", on: act }, words); }
+function link(words, act) { return make("button", { class: "link", type: "button", on: act }, soft(words)); }
 function toLayer(index) {
   const layer = layerAt(index);
   return link(label(layer), () => choose(index));
@@ -51,8 +58,8 @@ function aboutModel(model) {
   return [data.models.length > 1 ? make("h2", { class: "code" }, model.file || model.name) : null,
     section("inputs", table(model.inputs)), section("outputs", table(model.outputs)), section("size", table(model.size)),
     model.states.length ? section("states", table(model.states)) : null,
-    section("operators", table(model.operators.map(([name, count, work]) =>
-      [link(name, () => { $("query").value = name.replace(/-\d+$/, ""); search(); }), String(count), work]), ["wide", "number", "soft"]))];
+    section("operators", table([{ kind: "head", cells: ["", "layers", "multiply-adds"] }, ...model.operators.map(([name, count, work]) =>
+      [link(name, () => { $("query").value = name.replace(/-\d+$/, ""); search(); }), String(count), work])], ["wide", "number", "number"]))];
 }
 
 function tellChange([kind, a, b, words]) {
@@ -75,7 +82,7 @@ function tellLayer(index) {
   if (layer.u) words.push(["reached", "by no result: checked, never run"]);
   if (layer.c) words.push(["values", layer.c]);
   if (data.models.length > 1) words.unshift(["model", fileOf(index)], ["in the other", twins.has(index) ? toLayer(twins.get(index)) : "no such layer"]);
-  fill(make("h2", {}, name), make("p", {}, make("strong", {}, known)), described[0] ? make("p", { class: "soft" }, described[0]) : null,
+  fill(make("h2", {}, soft(name)), make("p", {}, make("strong", {}, known)), described[0] ? make("p", { class: "soft" }, described[0]) : null,
     outer, folded, observed(index),
     (layer.f || []).length ? section("findings", ...layer.f.map((n) => finding(data.findings[n], false))) : null,
     layer.a ? section("attributes", table(layer.a.map(([key, value, usual]) =>
@@ -129,7 +136,7 @@ function tellBlock(box) {
   const texts = box.querySelectorAll(":scope > .closed > text");
   const open = box.classList.contains("open");
   fill(make("h2", {}, texts[0].textContent.replace("▸ ", "")), make("p", {}, texts[1] ? texts[1].textContent : ""),
-    make("p", { class: "soft" }, `${inside.length} layers, alike in each block`),
+    make("p", { class: "soft" }, `${inside.length} layers${/^▸ blocks? \d/.test(texts[0].textContent) ? ", alike in each block" : ""}`),
     make("button", { type: "button", on: () => pick(box) }, open ? "close" : "open"),
     section("operators", table([...counts].sort((a, b) => b[1] - a[1]).map(([name, count]) => [name, String(count)]), ["", "number"])),
     section("layers", ...inside.slice(0, 200).map((index) => make("p", {}, text(layerAt(index).t), " ", toLayer(index)))));

@@ -3,6 +3,7 @@
 $("in").onclick = () => zoom(1.25);
 $("out").onclick = () => zoom(0.8);
 $("fit").onclick = () => fit();
+$("top").onclick = () => fromTop();
 $("all").onclick = () => openAll($("all").getAttribute("aria-pressed") !== "true");
 $("help").onclick = () => { $("keys").hidden = !$("keys").hidden; $("help").setAttribute("aria-expanded", String(!$("keys").hidden)); };
 const themes = ["", "light", "dark"], signs = { "": "◐", light: "☀", dark: "☾" };
@@ -13,24 +14,57 @@ $("theme").onclick = () => {
   $("theme").textContent = signs[next];
   $("theme").setAttribute("aria-label", `Colours: ${next || "as the system"}`);
   say(`colours: ${next || "as the system"}`);
+  redraw();
 };
-addEventListener("beforeprint", () => { view.removeAttribute("transform"); graph.setAttribute("viewBox", `0 0 ${size[0]} ${size[1]}`); });
-addEventListener("afterprint", () => { graph.removeAttribute("viewBox"); look(); });
-addEventListener("resize", look);
+// On paper all of it, in as many columns as suit a page.
+addEventListener("beforeprint", () => {
+  fit(1000, 1300);
+  view.removeAttribute("transform");
+  graph.setAttribute("viewBox", `0 0 ${size[0]} ${size[1]}`);
+});
+addEventListener("afterprint", () => { graph.removeAttribute("viewBox"); fromTop(); });
+addEventListener("resize", redraw);
 
 canvas.addEventListener("focus", () => { if (!view.querySelector(".selected")) say("Graph. The arrow keys go from layer to layer."); });
+
+/** What a screen reader is told of the boxes: a tree, whose items have a name, a level, and may be open. */
+function describe() {
+  const level = (graph_, depth) => {
+    graph_.setAttribute("role", depth > 1 ? "group" : "none");
+    for (const item of graph_.children) {
+      if (item.tagName === "path") continue;
+      item.setAttribute("role", "treeitem");
+      item.setAttribute("tabindex", "-1");
+      item.setAttribute("aria-level", depth);
+      item.setAttribute("aria-selected", "false");
+      item.setAttribute("aria-label", spoken(item));
+      if (!item.classList.contains("opens")) continue;
+      swing(item, false);
+      for (const branch of item.querySelectorAll(":scope > .inside > .branch")) level(branch.lastElementChild, depth + 1);
+    }
+  };
+  for (const plain of [view, ...view.querySelectorAll(".side, .closed, .inside, .branch")]) plain.setAttribute("role", "none");
+  for (const shown of view.querySelectorAll(".box text, .stub text")) shown.setAttribute("aria-hidden", "true");
+  for (const side of sides) level(side.lastElementChild, 1);
+}
+
+/** A box in words: its type, its name, what flows out of it, and what was found. */
+function spoken(box) {
+  if (box.classList.contains("stub")) return `${box.classList.contains("enters") ? "enters from" : "leaves to"} ${box.textContent.slice(2)}`;
+  const place = box.querySelector(":scope > .closed") || box;
+  const words = [".type", ".name", ".shape", ".flag"].map((kind) => place.querySelector(`:scope > ${kind}`)?.textContent.replace(/^[▸✖▲●] /, ""));
+  if (box.id[0] === "l") words[1] = label(layerAt(Number(box.id.slice(1))));
+  return words.filter(Boolean).join(", ");
+}
 
 const ready = unpacked($("data").textContent).then((facts) => {
   data = facts;
   relate();
-  for (const box of view.querySelectorAll(".box")) {
-    box.setAttribute("role", "button");
-    box.setAttribute("tabindex", "-1");
-    if (box.classList.contains("opens")) box.setAttribute("aria-expanded", "false");
-  }
+  describe();
   choice.append(make("option", { value: "" }, "types"), ...data.overlays.map((o) => make("option", { value: o.key }, o.title)));
   tellModel();
-  fit(false);
+  arrangeAll();
+  fromTop();
   if (data.models.length > 1 && data.overlays.some((overlay) => overlay.key === "diff")) {
     choice.value = "diff";
     lay("diff");

@@ -45,6 +45,7 @@ function look() {
   view.setAttribute("transform", `translate(${at.x} ${at.y}) scale(${at.k})`);
   graph.classList.toggle("small", at.k < 0.42);
   graph.classList.toggle("tiny", at.k < 0.16);
+  follow();
 }
 
 function zoom(factor, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
@@ -52,15 +53,6 @@ function zoom(factor, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
   at.x = x - ((x - at.x) * k) / at.k;
   at.y = y - ((y - at.y) * k) / at.k;
   at.k = k;
-  look();
-}
-
-function fit(whole = true) {
-  const [w, h] = [canvas.clientWidth, canvas.clientHeight];
-  const k = Math.min(w / size[0], h / size[1]);
-  at.k = whole ? Math.min(1.4, k) : Math.min(1, Math.max(k, Math.min(1, w / size[0]), 0.5));
-  at.x = (w - size[0] * at.k) / 2;
-  at.y = whole ? Math.max(0, (h - size[1] * at.k) / 2) : 0;
   look();
 }
 
