@@ -13,6 +13,8 @@ import irexec
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 
+from support.microsoft import beside_onnx_runtime, model_of  # noqa: E402
+
 RNG = np.random.default_rng(0)
 HEADS, GROUPS, SIZE = 4, 2, 16
 Case = tuple[str, list[Any], dict[str, Any], int]
@@ -49,6 +51,14 @@ def grouped(times: int, past: int, ends: tuple[int, ...], *more: Any, packed: bo
     return "GroupQueryAttention", inputs, {"num_heads": HEADS, "kv_num_heads": GROUPS} | options, 3
 
 
+def stored_in_8_bits(times: int, past: int, ends: tuple[int, ...], kind: str, channels: tuple[int, ...]) -> Case:
+    """As `grouped`, with a cache of whole numbers."""
+    scales = [RNG.uniform(0.01, 0.03, channels).astype(np.float32) for _ in range(2)]
+    type, inputs, attributes, count = grouped(times, past, ends, *[None] * 5, *scales)
+    inputs[3:5] = [RNG.integers(-99, 99, (len(ends), GROUPS, past, SIZE)).astype(np.int8) for _ in range(2)]
+    return type, inputs, attributes | {"k_quant_type": kind, "v_quant_type": kind, "kv_cache_bit_width": 8}, count
+
+
 N4, N2 = {"num_heads": 4}, {"num_heads": 2}
 Q, K, V = f(2, 3, 64), f(2, 5, 64), f(2, 5, 64)
 X, W, B = f(2, 3, 8), f(8, 24), f(24)
@@ -70,6 +80,36 @@ CASES: dict[str, Case] = {
     "group, a sink": grouped(1, 6, (4, 7), None, None, None, None, f(4)),
     "group, a bias": grouped(1, 6, (4, 7), None, None, None, f(2, 4, 1, 7)),
     "group, a scale": grouped(1, 6, (4, 7), scale=0.3),
+    "group, what follows too": grouped(5, 0, (3, 5), causal=0),
+    "group, what follows too, one after a cache": grouped(1, 6, (4, 7), causal=0),
+    "group, a cache of 8 bits": stored_in_8_bits(1, 6, (4, 7), "PER_TENSOR", (1,)),
+    "group, the same of each channel": stored_in_8_bits(1, 6, (4, 7), "PER_CHANNEL", (GROUPS * SIZE,)),
+    "group, a prompt into 8 bits": stored_in_8_bits(5, 0, (5, 3), "PER_TENSOR", (1,)),
+    "decoder, across": ("DecoderMaskedMultiHeadAttention", [f(2, 1, 64), f(2, 4, 5, 16), f(2, 4, 5, 16)], N4, 1),
+    "decoder, a buffer": (
+        "DecoderMaskedMultiHeadAttention",
+        [f(2, 1, 64), f(2, 1, 64), f(2, 1, 64), None, None, f(2, 4, 9, 16), f(2, 4, 9, 16), i32([6])],
+        N4 | {"past_present_share_buffer": 1},
+        3,
+    ),
+    "decoder, a buffer, a mask and biases": (
+        "DecoderMaskedMultiHeadAttention",
+        [
+            f(2, 1, 64),
+            f(2, 1, 64),
+            f(2, 1, 64),
+            bits(2, 7),
+            f(1, 4, 1, 7),
+            f(2, 4, 9, 16),
+            f(2, 4, 9, 16),
+            i32([6]),
+            None,
+            None,
+            f(192),
+        ],
+        N4 | {"past_present_share_buffer": 1},
+        3,
+    ),
     "heads, ends as mask": ("MultiHeadAttention", [Q, K, V, None, i32([3, 5])], N4, 1),
     "heads, ends and sums as mask": ("MultiHeadAttention", [Q, K, V, None, i32([3, 5, 0, 3, 6, 0, 5, 10])], N4, 1),
     "heads, a mask for each query": ("MultiHeadAttention", [Q, K, V, None, bits(2, 3, 5)], N4, 1),
@@ -125,23 +165,10 @@ for unidirectional in (0, 1):
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def test_beside_onnx_runtime(case: Case, tmp_path: Path) -> None:
     type, inputs, attributes, count = case
-    names = ["" if array is None else f"x{i}" for i, array in enumerate(inputs)]
-    fed = {name: array for name, array in zip(names, inputs, strict=True) if array is not None}
-    made = [f"y{i}" for i in range(count)]
-    node = onnx.helper.make_node(type, names, made, domain="com.microsoft", **attributes)
-    kind = onnx.helper.np_dtype_to_tensor_dtype
-    given = [onnx.helper.make_tensor_value_info(name, kind(array.dtype), array.shape) for name, array in fed.items()]
-    graph = onnx.helper.make_graph([node], "g", given, [onnx.helper.make_empty_tensor_value_info(y) for y in made])
-    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]
-    path = tmp_path / "model.onnx"
-    onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
-    quiet = runtime.SessionOptions()
-    quiet.log_severity_level = 4
-    expected = runtime.InferenceSession(path, quiet, providers=["CPUExecutionProvider"]).run(None, fed)
-    found = irexec.compile_model(path)(fed)
-    for name, wanted in zip(made, expected, strict=True):
-        assert (found[name].dtype, found[name].shape) == (wanted.dtype, wanted.shape)
-        np.testing.assert_allclose(found[name], wanted, rtol=1e-4, atol=1e-5 * max(1.0, np.abs(wanted).max()))
+    model, fed = model_of(type, inputs, attributes, count)
+    for wanted, got in beside_onnx_runtime(model, fed, tmp_path):
+        assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5 * max(1.0, np.abs(wanted).max()))
 
 
 @pytest.mark.parametrize("open", ["batch", "times", "past", "all"])
@@ -171,18 +198,28 @@ def test_extents_that_are_open(open: str, tmp_path: Path) -> None:
 
 
 def test_what_is_not_translated_is_named(tmp_path: Path) -> None:
-    type, inputs, attributes, _ = grouped(1, 6, (4, 7), *[None] * 5, f(1), k_quant_type="PER_TENSOR")
-    names = ["" if array is None else f"x{i}" for i, array in enumerate(inputs)]
-    node = onnx.helper.make_node(type, names, ["y", "k", "v"], domain="com.microsoft", **attributes)
-    kind = onnx.helper.np_dtype_to_tensor_dtype
-    given = [
-        onnx.helper.make_tensor_value_info(name, kind(array.dtype), array.shape)
-        for name, array in zip(names, inputs, strict=True)
-        if array is not None
-    ]
-    graph = onnx.helper.make_graph([node], "g", given, [onnx.helper.make_empty_tensor_value_info("y")])
-    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]
-    path = tmp_path / "model.onnx"
-    onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
-    (finding,) = irexec.validate(path).errors
-    assert finding.code == "F009" and finding.port == "k_scale"
+    type, inputs, attributes, _ = grouped(1, 6, (4, 7), sliding_window_cache=1)
+    onnx.save(model_of(type, inputs, attributes, 3)[0], tmp_path / "model.onnx")
+    (finding,) = irexec.validate(tmp_path / "model.onnx").errors
+    assert finding.code == "F009" and finding.attribute == "sliding_window_cache"
+
+
+@pytest.mark.parametrize("case", [grouped(1, 6, (4, 7), *turns(8), do_rotary=1), grouped(5, 0, (5, 3))])
+def test_queries_and_keys_that_are_normalised(case: Case, tmp_path: Path) -> None:
+    """ONNX Runtime's CPU kernel has no norms: it gets what is normalised already."""
+    type, inputs, attributes, _ = case
+    scales, epsilon = (f(SIZE), f(SIZE)), 1e-3
+
+    def normal(x: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        parts = x.reshape(*x.shape[:2], -1, SIZE)
+        return (parts / np.sqrt((parts**2).mean(-1, keepdims=True) + epsilon) * scale).reshape(x.shape)
+
+    theirs = [normal(inputs[0], scales[0]), normal(inputs[1], scales[1]), *inputs[2:]]
+    ours = [*inputs, *[None] * (14 - len(inputs)), *scales]
+    model, fed = model_of(type, theirs, attributes, 3)
+    expected = [wanted for wanted, _ in beside_onnx_runtime(model, fed, tmp_path)]
+    model, fed = model_of(type, ours, attributes | {"qk_norm_epsilon": epsilon}, 3)
+    onnx.save(model, tmp_path / "ours.onnx")
+    found = irexec.compile_model(tmp_path / "ours.onnx")(fed)
+    for i, wanted in enumerate(expected):
+        np.testing.assert_allclose(found[f"y{i}"], wanted, rtol=1e-4, atol=1e-5)

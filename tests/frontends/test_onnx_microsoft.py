@@ -11,7 +11,9 @@ import pytest
 import irexec
 
 onnx = pytest.importorskip("onnx")
-runtime = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxruntime")
+
+from support.microsoft import beside_onnx_runtime, model_of  # noqa: E402
 
 RNG = np.random.default_rng(0)
 
@@ -180,31 +182,12 @@ CASES: list[tuple[str, list[Any], dict[str, Any], int, tuple[int, ...]]] = [
 ]
 
 
-def model_of(type: str, inputs: list[Any], attributes: dict[str, Any], outputs: int, constants: tuple[int, ...]) -> Any:
-    names = ["" if array is None else f"x{i}" for i, array in enumerate(inputs)]
-    node = onnx.helper.make_node(type, names, [f"y{i}" for i in range(outputs)], domain="com.microsoft", **attributes)
-    fed = [(n, a) for i, (n, a) in enumerate(zip(names, inputs, strict=True)) if a is not None and i not in constants]
-    given = [
-        onnx.helper.make_tensor_value_info(n, onnx.helper.np_dtype_to_tensor_dtype(a.dtype), a.shape) for n, a in fed
-    ]
-    stored = [onnx.numpy_helper.from_array(inputs[i], names[i]) for i in constants]
-    made = [onnx.helper.make_empty_tensor_value_info(f"y{i}") for i in range(outputs)]
-    graph = onnx.helper.make_graph([node], "g", given, made, stored)
-    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]
-    return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9), dict(fed)
-
-
 @pytest.mark.parametrize(("type", "inputs", "attributes", "outputs", "constants"), CASES)
 def test_beside_onnx_runtime(
     type: str, inputs: list[Any], attributes: dict[str, Any], outputs: int, constants: tuple[int, ...], tmp_path: Path
 ) -> None:
     model, fed = model_of(type, inputs, attributes, outputs, constants)
-    path = tmp_path / "model.onnx"
-    onnx.save(model, path)
-    expected = runtime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, fed)
-    found = irexec.compile_model(path)(fed)
-    for index, wanted in enumerate(expected):
-        got = found[f"y{index}"]
+    for wanted, got in beside_onnx_runtime(model, fed, tmp_path):
         assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
         if wanted.dtype == np.uint8:
             # Their kernels round products of scales in another order: a number may fall to the next.

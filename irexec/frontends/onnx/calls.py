@@ -12,7 +12,8 @@ from onnx import defs
 from irexec.diagnostics.nearest import did_you_mean
 from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.kinds import constraint_type, onnx_name, type_proto
-from irexec.frontends.onnx.registry import MICROSOFT, Translator, translators
+from irexec.frontends.onnx.refusals import why_not
+from irexec.frontends.onnx.registry import MICROSOFT, OF_ONNX, Translator, translators
 from irexec.frontends.onnx.scope import domain_of
 from irexec.types import DYNAMIC, ElementType, TensorType
 
@@ -112,10 +113,7 @@ def call_of(
     if domain == "ai.onnx.ml":
         raise Refused("F003", f"{shown} is an operator of classical machine learning, which is not run", hint=_ML_HINT)
     if domain == MICROSOFT:
-        translator = translators().get((domain, node.op_type, 1))
-        if translator is None:
-            raise Refused("F003", f"no translation of {shown}", hint=_near(node, domain) or _HINT)
-        return Call(node, attributes, opset, 1, translator=translator)
+        return _of_microsoft(node, attributes, opset)
     try:
         schema: Any = defs.get_schema(node.op_type, opset, domain)
     except (defs.SchemaError, OverflowError, TypeError):
@@ -133,6 +131,26 @@ def call_of(
     return Call(node, attributes, opset, schema.since_version, schema, translator)
 
 
+def _of_microsoft(node: onnx.NodeProto, attributes: dict[str, onnx.AttributeProto], opset: int) -> Call:
+    """A call of one of ONNX Runtime's own operators. Raises Refused."""
+    translator = translators().get((MICROSOFT, node.op_type, 1))
+    if translator is not None:
+        return Call(node, attributes, opset, 1, translator=translator)
+    shown = f"{MICROSOFT} {node.op_type}"
+    if node.op_type in OF_ONNX:
+        schema: Any = defs.get_schema(node.op_type, defs.onnx_opset_version(), "")
+        known = {name: found for name, found in attributes.items() if name in schema.attributes}
+        for name in sorted(attributes.keys() - known.keys()):
+            if attributes[name].i != _WITHOUT_EFFECT.get(name, 0):
+                raise Refused("F009", f"the attribute {name!r} is not translated", attribute=name)
+        return Call(node, known, defs.onnx_opset_version(), schema.since_version, schema)
+    if (why := why_not(node.op_type)) is not None:
+        raise Refused("F003", f"no translation of {shown}: {why[0]}", hint=why[1])
+    raise Refused("F003", f"no translation of {shown}", hint=_near(node, MICROSOFT) or _HINT)
+
+
+# Values of attributes that ONNX has not with which they change nothing; of others it is 0.
+_WITHOUT_EFFECT = {"dilation": 1, "ndim": 1}
 # A message names no more element types than these.
 _MOST_NAMED = 8
 # Operators of these domains stand in models that do not import them: ONNX Runtime takes them so.

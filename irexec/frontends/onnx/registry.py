@@ -17,6 +17,8 @@ Translator = Callable[[Op], Result]
 _TRANSLATORS: dict[tuple[str, str, int], Translator] = {}
 
 MICROSOFT = "com.microsoft"
+# Operators of that domain that became ONNX's, which defines them by functions.
+OF_ONNX = ("CausalConvWithState", "LinearAttention")
 
 
 def translates(*operators: str, since: Iterable[int], domain: str = "") -> Callable[[Translator], Translator]:

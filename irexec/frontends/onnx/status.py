@@ -7,7 +7,8 @@ from typing import Any
 
 from onnx import defs
 
-from irexec.frontends.onnx.registry import MICROSOFT, translators
+from irexec.frontends.onnx import refusals
+from irexec.frontends.onnx.registry import MICROSOFT, OF_ONNX, translators
 
 _PAGE = """\
 # ONNX models
@@ -111,7 +112,15 @@ ai.onnx.preview.training: {training}.
 
 ## Operators of com.microsoft
 
-What exporters and optimisers of ONNX Runtime write: {microsoft}.
+ONNX Runtime {runtime} has {on_cpu} of them for CPUs, and more for other devices alone. What exporters write for CPUs
+runs, {translated} operators: {microsoft}.
+
+The others are refused with finding [F003](codes/F003.md), which says what to do:
+
+| operator | what it is, and what to do |
+|---|---|
+{refused}
+| {elsewhere} | for GPUs alone: optimise the model for CPUs, or not at all |
 """
 
 
@@ -122,6 +131,7 @@ def page() -> str:
     own = _ways("")
     table = translators()
     named = {domain: sorted(type for d, type, _ in table if d == domain) for domain in {d for d, _, _ in table}}
+    microsoft = sorted([*named[MICROSOFT], *OF_ONNX])
     missing = {domain: _missing(_ways(domain)) for domain in ("", "ai.onnx.ml", "ai.onnx.preview.training")}
     return _PAGE.format(
         version=".".join(onnx.__version__.split(".")[:2]),
@@ -133,7 +143,13 @@ def page() -> str:
         classical=missing["ai.onnx.ml"],
         no_training=missing["ai.onnx.preview.training"],
         training=", ".join(named.get("ai.onnx.preview.training", [])),
-        microsoft=", ".join(named.get(MICROSOFT, [])) or "none yet",
+        runtime=refusals.RUNTIME,
+        # SimplifiedLayerNormalization stands in ONNX's own domain.
+        on_cpu=len(microsoft) - 1 + len(refusals.ON_CPU),
+        translated=len(microsoft),
+        microsoft=", ".join(microsoft),
+        refused="\n".join(f"| {name} | {about} |" for name, about in refusals.ON_CPU.items()),
+        elsewhere=", ".join(sorted(refusals.ELSEWHERE)),
     )
 
 

@@ -98,12 +98,14 @@ def _run(
     x: Array,
     initial: list[Array],
     sequence_lens: Array,
-    w: Array,
     how: Recurrence,
-    bias: Callable[[int], Array],
+    project: Callable[[int], Array],
     make: Callable[[int], Step],
 ) -> list[Array]:
-    """Both directions, or one: the outputs [batch, directions, time, hidden] and the last states."""
+    """Both directions, or one: the outputs [batch, directions, time, hidden] and the last states.
+
+    `project`: number of the direction → what its gates get of x, with their biases.
+    """
     require(
         "C1",
         not len(sequence_lens) or sequence_lens.max() <= x.shape[1],
@@ -113,7 +115,7 @@ def _run(
     outputs, lasts = [], []
     with np.errstate(all="ignore"):
         for number, backwards in enumerate(ways):
-            projected = widen(x) @ widen(w[number]).T + bias(number)
+            projected = project(number)
             states = [widen(state[:, number]) for state in initial]
             y, last = _walk(projected, states, sequence_lens, backwards, make(number))
             outputs.append(y)
@@ -140,7 +142,7 @@ def rnn_7(x: T, initial_h: T, sequence_lens: T1, w: T, r: T, b: T, /, *, how: Re
 
         return step
 
-    y, h = _run(x, [initial_h], sequence_lens, w, how, lambda n: biases[n], make)
+    y, h = _run(x, [initial_h], sequence_lens, how, lambda d: _projected(x, w[d]) + biases[d], make)
     return y, h
 
 
@@ -166,7 +168,7 @@ def gru_7(
 
         return step
 
-    y, h = _run(x, [initial_h], sequence_lens, w, how, lambda k: of_input[k], make)
+    y, h = _run(x, [initial_h], sequence_lens, how, lambda d: _projected(x, w[d]) + of_input[d], make)
     return y, h
 
 
@@ -186,16 +188,43 @@ def lstm_7(
     input_forget: bool = False,
 ) -> tuple[T, T, T]:
     """Gates i, o, f and c, with peepholes p [directions, 3 * hidden] of i, o and f. C1 and C2 as in RNN."""
+    recurrent = [widen(of_one).T for of_one in r]
+    return lstm(
+        x,
+        [initial_h, initial_c],
+        sequence_lens,
+        b,
+        p,
+        how,
+        input_forget,
+        project=lambda d: _projected(x, w[d]),
+        recur=lambda d, h: h @ recurrent[d],
+    )
+
+
+def lstm(
+    x: Array,
+    initial: list[Array],
+    sequence_lens: Array,
+    b: Array,
+    p: Array,
+    how: Recurrence,
+    input_forget: bool,
+    *,
+    project: Callable[[int], Array],
+    recur: Callable[[int, Array], Array],
+) -> tuple[Array, Array, Array]:
+    """The cells of an LSTM. `project`, `recur`: what the gates of a direction get of all of x, and of a state h."""
     functions, n = _functions(how), how.hidden_size
-    biases = widen(b).reshape(len(w), 2, -1).sum(1)
+    biases = widen(b).reshape(len(b), 2, -1).sum(1)
 
     def make(number: int) -> Step:
         f, g, k = functions[3 * number : 3 * number + 3]
-        recurrent, (pi, po, pf) = widen(r[number]).T, np.split(widen(p[number]), 3)
+        pi, po, pf = np.split(widen(p[number]), 3)
 
         def step(x: Array, states: list[Array]) -> list[Array]:
             h, c = states
-            gates = x + h @ recurrent
+            gates = x + recur(number, h)
             i, o, forget, cell = (gates[:, j * n : (j + 1) * n] for j in range(4))
             i = f(_clipped(i + pi * c, how.clip))
             forget = 1 - i if input_forget else f(_clipped(forget + pf * c, how.clip))
@@ -205,21 +234,33 @@ def lstm_7(
 
         return step
 
-    y, h, c = _run(x, [initial_h, initial_c], sequence_lens, w, how, lambda d: biases[d], make)
+    y, h, c = _run(x, initial, sequence_lens, how, lambda d: project(d) + biases[d], make)
     return y, h, c
 
 
-def _shapes(
-    check: Check, gates: int, how: Recurrence, x: TensorType, states: Sequence[TensorType], rest: Sequence[TensorType]
+def _projected(x: Array, w: Array) -> Array:
+    return widen(x) @ widen(w).T
+
+
+def shapes_of(
+    check: Check,
+    gates: int,
+    how: Recurrence,
+    x: TensorType,
+    states: Sequence[TensorType],
+    rest: Sequence[TensorType],
+    *,
+    transposed: bool = False,
 ) -> list[PartialShape]:
+    """The shapes of the outputs, and the checks C1 and C2. `transposed`: the weights have the gates last."""
     hidden, directions = how.hidden_size, how.directions
     extents = Extents(check)
     extents.match("C1", "x", x, "batch", "time", "input")
     for state in states:
         extents.match("C1", "initial_h", state, "batch", directions, hidden)
     extents.match("C1", "sequence_lens", rest[0], "batch")
-    extents.match("C1", "w", rest[1], directions, gates * hidden, "input")
-    extents.match("C1", "r", rest[2], directions, gates * hidden, hidden)
+    for name, value, extent in (("w", rest[1], "input"), ("r", rest[2], hidden)):
+        extents.match("C1", name, value, directions, *((extent, gates * hidden)[:: 1 if transposed else -1]))
     extents.match("C1", "b", rest[3], directions, 2 * gates * hidden)
     for name in how.activations:
         check(
@@ -237,16 +278,16 @@ def _shapes(
 
 @rnn_7.shapes
 def _(check: Check, x: TensorType, h: TensorType, *rest: TensorType, how: Recurrence) -> list[PartialShape]:
-    return _shapes(check, 1, how, x, [h], rest)
+    return shapes_of(check, 1, how, x, [h], rest)
 
 
 @gru_7.shapes
 def _(check: Check, x: TensorType, h: TensorType, *rest: TensorType, how: Recurrence) -> list[PartialShape]:
-    return _shapes(check, 3, how, x, [h], rest)
+    return shapes_of(check, 3, how, x, [h], rest)
 
 
 @lstm_7.shapes
 def _(
     check: Check, x: TensorType, h: TensorType, c: TensorType, *rest: TensorType, how: Recurrence
 ) -> list[PartialShape]:
-    return _shapes(check, 4, how, x, [h, c], rest)
+    return shapes_of(check, 4, how, x, [h, c], rest)

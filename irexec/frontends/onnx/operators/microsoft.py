@@ -26,10 +26,12 @@ def microsoft(*operators: str) -> Callable[[Translator], Translator]:
 
 @microsoft("FusedMatMul", "TransposeMatMul")
 def _fused_matmul(op: Op) -> Value:
-    if op.flag("transBatchA") or op.flag("transBatchB"):
-        op.refuse("a batch axis that is transposed too is not translated")
     options = {"transpose_a": op.flag("transA"), "transpose_b": op.flag("transB")}
-    product, alpha = op.make("MatMul", op[0], op[1], opset=1, **options), op.number("alpha", 1.0)
+    a, b = op[0], op[1]
+    # The first axis of what has its batch transposed is the rows.
+    a = moved(op, a, 0, op.needs_rank(0) - 2) if op.flag("transBatchA") else a
+    b = moved(op, b, 0, op.needs_rank(1) - 2) if op.flag("transBatchB") else b
+    product, alpha = op.make("MatMul", a, b, opset=1, **options), op.number("alpha", 1.0)
     return product if alpha == 1 else op.make("Multiply", product, op.like(alpha), opset=1)
 
 
@@ -56,6 +58,13 @@ def _quick_gelu(op: Op) -> Value:
 def plus(op: Op, x: Value, other: Value | None) -> Value:
     """The sum, or the value itself where nothing is to be added."""
     return x if other is None else op.make("Add", x, other, opset=1)
+
+
+def moved(op: Op, x: Value, axis: int, to: int) -> Value:
+    """The value with one axis elsewhere."""
+    order = [i for i in range(x.type.shape.rank or 0) if i != axis]
+    order.insert(to, axis)
+    return op.make("Transpose", x, op.constant(np.array(order)), opset=1)
 
 
 # Norms
@@ -101,6 +110,11 @@ def layer_norm(op: Op, x: Value, scale: Value, bias: Value | None, epsilon: floa
 
 @microsoft("EmbedLayerNormalization")
 def _embed_layer_norm(op: Op) -> list[Value]:
+    return embedded(op)
+
+
+def embedded(op: Op) -> list[Value]:
+    """Embeddings of words, places and segments, normalised; the number of words of each row; the sum."""
     ids, mask = op[0], op.get(7)
     times = op.make("Gather", op.shape_of(ids), 1, 0, opset=8)
     positions = op.get(8) or op.make("Range", 0, times, 1, opset=4, output_type=I64)

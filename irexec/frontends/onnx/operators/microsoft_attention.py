@@ -120,26 +120,54 @@ def joined(op: Op, past: Value | None, now: Value) -> Value:
     return now if past is None else op.make("Concat", past, now, opset=1, axis=2)
 
 
+def _with_past(op: Op, past: Value | None, now: Value, before: Value | None) -> Value:
+    """What is new behind the past, or within it, behind the `before` tokens that it holds."""
+    if past is None or before is None:
+        return joined(op, past, now)
+    places = op.make("Add", places_of(op, extent(op, now, 2)), op.reshape(op.convert(before, I64), [1]), opset=1)
+    return op.make("ScatterUpdate", past, places, now, 2, opset=3)
+
+
 @microsoft("MultiHeadAttention")
 def _multi_head(op: Op) -> list[Value]:
-    heads, bias = op.integer("num_heads"), op.get(3)
+    if op.get(9) is not None:
+        op.refuse("beams that share a cache (cache_indirection) are not translated", port="cache_indirection")
+    return _of_many_heads(op, op.get(3), op.get(4), op.get(5), op.get(8))
+
+
+@microsoft("DecoderMaskedMultiHeadAttention")
+def _decoder(op: Op) -> list[Value]:
+    """MultiHeadAttention of one new token, whose other inputs stand elsewhere."""
+    if op.get(8) is not None or op.get(9) is not None:
+        op.refuse("beams that share a cache (cache_indirection) are not translated", port="cache_indirection")
+    op.flag("output_qk")
+    shared = op.get(7) if op.flag("past_present_share_buffer") else None
+    return _of_many_heads(op, op.get(10), op.get(3), op.get(4), shared)
+
+
+def _of_many_heads(
+    op: Op, bias: Value | None, mask: Value | None, added_bias: Value | None, before: Value | None
+) -> list[Value]:
+    """`before`: how many tokens the cache holds already, where what is new is written into it."""
+    heads = op.integer("num_heads")
     if op.get(1) is None or op.get(2) is None:
         op.refuse("query, key and value packed into one input are not translated")
-    if any(op.get(i) is not None for i in (8, 9)):
-        op.refuse("a cache that is shared is not translated")
     parts = [op[0], op[1], op[2]]
     if bias is not None:
         parts = _biased(op, parts, bias)
     q, k, v = (heads_of(op, part, heads) for part in parts)
-    k, v = joined(op, op.get(6), k), joined(op, op.get(7), v)
-    masks = [value for value in (op.get(5),) if value is not None]
-    mask = op.get(4)
+    caches = (6, 7) if op.type == "MultiHeadAttention" else (5, 6)
+    k, v = kept = [_with_past(op, op.get(i), new, before) for i, new in zip(caches, (k, v), strict=True)]
+    if before is not None:
+        count = op.make("Add", op.reshape(op.convert(before, I64), [1]), op.reshape(extent(op, q, 2), [1]), opset=1)
+        k, v = (op.make("Slice", x, [0], count, [1], [2], opset=8) for x in kept)
+    masks = [value for value in (added_bias,) if value is not None]
     if mask is not None:
         masks.append(_padding(op, mask, q, k))
     if op.flag("unidirectional"):
         masks.append(_causal(op, q, k))
     op.number("mask_filter_value", 0.0)
-    return [merged(op, attended(op, q, k, v, masks)), k, v]
+    return [merged(op, attended(op, q, k, v, masks)), *kept]
 
 
 def _biased(op: Op, parts: list[Value], bias: Value) -> list[Value]:

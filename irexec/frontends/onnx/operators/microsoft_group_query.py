@@ -8,12 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.frontends.onnx.op import Op
-from irexec.frontends.onnx.operators.microsoft import microsoft
+from irexec.frontends.onnx.operators.microsoft import microsoft, root_mean_square
 from irexec.frontends.onnx.operators.microsoft_attention import added, attended, extent, heads_of, merged, places_of
 from irexec.graph.model import Value
-from irexec.types import I64
-
-_INPUTS_THAT_ARE_NOT_TRANSLATED = {12: "k_scale", 13: "v_scale", 14: "q_norm_weight", 15: "k_norm_weight"}
+from irexec.types import F32, I8, I64
 
 
 @microsoft("GroupQueryAttention")
@@ -31,15 +29,18 @@ def _group_query(op: Op) -> list[Value]:
     # Where these are all tokens that there are, none came before.
     before = op.make("Select", op.make("Equal", times, total, opset=1), 0, before, opset=1)
     places = op.make("Add", before, places_of(op, times), opset=1)
-    interleaved = op.flag("rotary_interleaved")
+    interleaved, epsilon = op.flag("rotary_interleaved"), op.number("qk_norm_epsilon", 1e-6)
+    if op.get(14) is not None:
+        q, k = (root_mean_square(op, x, op[i], [-1], epsilon)[0] for x, i in ((q, 14), (k, 15)))
     if op.flag("do_rotary"):
         turned_at = places if op.get(9) is None else op.convert(op[9], I64)
         q, k = (rotated(op, x, turned_at, op[7], op[8], interleaved) for x in (q, k))
-    kept = [k, v]
+    kept = [_stored(op, new, i) for i, new in enumerate((k, v))]
     if op.get(3) is not None:
-        kept = [_continued(op, op[3 + i], new, before, total) for i, new in enumerate((k, v))]
+        kept = [_continued(op, op[3 + i], new, before, total) for i, new in enumerate(kept)]
         whole = op.make("Unsqueeze", total, [0], opset=1)
         k, v = (op.make("Slice", x, [0], whole, [1], [2], opset=8) for x in kept)
+    k, v = (_meant(op, x, i, q) for i, x in enumerate((k, v)))
     masks = [added(op, _seen(op, places, ends, extent(op, k, 2)), q)]
     masks += [bias for bias in (op.get(10),) if bias is not None]
     sink = op.get(11)
@@ -53,18 +54,34 @@ def _group_query(op: Op) -> list[Value]:
 
 
 def _refuse_what_is_not_translated(op: Op) -> None:
-    for index, name in _INPUTS_THAT_ARE_NOT_TRANSLATED.items():
-        if op.get(index) is not None:
-            op.refuse(f"the input {name} is not translated", port=name)
-    for name in ("qk_output", "kv_cache_bit_width", "sliding_window_cache"):
+    for name in ("qk_output", "sliding_window_cache"):
         if op.integer(name, 0):
             op.refuse(f"{name} is not translated", attribute=name)
-    for name in ("k_quant_type", "v_quant_type"):
-        if op.text(name, "NONE") != "NONE":
-            op.refuse(f"a cache of quantised numbers ({name}) is not translated", attribute=name)
-    if not op.flag("causal", True):
-        op.refuse("attention to what follows (causal 0) is not translated", attribute="causal")
-    op.number("qk_norm_epsilon", 0.0)
+    if op.integer("kv_cache_bit_width", 0) == 4:
+        op.refuse("a cache of 4 bits is not translated", attribute="kv_cache_bit_width")
+
+
+def _stored(op: Op, new: Value, which: int) -> Value:
+    """Keys (0) or values (1) as the cache has them: with k_quant_type and v_quant_type as numbers of 8 bits."""
+    if op.text(f"{'kv'[which]}_quant_type", "NONE") == "NONE":
+        return new
+    ratio = op.make("Divide", op.convert(new, F32), _spread(op, which), opset=1)
+    rounded = op.make("Round", ratio, opset=5, mode="half_to_even")
+    return op.convert(op.make("Clamp", rounded, opset=1, min=-128.0, max=127.0), I8)
+
+
+def _meant(op: Op, x: Value, which: int, like: Value) -> Value:
+    """The numbers that the keys or values of a cache stand for."""
+    if x.element_type is like.element_type:
+        return x
+    return op.convert(op.make("Multiply", op.convert(x, F32), _spread(op, which), opset=1), like.element_type)
+
+
+def _spread(op: Op, which: int) -> Value:
+    """The scale of the keys or values: of all, or of each element of a head, [1, groups, 1, size]."""
+    scale, groups = op.convert(op[12 + which], F32), op.integer("kv_num_heads")
+    per_tensor = op.text(f"{'kv'[which]}_quant_type", "NONE") == "PER_TENSOR"
+    return op.reshape(scale, [] if per_tensor else [1, groups, 1, -1])
 
 
 def _continued(op: Op, past: Value, new: Value, before: Value, total: Value) -> Value:
@@ -83,13 +100,14 @@ def _continued(op: Op, past: Value, new: Value, before: Value, total: Value) -> 
 
 
 def _seen(op: Op, places: Value, ends: Value, keys: Value) -> Value:
-    """[batch, 1, queries, keys]: which keys a query at a place may see: none behind it or behind the row's end, none
-    before the window.
+    """[batch, 1, queries, keys]: which keys a query at a place may see: none behind the row's end, none before the
+    window and, but with causal 0, none behind it.
     """
     distances = op.make("Subtract", op.make("Unsqueeze", places, [2], opset=1), places_of(op, keys), opset=1)
     inside = op.make("Less", places_of(op, keys), op.make("Unsqueeze", ends, [2], opset=1), opset=1)
-    allowed = op.make("LogicalAnd", op.make("GreaterEqual", distances, 0, opset=1), inside, opset=1)
-    window = op.integer("local_window_size", -1)
+    window, allowed = op.integer("local_window_size", -1), inside
+    if op.flag("causal", True):
+        allowed = op.make("LogicalAnd", op.make("GreaterEqual", distances, 0, opset=1), inside, opset=1)
     if window > 0:
         allowed = op.make("LogicalAnd", allowed, op.make("Less", distances, window, opset=1), opset=1)
     return op.make("Unsqueeze", allowed, [1], opset=1)

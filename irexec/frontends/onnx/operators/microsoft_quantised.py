@@ -5,14 +5,13 @@ Source: ONNX Runtime's list of contributed operators.
 
 from __future__ import annotations
 
-import numpy as np
-
 from irexec.frontends.onnx.op import Op
-from irexec.frontends.onnx.operators.microsoft import microsoft, plus
+from irexec.frontends.onnx.operators.microsoft import embedded, microsoft, moved, plus
 from irexec.frontends.onnx.operators.pooling import average_pool
-from irexec.frontends.onnx.operators.quantization import column, dequantized, quantized, whole
+from irexec.frontends.onnx.operators.quantization import column, dequantized, quantised_conv, quantized, whole
+from irexec.frontends.onnx.operators.recurrent import recurrent
 from irexec.graph.model import Value
-from irexec.types import F32, U8, Array
+from irexec.types import F32, U8
 
 
 def _meant(op: Op, first: int) -> Value:
@@ -137,37 +136,30 @@ def _dynamic(op: Op) -> Value:
     return plus(op, op.make("Multiply", op.convert(product, F32), scales, opset=1), op.get(4))
 
 
-@microsoft("MatMulNBits")
-def _matmul_bits(op: Op) -> Value:
-    """Weights of 2, 4 or 8 bits in blocks: they are constants, and become the numbers that they mean."""
-    rows, columns, bits, size = (op.integer(name) for name in ("K", "N", "bits", "block_size"))
-    op.integer("accuracy_level", 0)
-    packed, scales, zeros = op.known(1), op.known(2), op.known(3)
-    if packed is None or scales is None or (op.get(3) is not None and zeros is None):
-        op.refuse("weights, scales and zero points must be constants")
-    if op.get(4) is not None:
-        op.refuse("columns in another order (g_idx) are not translated")
-    if bits not in (2, 4, 8) or size < 1 or rows < 1 or columns < 1:
-        op.refuse(f"bits is {bits}, block_size {size}, K {rows} and N {columns}: such weights are not translated")
-    blocks = -(-rows // size)
-    codes = _codes(packed, bits)
-    if codes.size < columns * blocks * size or scales.size != columns * blocks:
-        op.refuse(
-            f"there are {packed.size} bytes and {scales.size} scales, which do not fit {rows} by {columns} weights"
-        )
-    weights = codes[: columns * blocks * size].reshape(columns, blocks, size).astype(np.float32)
-    middle = np.full((columns, blocks, 1), 1 << (bits - 1), np.float32)
-    if zeros is not None and zeros.dtype == np.uint8:
-        of_rows = _codes(zeros, bits).reshape(columns, -1)[:, :blocks]
-        middle = of_rows[..., None].astype(np.float32)
-    elif zeros is not None:
-        middle = zeros.reshape(columns, blocks, 1).astype(np.float32)
-    numbers = (weights - middle) * scales.reshape(columns, blocks, 1).astype(np.float32)
-    matrix = numbers.reshape(columns, -1)[:, :rows].astype(op.kind().dtype)
-    return plus(op, op.make("MatMul", op[0], op.constant(matrix), opset=1, transpose_b=True), op.get(5))
+@microsoft("QLinearWhere")
+def _where(op: Op) -> Value:
+    of_x, of_y = dequantized(op, op[1], op[2], op[3]), dequantized(op, op[4], op[5], op[6])
+    return quantized(op, op.make("Select", op[0], of_x, of_y, opset=1), op[7], op[8], op.kind(8))
 
 
-def _codes(packed: Array, bits: int) -> Array:
-    """The whole numbers in a row of bytes, the lowest bits first."""
-    parts = packed.reshape(-1, 1) >> np.arange(0, 8, bits, dtype=np.uint8)
-    return (parts & ((1 << bits) - 1)).reshape(-1)
+@microsoft("QLinearConv")
+def _conv(op: Op) -> Value:
+    if not op.flag("channels_last"):
+        return quantised_conv(op)
+    last = op.needs_rank() - 1
+    op.inputs[0] = moved(op, op[0], last, 1)
+    return moved(op, quantised_conv(op), 1, last)
+
+
+@microsoft("QEmbedLayerNormalization")
+def _embed(op: Op) -> list[Value]:
+    """EmbedLayerNormalization, whose tables are numbers of 8 bits."""
+    tables = {2: (8, 13), 3: (9, 14), 4: (10, 15), 5: (11, 16), 6: (12, 17)}
+    meant = {i: dequantized(op, op[i], op[s], op[z]) for i, (s, z) in tables.items() if op.get(i) is not None}
+    op.inputs[:] = [meant.get(i, op.get(i)) for i in range(8)]
+    return embedded(op)[:2]
+
+
+@microsoft("DynamicQuantizeLSTM")
+def _lstm(op: Op) -> list[Value]:
+    return recurrent(op, "LSTM")

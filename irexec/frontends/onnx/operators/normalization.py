@@ -30,9 +30,15 @@ def _batch_normalization_9(op: Op) -> Value:
 def _batch_normalization_7(op: Op) -> Value:
     if op.version < 7 and not op.flag("is_test"):
         op.refuse("batch normalization in training is not translated", attribute="is_test")
-    if not op.flag("spatial", True):
-        op.refuse("statistics of each element (spatial 0) are not translated", attribute="spatial")
-    return _normalized_batch(op)
+    return _normalized_batch(op) if op.flag("spatial", True) else _of_each_element(op)
+
+
+def _of_each_element(op: Op) -> Value:
+    """Statistics of the shape of one image (spatial 0)."""
+    scale, bias, mean, variance = (op[i] for i in range(1, 5))
+    deviation = op.make("Sqrt", op.make("Add", variance, op.like(op.number("epsilon", 1e-5)), opset=1), opset=1)
+    normal = op.make("Divide", op.make("Subtract", op[0], mean, opset=1), deviation, opset=1)
+    return op.make("Add", op.make("Multiply", normal, scale, opset=1), bias, opset=1)
 
 
 def _normalized_batch(op: Op) -> Value:

@@ -142,6 +142,11 @@ def _integral(op: Op, x: Value, x_zero: Value | None, w: Value, w_zero: Value | 
 
 @translates("QLinearConv", since=(10,))
 def _quantised_conv(op: Op) -> Value:
+    return quantised_conv(op)
+
+
+def quantised_conv(op: Op) -> Value:
+    """The convolution of an image and a kernel of whole numbers, quantised again."""
     x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = (op[i] for i in range(8))
     product, bias = _integral(op, x, x_zero, w, w_zero), op.get(8)
     channels = [1, -1, *[1] * (op.needs_rank() - 2)]

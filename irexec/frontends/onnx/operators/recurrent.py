@@ -24,35 +24,42 @@ _OF_IR = {"sigmoid", "tanh", "relu"}
 @translates("RNN", "GRU", "LSTM", since=(1, 7, 14, 22))
 @translates("GRU", since=(3,))
 def _recurrent(op: Op) -> list[Value]:
+    return recurrent(op, op.type)
+
+
+def recurrent(op: Op, type: str) -> list[Value]:
+    """RNN, GRU or LSTM; an LSTM with scales at the inputs from 8 on has weights of whole numbers."""
     direction = op.text("direction", "forward", allowed=("forward", "reverse", "bidirectional"))
-    directions, gates = 2 if direction == "bidirectional" else 1, _GATES[op.type]
-    hidden = _hidden_size(op)
-    names = [name.lower() for name in op.texts("activations") or _DEFAULTS[op.type] * directions]
+    directions, gates = 2 if direction == "bidirectional" else 1, _GATES[type]
+    quantised = len(op) > 8
+    hidden = _hidden_size(op, 1 if quantised else 2)
+    names = [name.lower() for name in op.texts("activations") or _DEFAULTS[type] * directions]
     clip = op.number("clip", 0.0)
     options: dict[str, Any] = {"hidden_size": hidden, "direction": direction}
-    if op.type == "GRU":
+    if type == "GRU":
         options["linear_before_reset"] = op.flag("linear_before_reset")
     batch_first = op.flag("layout")
     x = op[0] if batch_first else _transposed(op, op[0], (1, 0, 2))
     batch = op.make("Gather", op.shape_of(x), [0], 0, opset=8)
-    states = [_state(op, op.get(5 + i), batch, directions, hidden, batch_first) for i in range(1 + (op.type == "LSTM"))]
+    states = [_state(op, op.get(5 + i), batch, directions, hidden, batch_first) for i in range(1 + (type == "LSTM"))]
     w, r, b = op[1], op[2], _or_zeros(op, op.get(3), (directions, 2 * gates * hidden))
     inputs = [x, *states, _lengths(op, x, batch)]
-    peepholes = op.get(7) if op.type == "LSTM" else None
-    own = len(set(_per_direction(names, directions))) > 1 or not set(names) <= _OF_IR
+    peepholes = op.get(7) if type == "LSTM" else None
+    own = quantised or len(set(_per_direction(names, directions))) > 1 or not set(names) <= _OF_IR
     own |= peepholes is not None or op.flag("input_forget")
     if own:
         options |= {"activations": names, "clip": clip}
         options |= {"alphas": op.numbers("activation_alpha") or [], "betas": op.numbers("activation_beta") or []}
         inputs += [w, r, b]
-        if op.type == "LSTM":
+        if type == "LSTM":
             options["input_forget"] = op.flag("input_forget")
             inputs.append(_or_zeros(op, peepholes, (directions, 3 * hidden)))
+        inputs += [op[i] for i in range(8, len(op))]
         made = op.make_node(op.type, *inputs, opset="onnx7", **options).outputs
     else:
         w, r, b = _as_ir(op, w, r, b, hidden, directions)
         options |= {"activations": names[: len(names) // directions]} | ({"clip": clip} if clip > 0 else {})
-        made = op.make_node(f"{op.type}Sequence", *inputs, w, r, b, opset=5, **options).outputs
+        made = op.make_node(f"{type}Sequence", *inputs, w, r, b, opset=5, **options).outputs
     return _outputs(op, made, batch_first)
 
 
@@ -61,11 +68,11 @@ def _per_direction(names: list[str], directions: int) -> list[tuple[str, ...]]:
     return [tuple(names[i : i + size]) for i in range(0, len(names), size)]
 
 
-def _hidden_size(op: Op) -> int:
-    shape = op[2].type.shape
-    if shape.rank == 3 and shape[2].is_static:
-        return int(shape[2].value)
-    hidden = op.integer("hidden_size", 0)
+def _hidden_size(op: Op, axis: int) -> int:
+    """The extent of r along the axis or, where that is not known, what the attribute says."""
+    shape, hidden = op[2].type.shape, op.integer("hidden_size", 0)
+    if shape.rank == 3 and shape[axis].is_static:
+        return int(shape[axis].value)
     if hidden < 1:
         op.refuse("hidden_size must be known", attribute="hidden_size")
     return hidden

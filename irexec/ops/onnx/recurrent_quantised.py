@@ -1,0 +1,72 @@
+"""LSTM whose weights are whole numbers; what they are multiplied with is made whole numbers by its own range.
+
+Source: DynamicQuantizeLSTM in ONNX Runtime's list of contributed operators. Batches come first, as in IR.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import numpy as np
+
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.onnx.recurrent import Recurrence, lstm, shapes_of
+from irexec.types import F32, I8, INTEGERS, U8, Array, PartialShape, TensorType
+
+T: TypeAlias = Annotated[Array, Elements("T", {F32})]
+T1: TypeAlias = Annotated[Array, Elements("T1", INTEGERS)]
+TW: TypeAlias = Annotated[Array, Elements("TW", {U8, I8})]
+TR: TypeAlias = Annotated[Array, Elements("TR", {U8, I8})]
+
+
+def product(x: Array, w: Array, scale: Array, zero: Array) -> Array:
+    """`x` as numbers of 8 bits, by its range with 0, times (`w` - `zero`) * `scale`; sums are exact."""
+    low, high = np.float32(min(x.min(initial=0), 0)), np.float32(max(x.max(initial=0), 0))
+    step = (high - low) / np.float32(255) if high > low else np.float32(1)
+    middle = np.rint(np.clip(-low / step, 0, 255))
+    whole = np.clip(np.rint(x / step) + middle, 0, 255) - middle
+    exact = whole.astype(np.float64) @ (w.astype(np.float64) - zero.astype(np.float64))
+    return np.asarray(exact.astype(np.float32) * (step * scale))
+
+
+@operator("DynamicQuantizeLSTM", "onnx7", tolerance=rounded(64))
+def dynamic_quantize_lstm_7(
+    x: T,
+    initial_h: T,
+    initial_c: T,
+    sequence_lens: T1,
+    w: TW,
+    r: TR,
+    b: T,
+    p: T,
+    w_scale: T,
+    w_zero: TW,
+    r_scale: T,
+    r_zero: TR,
+    /,
+    *,
+    how: Recurrence,
+    input_forget: bool = False,
+) -> tuple[T, T, T]:
+    """LSTM of ONNX with w [directions, input, 4 * hidden] and r [directions, hidden, 4 * hidden]. C1, C2 as there.
+
+    Scales and zero points are of each direction, or of each of its columns.
+    """
+    return lstm(
+        x,
+        [initial_h, initial_c],
+        sequence_lens,
+        b,
+        p,
+        how,
+        input_forget,
+        project=lambda d: product(x, w[d], w_scale[d], w_zero[d]),
+        recur=lambda d, h: product(h, r[d], r_scale[d], r_zero[d]),
+    )
+
+
+@dynamic_quantize_lstm_7.shapes
+def _(
+    check: Check, x: TensorType, h: TensorType, c: TensorType, *rest: TensorType, how: Recurrence
+) -> list[PartialShape]:
+    return shapes_of(check, 4, how, x, [h, c], rest, transposed=True)
