@@ -28,7 +28,7 @@ from irexec.ops.activation.formulas import (
     swish,
 )
 from irexec.ops.arithmetic.error_function import LOGIT_ABOVE, LOGIT_BELOW
-from irexec.ops.compute.elementwise import blockwise, result_like, through_floats, wide_pair
+from irexec.ops.compute.elementwise import Formula, blockwise, result_like, through_floats, wide_pair
 from irexec.ops.compute.follow import Follow, follows
 from irexec.ops.compute.precision import is_float, narrow
 from irexec.ops.declare.operator import Check, Elements, Operator, operator, require, rounded
@@ -37,6 +37,21 @@ from irexec.types import FLOATS, NUMERIC, Array, PartialShape, TensorType, commo
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_NUMERIC: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+
+
+def _smooth(type: str, opset: str, formula: Formula, doc: str, ulp: int) -> Operator:
+    """An operator that is a formula without parameters."""
+
+    def kernel(x: T, /, *, out: Array | None = None) -> T:
+        return blockwise(formula, x, out)
+
+    return operator(type, opset, shapes=same_as(), inplace="x", tolerance=rounded(ulp), doc=doc)(kernel)
+
+
+gelu_2 = _smooth("Gelu", "opset2", gelu_erf, "x · Φ(x), Φ the normal distribution's cumulative function.", 16)
+hsigmoid_5 = _smooth("HSigmoid", "opset5", hsigmoid, "min(max(x + 3, 0), 6) / 6.", 2)
+hswish_4 = _smooth("HSwish", "opset4", hswish, "x · min(max(x + 3, 0), 6) / 6.", 2)
+mish_4 = _smooth("Mish", "opset4", mish, "x · tanh(ln(1 + eˣ)).", 8)
 
 
 @operator("Clamp", "opset1", inplace="x")
@@ -82,12 +97,6 @@ def elu_1(x: T, /, *, alpha: float, out: Array | None = None) -> T:
     return blockwise(partial(elu, alpha=alpha), x, out)
 
 
-@operator("Gelu", "opset2", shapes=same_as(), inplace="x", tolerance=rounded(16))
-def gelu_2(x: T, /, *, out: Array | None = None) -> T:
-    """x · Φ(x), Φ the normal distribution's cumulative function."""
-    return blockwise(gelu_erf, x, out)
-
-
 @operator("Gelu", "opset7", shapes=same_as(), inplace="x", tolerance=rounded(16))
 def gelu_7(
     x: T, /, *, approximation_mode: Literal["erf", "tanh", "ERF", "TANH"] = "erf", out: Array | None = None
@@ -97,18 +106,6 @@ def gelu_7(
     Files that OpenVINO writes spell the modes in capitals.
     """
     return blockwise(gelu_erf if approximation_mode.lower() == "erf" else gelu_tanh, x, out)
-
-
-@operator("HSigmoid", "opset5", shapes=same_as(), inplace="x", tolerance=rounded(2))
-def hsigmoid_5(x: T, /, *, out: Array | None = None) -> T:
-    """min(max(x + 3, 0), 6) / 6."""
-    return blockwise(hsigmoid, x, out)
-
-
-@operator("HSwish", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(2))
-def hswish_4(x: T, /, *, out: Array | None = None) -> T:
-    """x · min(max(x + 3, 0), 6) / 6."""
-    return blockwise(hswish, x, out)
 
 
 @operator("HardSigmoid", "opset1", inplace="x", tolerance=rounded(2))
@@ -132,12 +129,6 @@ def _(check: Check, x: TensorType, alpha: TensorType, beta: TensorType) -> Parti
     has_rank(check, "C1", alpha, 0, "alpha")
     has_rank(check, "C2", beta, 0, "beta")
     return x.shape
-
-
-@operator("Mish", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(8))
-def mish_4(x: T, /, *, out: Array | None = None) -> T:
-    """x · tanh(ln(1 + eˣ))."""
-    return blockwise(mish, x, out)
 
 
 @operator("PReLU", "opset1", inplace="data", tolerance=rounded(1))

@@ -6,7 +6,7 @@ Source: the operation pages of these names, and the page of broadcast rules.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -15,7 +15,7 @@ from irexec.native.after import Kind
 from irexec.ops.compute.elementwise import aligned, arithmetic_pair, broadcast_pair, wide_pair
 from irexec.ops.compute.follow import Follow, follows
 from irexec.ops.compute.precision import is_float
-from irexec.ops.declare.operator import Elements, Operator, operator, rounded
+from irexec.ops.declare.operator import Elements, Operator, Tolerance, exact, operator, rounded
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import Broadcasting, broadcast
 from irexec.types import ANY_DIMENSION, NUMERIC, Array, Dimension, DimLike
@@ -35,13 +35,18 @@ def _known_power(a: DimLike, b: DimLike) -> DimLike:
 _POWER = np.frompyfunc(_known_power, 2, 1)
 
 
-def _arithmetic(type: str, function: Any, doc: str) -> Operator:
-    """An operator that applies a NumPy function whose result NumPy rounds once."""
+def _arithmetic(
+    type: str, function: Any, doc: str, pair: Callable[..., Array] = arithmetic_pair, tolerance: Tolerance = exact
+) -> Operator:
+    """An operator that applies a function to each pair; `pair` says how: by default, NumPy rounds the result once."""
 
     def kernel(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-        return arithmetic_pair(function, a, b, how, out)
+        return pair(function, a, b, how, out)
 
-    return operator(type, "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise", doc=doc)(kernel)
+    declare = operator(
+        type, "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise", tolerance=tolerance, doc=doc
+    )
+    return declare(kernel)
 
 
 def _larger(a: Array, b: Array, out: Array | None = None) -> Array:
@@ -52,6 +57,11 @@ def _smaller(a: Array, b: Array, out: Array | None = None) -> Array:
     return np.asarray((_SMALLER if object in (a.dtype, b.dtype) else np.minimum)(a, b, out=out))
 
 
+def _squared_difference(a: Array, b: Array, out: Array | None = None) -> Array:
+    difference = np.asarray(np.subtract(a, b, out=out))
+    return np.asarray(np.multiply(difference, difference, out=difference))
+
+
 _NAN = "nan when either is nan (the page is silent; in OpenVINO the order of the two decides)."
 
 add_1 = _arithmetic("Add", np.add, "a + b.")
@@ -59,6 +69,13 @@ subtract_1 = _arithmetic("Subtract", np.subtract, "a - b.")
 multiply_1 = _arithmetic("Multiply", np.multiply, "a · b.")
 maximum_1 = _arithmetic("Maximum", _larger, f"The greater of a and b; {_NAN}")
 minimum_1 = _arithmetic("Minimum", _smaller, f"The smaller of a and b; {_NAN}")
+mod_1 = _arithmetic(
+    "Mod", np.fmod, "What a truncated division of a by b leaves; it has the sign of a.", wide_pair, rounded(2)
+)
+floor_mod_1 = _arithmetic(
+    "FloorMod", np.remainder, "What a floored division of a by b leaves; it has the sign of b.", wide_pair, rounded(2)
+)
+squared_difference_1 = _arithmetic("SquaredDifference", _squared_difference, "(a - b)².", wide_pair, rounded(1))
 
 
 @operator("Divide", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise")
@@ -86,29 +103,6 @@ _follows(add_1, "add", "add")
 _follows(subtract_1, "subtract", "subtract_from")
 _follows(multiply_1, "multiply", "multiply")
 _follows(divide_1, "divide", "divide_by")
-
-
-@operator("Mod", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise", tolerance=rounded(2))
-def mod_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-    """What a truncated division of a by b leaves; it has the sign of a."""
-    return wide_pair(np.fmod, a, b, how, out)
-
-
-@operator("FloorMod", "opset1", shapes=broadcast, inplace=("a", "b"), values="elementwise", tolerance=rounded(2))
-def floor_mod_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-    """What a floored division of a by b leaves; it has the sign of b."""
-    return wide_pair(np.remainder, a, b, how, out)
-
-
-@operator("SquaredDifference", "opset1", shapes=broadcast, inplace=("a", "b"), tolerance=rounded(1))
-def squared_difference_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-    """(a - b)²."""
-    return wide_pair(_squared_difference, a, b, how, out)
-
-
-def _squared_difference(a: Array, b: Array, out: Array | None = None) -> Array:
-    difference = np.asarray(np.subtract(a, b, out=out))
-    return np.asarray(np.multiply(difference, difference, out=difference))
 
 
 @operator("Power", "opset1", shapes=broadcast, values="elementwise", tolerance=rounded(4))

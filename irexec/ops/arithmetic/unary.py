@@ -7,6 +7,7 @@ Results that an integer type cannot hold are its lowest value. Source: the opera
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -56,10 +57,19 @@ def _whole(function: Any, x: Array, out: Array | None) -> Array:
     return elementwise(function if is_float(x.dtype) else np.positive, x, out)
 
 
-@operator("Abs", "opset1", shapes=same_as(), inplace="x")
-def abs_1(x: T, /, *, out: Array | None = None) -> T:
-    """The absolute value of each element; the lowest integer stays itself (it wraps)."""
-    return elementwise(np.absolute, x, out)
+def _exact(type: str, function: Any, doc: str, apply: Callable[..., Array] = elementwise) -> Operator:
+    """An operator that applies a function whose results the type holds."""
+
+    def kernel(x: T, /, *, out: Array | None = None) -> T:
+        return apply(function, x, out)
+
+    return operator(type, "opset1", shapes=same_as(), inplace="x", doc=doc)(kernel)
+
+
+abs_1 = _exact("Abs", np.absolute, "The absolute value of each element; the lowest integer stays itself (it wraps).")
+ceiling_1 = _exact("Ceiling", np.ceil, "Each element rounded up to a whole number.", _whole)
+floor_1 = _exact("Floor", np.floor, "Each element rounded down to a whole number.", _whole)
+sign_1 = _exact("Sign", np.sign, "-1, 0 or 1 for negative, zero and positive elements; nan stays nan.")
 
 
 @operator("Atanh", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(4))
@@ -73,12 +83,6 @@ def atanh_4(x: T, /, *, out: Array | None = None) -> T:
     result = result_like(x, out)
     np.copyto(result, np.where(x > 0, bounds.max, np.where(x < 0, bounds.min, 0)), casting="unsafe")
     return result
-
-
-@operator("Ceiling", "opset1", shapes=same_as(), inplace="x")
-def ceiling_1(x: T, /, *, out: Array | None = None) -> T:
-    """Each element rounded up to a whole number."""
-    return _whole(np.ceil, x, out)
 
 
 @operator("Erf", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(8))
@@ -109,12 +113,6 @@ def erfinv_17(x: T_FLOAT, /, *, out: Array | None = None) -> T_FLOAT:
     return result
 
 
-@operator("Floor", "opset1", shapes=same_as(), inplace="x")
-def floor_1(x: T, /, *, out: Array | None = None) -> T:
-    """Each element rounded down to a whole number."""
-    return _whole(np.floor, x, out)
-
-
 @operator("Negative", "opset1", shapes=same_as(), inplace="x")
 def negative_1(x: T_SIGNED, /, *, out: Array | None = None) -> T_SIGNED:
     """Each element with the opposite sign; the lowest integer stays itself (it wraps)."""
@@ -131,12 +129,6 @@ def round_5(
 
 def _half_away(x: Array, out: Array) -> None:
     out[...] = half_away(x)
-
-
-@operator("Sign", "opset1", shapes=same_as(), inplace="x")
-def sign_1(x: T, /, *, out: Array | None = None) -> T:
-    """-1, 0 or 1 for negative, zero and positive elements; nan stays nan."""
-    return elementwise(np.sign, x, out)
 
 
 follows(tanh_1)(lambda port, attributes, constants: Follow("tanh"))

@@ -38,23 +38,13 @@ def bitwise_not_13(data: T, /, *, out: Array | None = None) -> T:
     return np.asarray(np.invert(data, out=out))
 
 
-@operator("BitwiseLeftShift", "opset15", shapes=broadcast)
-def bitwise_left_shift_15(a: T_INT, b: T_INT, /, *, how: Broadcasting, out: Array | None = None) -> T_INT:
-    """a << b, modulo two to the power of the bits in T.
+def _shift(type: str, function: Any, doc: str) -> Operator:
+    def kernel(a: T_INT, b: T_INT, /, *, how: Broadcasting, out: Array | None = None) -> T_INT:
+        return broadcast_pair(function, a, b, how, out)
 
-    The page leaves negative shifts and those as long as the type open: here they push all bits out and give 0.
-    """
-    return broadcast_pair(np.left_shift, a, b, how, out)
-
-
-@operator("BitwiseRightShift", "opset15", shapes=broadcast)
-def bitwise_right_shift_15(a: T_INT, b: T_INT, /, *, how: Broadcasting, out: Array | None = None) -> T_INT:
-    """a >> b; the sign is kept.
-
-    The page leaves negative shifts and those as long as the type open: they push all bits out and give 0, or -1 for
-    negative a.
-    """
-    return broadcast_pair(np.right_shift, a, b, how, out)
+    made = operator(type, "opset15", shapes=broadcast, doc=doc)(kernel)
+    made.draw("b")(_shift_count)
+    return made
 
 
 def _shift_count(rng: np.random.Generator, port: str, types: dict[str, Any]) -> Array:
@@ -63,5 +53,11 @@ def _shift_count(rng: np.random.Generator, port: str, types: dict[str, Any]) -> 
     return np.asarray(rng.integers(0, kind.bitwidth, types[port].shape.to_shape()).astype(kind.dtype))
 
 
-bitwise_left_shift_15.draw("b")(_shift_count)
-bitwise_right_shift_15.draw("b")(_shift_count)
+_OPEN = "The page leaves negative shifts and those as long as the type open: they push all bits out and give 0"
+
+bitwise_left_shift_15 = _shift(
+    "BitwiseLeftShift", np.left_shift, f"a << b, modulo two to the power of the bits in T.\n\n{_OPEN}."
+)
+bitwise_right_shift_15 = _shift(
+    "BitwiseRightShift", np.right_shift, f"a >> b; the sign is kept.\n\n{_OPEN}, or -1 for negative a."
+)

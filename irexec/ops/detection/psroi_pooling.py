@@ -12,6 +12,7 @@ import numpy as np
 from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive, ReaderDefault, Within
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.detection.roi_pooling import batches_of, check_batches, draw_rois, usable
 from irexec.ops.rules.extents import Extents
@@ -22,19 +23,30 @@ PositiveOr0: TypeAlias = Annotated[int, Within(ge=1), ReaderDefault(0)]
 Mode: TypeAlias = Annotated[Literal["average", "bilinear"], ReaderDefault("")]
 
 
+@group
+class Bins:
+    """The bins of a region and the channels they read."""
+
+    output_dim: Positive
+    group_size: PositiveOr0 = 1
+    spatial_scale: Annotated[float, Within(gt=0)]
+    mode: Mode = "average"
+    spatial_bins_x: PositiveOr0 = 1
+    spatial_bins_y: PositiveOr0 = 1
+
+    @property
+    def channels(self) -> int:
+        per_output = self.group_size**2 if self.mode == "average" else self.spatial_bins_x * self.spatial_bins_y
+        return self.output_dim * per_output
+
+    @property
+    def pooled(self) -> tuple[int, int, int]:
+        """The shape of what a region gives."""
+        return self.output_dim, self.group_size, self.group_size
+
+
 @operator("PSROIPooling", "opset1", tolerance=rounded(64))
-def psroi_pooling_1(
-    feature_maps: T,
-    rois: T,
-    /,
-    *,
-    output_dim: Positive,
-    group_size: PositiveOr0 = 1,
-    spatial_scale: Annotated[float, Within(gt=0)],
-    mode: Mode = "average",
-    spatial_bins_x: PositiveOr0 = 1,
-    spatial_bins_y: PositiveOr0 = 1,
-) -> T:
+def psroi_pooling_1(feature_maps: T, rois: T, /, *, bins: Bins) -> T:
     """[boxes, output_dim, group_size, group_size] from feature maps [N, C, H, W] and boxes (batch, x1, y1, x2, y2).
 
     average: boxes in pixels of the image; each output channel and bin has an input channel. bilinear: boxes in [0, 1];
@@ -46,28 +58,24 @@ def psroi_pooling_1(
     """
     features, boxes = widen(feature_maps), widen(rois)
     batches = batches_of("C4", boxes, len(features))
-    result = np.zeros((len(boxes), output_dim, group_size, group_size), features.dtype)
+    result = np.zeros((len(boxes), *bins.pooled), features.dtype)
+    pool = _average if bins.mode == "average" else _bilinear
     for index in usable(boxes[:, 1:], features):
-        batch, box = batches[index], boxes[index, 1:]
-        if mode == "average":
-            result[index] = _average(features[batch], box, output_dim, group_size, spatial_scale)
-        else:
-            bins = spatial_bins_x, spatial_bins_y
-            result[index] = _bilinear(features[batch], box, output_dim, group_size, spatial_scale, bins)
+        result[index] = pool(features[batches[index]], boxes[index, 1:], bins)
     return narrow(result, feature_maps.dtype)
 
 
-def _average(feature: Array, box: Array, output_dim: int, size: int, spatial_scale: float) -> Array:
+def _average(feature: Array, box: Array, bins: Bins) -> Array:
     """The mean of each bin, in the channel that belongs to it."""
-    scale = box.dtype.type(spatial_scale)
+    size, scale = bins.group_size, box.dtype.type(bins.spatial_scale)
     first, last = half_away(box[:2]) * scale, (half_away(box[2:]) + 1) * scale
     step = (last - first) / size
     extents = np.array(feature.shape[:0:-1])
     number = np.arange(size).astype(box.dtype)[:, None]
     starts = np.clip(np.floor(first + number * step), 0, extents - 1).astype(int)
     ends = np.clip(np.ceil(first + (number + 1) * step), 0, extents).astype(int)
-    channels = feature.reshape(output_dim, size, size, *feature.shape[1:])
-    result = np.zeros((output_dim, size, size), feature.dtype)
+    channels = feature.reshape(*bins.pooled, *feature.shape[1:])
+    result = np.zeros(bins.pooled, feature.dtype)
     for i, (top, bottom) in enumerate(zip(starts[:, 1], ends[:, 1], strict=True)):
         for j, (left, right) in enumerate(zip(starts[:, 0], ends[:, 0], strict=True)):
             if top < bottom and left < right:
@@ -75,20 +83,19 @@ def _average(feature: Array, box: Array, output_dim: int, size: int, spatial_sca
     return result
 
 
-def _bilinear(
-    feature: Array, box: Array, output_dim: int, size: int, spatial_scale: float, bins: tuple[int, int]
-) -> Array:
+def _bilinear(feature: Array, box: Array, bins: Bins) -> Array:
     """The mean over the spatial bins of one sample in each, in the channel that belongs to the spatial bin."""
     height, width = feature.shape[1:]
-    scaled = box * box.dtype.type(spatial_scale)
-    xs = _samples(scaled[0], scaled[2], bins[0], size, width)
-    ys = _samples(scaled[1], scaled[3], bins[1], size, height)
-    channels = feature.reshape(bins[1], bins[0], output_dim, height, width)
-    result = np.zeros((output_dim, size, size), feature.dtype)
-    for by in range(bins[1]):
-        for bx in range(bins[0]):
+    scaled = box * box.dtype.type(bins.spatial_scale)
+    down, across = bins.spatial_bins_y, bins.spatial_bins_x
+    xs = _samples(scaled[0], scaled[2], across, bins.group_size, width)
+    ys = _samples(scaled[1], scaled[3], down, bins.group_size, height)
+    channels = feature.reshape(down, across, bins.output_dim, height, width)
+    result = np.zeros(bins.pooled, feature.dtype)
+    for by in range(down):
+        for bx in range(across):
             result += _interpolate(channels[by, bx], ys[by][:, None], xs[bx])
-    return result / (bins[0] * bins[1])
+    return result / (across * down)
 
 
 def _samples(first: np.floating, last: np.floating, bins: int, size: int, extent: int) -> Array:
@@ -119,25 +126,14 @@ def _interpolate(feature: Array, y: Array, x: Array) -> Array:
 
 
 @psroi_pooling_1.shapes
-def _(
-    check: Check,
-    feature_maps: TensorType,
-    rois: TensorType,
-    *,
-    output_dim: int,
-    group_size: int,
-    mode: str,
-    spatial_bins_x: int,
-    spatial_bins_y: int,
-) -> PartialShape:
+def _(check: Check, feature_maps: TensorType, rois: TensorType, *, bins: Bins) -> PartialShape:
     extents = Extents(check)
     extents.match("C1", "feature_maps", feature_maps, "N", "C", "H", "W")
     extents.match("C2", "rois", rois, "num_boxes", 5)
-    channels = output_dim * (group_size**2 if mode == "average" else spatial_bins_x * spatial_bins_y)
-    message = f"feature_maps has {extents['C']} channels, expected {channels}"
-    check("C3", extents["C"].compatible(channels), message, port="feature_maps", allowed=str(channels))
+    message = f"feature_maps has {extents['C']} channels, expected {bins.channels}"
+    check("C3", extents["C"].compatible(bins.channels), message, port="feature_maps", allowed=str(bins.channels))
     check_batches(check, "C4", rois, extents["N"].max)
-    return extents.shape("num_boxes", output_dim, group_size, group_size)
+    return extents.shape("num_boxes", *bins.pooled)
 
 
 @operator("DeformablePSROIPooling", "opset1", tolerance=rounded(64))

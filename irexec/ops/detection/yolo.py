@@ -11,6 +11,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import NonNegative, Positive, ReaderDefault
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import ANY_ELEMENTS, Check, Elements, operator, require, rounded
 from irexec.ops.rules.shapes import axis_in, has_rank
 from irexec.types import ANY_DIMENSION, FLOATS, Array, Dimension, PartialShape, TensorType
@@ -19,20 +20,31 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_ANY: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 
 
+@group
+class Regions:
+    """What the channels hold of each region, and which axes are flattened."""
+
+    axis: int
+    coords: NonNegative
+    classes: NonNegative
+    end_axis: int
+    num: NonNegative
+    anchors: tuple[float, ...] = ()
+    do_softmax: Annotated[bool, ReaderDefault(False)] = True
+    mask: tuple[int, ...] = ()
+
+    @property
+    def each(self) -> int:
+        """The channels of a region."""
+        return self.coords + 1 + self.classes
+
+    @property
+    def count(self) -> int:
+        return self.num if self.do_softmax else len(self.mask)
+
+
 @operator("RegionYolo", "opset1", tolerance=rounded(16))
-def region_yolo_1(
-    data: T,
-    /,
-    *,
-    axis: int,
-    coords: NonNegative,
-    classes: NonNegative,
-    end_axis: int,
-    num: NonNegative,
-    anchors: tuple[float, ...] = (),
-    do_softmax: Annotated[bool, ReaderDefault(False)] = True,
-    mask: tuple[int, ...] = (),
-) -> T:
+def region_yolo_1(data: T, /, *, regions: Regions) -> T:
     """Activations of `data` [N, C, H, W], whose channels are regions of coords + 1 + classes.
 
     The logistic function goes over the first two coordinates and the objectness of each region; the class scores take
@@ -43,13 +55,12 @@ def region_yolo_1(
     end_axis are in [-4, 3], and end_axis is not before axis.
     """
     batch, channels, height, width = data.shape
-    regions = num if do_softmax else len(mask)
-    each = coords + 1 + classes
-    fits = channels == each * regions if do_softmax else channels >= each * regions
-    require("C2", fits, f"data has {channels} channels, expected {regions} regions of {each}", port="data")
-    result = widen(data)[:, : each * regions].copy().reshape(batch, regions, each, height, width)
+    count, each, coords, do_softmax = regions.count, regions.each, regions.coords, regions.do_softmax
+    fits = channels == each * count if do_softmax else channels >= each * count
+    require("C2", fits, f"data has {channels} channels, expected {count} regions of {each}", port="data")
+    result = widen(data)[:, : each * count].copy().reshape(batch, count, each, height, width)
     with np.errstate(over="ignore", invalid="ignore"):
-        logistic = [result[:, :, :2], result[:, :, coords : coords + 1 + (0 if do_softmax else classes)]]
+        logistic = [result[:, :, :2], result[:, :, coords : coords + 1 + (0 if do_softmax else regions.classes)]]
         for part in logistic:
             part[...] = 1 / (1 + np.exp(-part))
     if do_softmax:
@@ -57,47 +68,33 @@ def region_yolo_1(
         if scores.size:
             exponents = np.exp(scores - scores.max(axis=2, keepdims=True))
             scores[...] = exponents / exponents.sum(axis=2, keepdims=True)
-        first, last = axis % 4, end_axis % 4
+        first, last = regions.axis % 4, regions.end_axis % 4
         flat = int(np.prod(data.shape[first : last + 1]))
         shape = (*data.shape[:first], flat, *data.shape[last + 1 :])
     else:
-        shape = (batch, each * regions, height, width)
+        shape = (batch, each * count, height, width)
     return narrow(result.reshape(shape), data.dtype)
 
 
 @region_yolo_1.shapes
-def _(
-    check: Check,
-    data: TensorType,
-    *,
-    axis: int,
-    coords: int,
-    classes: int,
-    end_axis: int,
-    num: int,
-    do_softmax: bool,
-    mask: tuple[int, ...],
-) -> PartialShape:
+def _(check: Check, data: TensorType, *, regions: Regions) -> PartialShape:
     if not has_rank(check, "C1", data, 4, "data"):
         return PartialShape.dynamic()
     shape = data.shape if data.rank == 4 else PartialShape.dynamic(4)
-    wanted = (coords + 1 + classes) * (num if do_softmax else len(mask))
+    wanted = regions.each * regions.count
     channels = shape[1]
-    fits = channels.compatible(wanted) if do_softmax else channels.max is None or channels.max >= wanted
-    check(
-        "C2",
-        fits,
-        f"data has {channels} channels, expected {'' if do_softmax else 'at least '}{wanted} by the attributes",
-        port="data",
-        late=True,
-    )
-    if not do_softmax:
+    fits = channels.compatible(wanted) if regions.do_softmax else channels.max is None or channels.max >= wanted
+    least = "" if regions.do_softmax else "at least "
+    message = f"data has {channels} channels, expected {least}{wanted} by the attributes"
+    check("C2", fits, message, port="data", late=True)
+    if not regions.do_softmax:
         return PartialShape([shape[0], wanted, shape[2], shape[3]])
-    first = axis_in(check, "C3", axis, 4, attribute="axis")
-    last = axis_in(check, "C3", end_axis, 4, attribute="end_axis")
+    first = axis_in(check, "C3", regions.axis, 4, attribute="axis")
+    last = axis_in(check, "C3", regions.end_axis, 4, attribute="end_axis")
     if first is None or last is None:
         return PartialShape.dynamic()
-    if not check("C3", first <= last, f"end_axis {end_axis} is before axis {axis}", attribute="end_axis"):
+    message = f"end_axis {regions.end_axis} is before axis {regions.axis}"
+    if not check("C3", first <= last, message, attribute="end_axis"):
         return PartialShape.dynamic()
     flat = shape[first : last + 1].size
     return PartialShape([*shape[:first], flat, *shape[last + 1 :]])

@@ -7,19 +7,20 @@ region, which the page does not define, ONNX's reference implementation.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import NonNegative, NonNegativeInts, Positive, PositiveInts
+from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.detection.roi_align import Between, bin_samples
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
 from irexec.ops.pooling.slide import slide
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, I64, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.types import ANY_DIMENSION, FLOATS, I64, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_ANY: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
@@ -45,18 +46,23 @@ def _(check: Check, data: TensorType, *, windows: PoolWindowing, p: float) -> Pa
     return pooled_shape(check, data, windows=windows)
 
 
+@group
+class Unpooling:
+    """The windows that a pool had along each spatial axis."""
+
+    kernel: PositiveInts
+    strides: PositiveInts
+    pads_begin: NonNegativeInts
+    pads_end: NonNegativeInts
+
+    def extents(self, pooled: Iterable[Any]) -> list[Any]:
+        """The spatial extents (numbers, or dimensions) of what was pooled."""
+        axes = zip(pooled, self.kernel, self.strides, self.pads_begin, self.pads_end, strict=True)
+        return [(extent - 1) * s + (k - b - e) for extent, k, s, b, e in axes]
+
+
 @operator("MaxUnpool", "onnx9")
-def max_unpool_9(
-    x: T_ANY,
-    indices: T_IND,
-    output_shape: T_IND | None = None,
-    /,
-    *,
-    kernel: PositiveInts,
-    strides: PositiveInts,
-    pads_begin: NonNegativeInts,
-    pads_end: NonNegativeInts,
-) -> T_ANY:
+def max_unpool_9(x: T_ANY, indices: T_IND, output_shape: T_IND | None = None, /, *, windows: Unpooling) -> T_ANY:
     """Zeros of the shape that MaxPool had, with the elements of `x` where `indices` say that they came from.
 
     An `output_shape` that is larger has its further elements at the ends of the axes.
@@ -64,9 +70,7 @@ def max_unpool_9(
     C1: x has rank 3 to 5. C2: kernel, strides and pads have one value per spatial axis. C3: indices has x's shape, and
     lies within the result. C4: output_shape is no smaller than the result.
     """
-    shape = [*x.shape[:2]]
-    for extent, k, s, b, e in zip(x.shape[2:], kernel, strides, pads_begin, pads_end, strict=True):
-        shape.append((extent - 1) * s - b - e + k)
+    shape = [*x.shape[:2], *windows.extents(x.shape[2:])]
     size = math.prod(shape)
     require(
         "C3",
@@ -94,24 +98,20 @@ def _(
     indices: TensorType,
     output_shape: TensorType | None,
     *,
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
+    windows: Unpooling,
 ) -> PartialShape:
     rank = len(x.shape)
     check("C1", 3 <= rank <= 5, f"x has rank {rank}, expected 3 to 5", port="x", allowed="rank 3 to 5")
-    lists = {"kernel": kernel, "strides": strides, "pads_begin": pads_begin, "pads_end": pads_end}
-    for name, values in lists.items():
+    for name in ("kernel", "strides", "pads_begin", "pads_end"):
+        values = getattr(windows, name)
         message = f"{name} has {len(values)} values, expected one for each of the {rank - 2} spatial axes"
         if not check("C2", len(values) == rank - 2, message, attribute=name):
             return PartialShape.dynamic(rank)
     if output_shape is not None:
         return PartialShape(output_shape.ints) if output_shape.ints else PartialShape.dynamic(rank)
-    dims: list[Dimension] = list(x.shape[:2])
-    for extent, k, s, b, e in zip(x.shape[2:], kernel, strides, pads_begin, pads_end, strict=True):
-        dims.append((extent - 1) * s + (k - b - e) if extent.is_static else Dimension(-1))
-    return PartialShape(dims)
+    space = x.shape[2:]
+    made = zip(space, windows.extents(space), strict=True)
+    return PartialShape([*x.shape[:2], *(extent if given.is_static else ANY_DIMENSION for given, extent in made)])
 
 
 @operator("MaxRoiPool", "onnx1", tolerance=rounded(32))

@@ -8,6 +8,7 @@ Constraints, as the pages list them: C1: `axes` is a scalar or 1D. C2: its eleme
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias
 
 import ml_dtypes
@@ -15,7 +16,7 @@ import numpy as np
 
 from irexec.ops.compute.elementwise import half_away, truncated
 from irexec.ops.compute.precision import compute_dtype, holds, is_float, narrow, widen, wider
-from irexec.ops.declare.operator import Elements, operator, rounded
+from irexec.ops.declare.operator import Elements, Operator, operator, rounded
 from irexec.ops.reduction.axes import draw_axes, reduced_axes, reduced_shape
 from irexec.types import BOOLEAN, INTEGERS, NUMERIC, Array
 
@@ -40,14 +41,39 @@ def _count(data: Array, axes: Array) -> int:
     return int(np.prod([data.shape[a] for a in reduced_axes(axes, data.ndim)]))
 
 
-@operator("ReduceSum", "opset1", shapes=reduced_shape, tolerance=rounded(16), values="kernel")
-def reduce_sum_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
-    """The sum; 0 of nothing."""
-    return narrow(_reduce(np.add, data, axes, keep_dims, out, compute_dtype(data.dtype)), data.dtype, out)
+def _made(type: str, opset: str, kernel: Callable[..., Array], **declared: Any) -> Operator:
+    made = operator(type, opset, shapes=reduced_shape, **declared)(kernel)
+    made.draw("axes")(draw_axes)
+    return made
 
 
-@operator("ReduceMean", "opset1", shapes=reduced_shape, tolerance=rounded(16))
-def reduce_mean_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+def _reduction(type: str, opset: str = "opset1", **declared: Any) -> Callable[[Callable[..., Array]], Operator]:
+    """The decorator of a function of data, axes, keep_dims and out, which makes an operator on numbers of it."""
+
+    def declare(function: Callable[..., Array]) -> Operator:
+        def kernel(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+            return function(data, axes, keep_dims, out)
+
+        return _made(type, opset, kernel, doc=function.__doc__, **declared)
+
+    return declare
+
+
+def _accumulated(type: str, ufunc: Any, doc: str) -> Operator:
+    """An operator that applies a function of two elements again and again, in the precision of sums."""
+
+    def kernel(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+        return narrow(_reduce(ufunc, data, axes, keep_dims, out, compute_dtype(data.dtype)), data.dtype, out)
+
+    return _made(type, "opset1", kernel, tolerance=rounded(16), values="kernel", doc=doc)
+
+
+reduce_sum_1 = _accumulated("ReduceSum", np.add, "The sum; 0 of nothing.")
+reduce_prod_1 = _accumulated("ReduceProd", np.multiply, "The product; 1 of nothing.")
+
+
+@_reduction("ReduceMean", tolerance=rounded(16))
+def reduce_mean_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
     """The arithmetic mean; of integers cut toward zero, as in OpenVINO's core; 0 of nothing, likewise."""
     count = max(1, _count(data, axes))
     if is_float(data.dtype):
@@ -61,14 +87,8 @@ def reduce_mean_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Arra
     return narrow((total - np.fmod(total, size)) // size, data.dtype, out)
 
 
-@operator("ReduceProd", "opset1", shapes=reduced_shape, tolerance=rounded(16), values="kernel")
-def reduce_prod_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
-    """The product; 1 of nothing."""
-    return narrow(_reduce(np.multiply, data, axes, keep_dims, out, compute_dtype(data.dtype)), data.dtype, out)
-
-
-@operator("ReduceMax", "opset1", shapes=reduced_shape)
-def reduce_max_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+@_reduction("ReduceMax")
+def reduce_max_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
     """The greatest element; nan when one is nan (in OpenVINO nan is passed over, or not, by its place).
 
     Of nothing, as in OpenVINO's core: the type's lowest finite number.
@@ -78,8 +98,8 @@ def reduce_max_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array
     return narrow(_reduce(np.maximum, data, axes, keep_dims, out), data.dtype, out)
 
 
-@operator("ReduceMin", "opset1", shapes=reduced_shape)
-def reduce_min_1(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+@_reduction("ReduceMin")
+def reduce_min_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
     """The smallest element; nan when one is nan (in OpenVINO nan is passed over, or not, by its place).
 
     Of nothing, as in OpenVINO's core: infinity, or the integer type's highest number.
@@ -102,16 +122,16 @@ def _filled(data: Array, axes: Array, keep_dims: bool, out: Array | None, value:
     return result
 
 
-@operator("ReduceL1", "opset4", shapes=reduced_shape, tolerance=rounded(16))
-def reduce_l1_4(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+@_reduction("ReduceL1", "opset4", tolerance=rounded(16))
+def reduce_l1_4(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
     """The sum of the absolute values."""
     return narrow(
         _reduce(np.add, np.abs(widen(data)), axes, keep_dims, out, compute_dtype(data.dtype)), data.dtype, out
     )
 
 
-@operator("ReduceL2", "opset4", shapes=reduced_shape, tolerance=rounded(16))
-def reduce_l2_4(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
+@_reduction("ReduceL2", "opset4", tolerance=rounded(16))
+def reduce_l2_4(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
     """The square root of the sum of squares; of integers rounded, halves away from zero, as Sqrt."""
     wide = widen(data) if is_float(data.dtype) else data
     with np.errstate(all="ignore"):
@@ -124,27 +144,12 @@ def reduce_l2_4(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array 
         return narrow(truncated(half_away(np.sqrt(total.astype(np.float64))), data.dtype), data.dtype, out)
 
 
-@operator("ReduceLogicalAnd", "opset1", shapes=reduced_shape)
-def reduce_logical_and_1(data: T_BOOL, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T_BOOL:
-    """True when all elements are; so of nothing."""
-    return _reduce(np.logical_and, data, axes, keep_dims, out)
+def _logical(type: str, ufunc: Any, doc: str) -> Operator:
+    def kernel(data: T_BOOL, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T_BOOL:
+        return _reduce(ufunc, data, axes, keep_dims, out)
+
+    return _made(type, "opset1", kernel, doc=doc)
 
 
-@operator("ReduceLogicalOr", "opset1", shapes=reduced_shape)
-def reduce_logical_or_1(data: T_BOOL, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T_BOOL:
-    """True when any element is; false of nothing."""
-    return _reduce(np.logical_or, data, axes, keep_dims, out)
-
-
-for _op in (
-    reduce_sum_1,
-    reduce_mean_1,
-    reduce_prod_1,
-    reduce_max_1,
-    reduce_min_1,
-    reduce_l1_4,
-    reduce_l2_4,
-    reduce_logical_and_1,
-    reduce_logical_or_1,
-):
-    _op.draw("axes")(draw_axes)
+reduce_logical_and_1 = _logical("ReduceLogicalAnd", np.logical_and, "True when all elements are; so of nothing.")
+reduce_logical_or_1 = _logical("ReduceLogicalOr", np.logical_or, "True when any element is; false of nothing.")
