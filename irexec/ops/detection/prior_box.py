@@ -19,8 +19,9 @@ from irexec.types import ANY_DIMENSION, F32, INTEGERS, Array, PartialShape, Tens
 
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
 T_OUT: TypeAlias = Annotated[Array, Elements("T_OUT", {F32})]
-Positives = tuple[Annotated[float, Within(gt=0)], ...]
-NonNegative = Annotated[float, Within(ge=0)]
+LARGEST = float(np.finfo(np.float32).max)
+Positives = tuple[Annotated[float, Within(gt=0, le=LARGEST)], ...]
+NonNegative = Annotated[float, Within(ge=0, le=LARGEST)]
 
 # One box of a grid point: shift of its centre, half of its sides, whether its far corners are bounded.
 Box = tuple[float, float, float, float, bool]

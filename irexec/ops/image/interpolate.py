@@ -70,16 +70,17 @@ def interpolate_11(
     chosen = list(range(image.ndim)) if axes is None else integers(axes)
     require_axes(chosen, image.ndim, len(scales_or_sizes))
     begin, end = full_pads(padding.pads_begin, image.ndim), full_pads(padding.pads_end, image.ndim)
-    reserve([sum(parts) for parts in zip(begin, image.shape, end, strict=True)], image.dtype)
-    padded = np.pad(image, list(zip(begin, end, strict=True))) if any(begin) or any(end) else image
+    extents = [sum(parts) for parts in zip(begin, image.shape, end, strict=True)]
+    # The zeros of an axis that is resized are not made: its pass takes zero where it reads one.
+    image = _padded(image, [(0, 0) if a in chosen else pads for a, pads in enumerate(zip(begin, end, strict=True))])
     if shape_calculation_mode == "sizes":
         targets = {a: int(s) for a, s in zip(chosen, scales_or_sizes, strict=True)}
-        scales = {a: t / padded.shape[a] if padded.shape[a] else 1.0 for a, t in targets.items()}
+        scales = {a: t / extents[a] if extents[a] else 1.0 for a, t in targets.items()}
     else:
         scales = {a: float(s) for a, s in zip(chosen, scales_or_sizes, strict=True)}
         finite = all(map(isfinite, scales.values()))
         require("C4", finite, f"scales {list(scales.values())}: expected finite numbers", port="scales_or_sizes")
-        targets = {a: scaled_extent(padded.shape[a], s) for a, s in scales.items()}
+        targets = {a: scaled_extent(extents[a], s) for a, s in scales.items()}
     for a, target in targets.items():
         require(
             "C4",
@@ -87,9 +88,9 @@ def interpolate_11(
             f"axis {a} would have {target} elements, expected 0 to {MAX_LENGTH}",
             port="scales_or_sizes",
         )
-        require("C7", target == 0 or padded.shape[a] > 0, f"axis {a} has no elements to interpolate", port="image")
+        require("C7", target == 0 or extents[a] > 0, f"axis {a} has no elements to interpolate", port="image")
     if 0 in targets.values():
-        return np.empty([targets.get(a, extent) for a, extent in enumerate(padded.shape)], image.dtype)
+        return np.empty([targets.get(a, extent) for a, extent in enumerate(extents)], image.dtype)
     stretched = antialias and mode == "linear" and any(np.float32(s) < 1 for s in scales.values())
     double = image.dtype == np.float64 or not is_float(image.dtype)
     resized = {
@@ -99,7 +100,7 @@ def interpolate_11(
             nearest_mode,
             scales[a] if stretched else 1.0,
             cube_coeff,
-            padded.shape[a],
+            extents[a],
             targets[a],
             scales[a],
             double,
@@ -108,21 +109,28 @@ def interpolate_11(
     }
     # Pillow goes over the width first; elsewhere the passes that leave least to do come first.
     order = chosen[::-1] if mode in PILLOW else sorted(chosen, key=lambda a: (scales[a], -a))
-    return _apply(padded, mode, [(a, resized[a]) for a in order])
+    return _apply(image, mode, [(a, resized[a], begin[a]) for a in order])
 
 
-def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Axis]]) -> Array:
-    """All passes in order, with the rounding that the mode has for integers."""
+def _padded(image: Array, pads: list[tuple[int, int]]) -> Array:
+    if not any(map(any, pads)):
+        return image
+    reserve([before + extent + after for extent, (before, after) in zip(image.shape, pads, strict=True)], image.dtype)
+    return np.pad(image, pads)
+
+
+def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Axis, int]]) -> Array:
+    """All passes in order, each with the zeros before its axis, and the rounding that the mode has for integers."""
     if mode == "nearest":
         result = image
-        for number, axis in passes:
-            result = resample(result, number, axis)
+        for number, axis, zeros in passes:
+            result = resample(result, number, axis, zeros)
         return result.copy() if result is image else result
     integral = not is_float(image.dtype)
     result = image.astype(np.float64) if integral else widen(image)
-    for number, axis in passes:
+    for number, axis, zeros in passes:
         before = result
-        result = resample(result, number, axis)
+        result = resample(result, number, axis, zeros)
         if integral and mode in PILLOW and result is not before:
             result = half_away(result)
     if not integral:

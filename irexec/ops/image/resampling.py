@@ -51,18 +51,34 @@ BLOCK = 1 << 14
 """Output elements along an axis whose taps are held at once: they are several times as large as the elements."""
 
 
-def resample(x: Array, number: int, axis: Axis) -> Array:
-    """One pass along axis `number`, in x's dtype; `x` itself where that changes nothing."""
+def resample(x: Array, number: int, axis: Axis, zeros: int = 0) -> Array:
+    """One pass along axis `number`, in x's dtype; `x` itself where that changes nothing.
+
+    Where x has fewer elements than the axis, `zeros` stand before them and the others behind.
+    """
+    extent = x.shape[number]
+    if extent < axis.source:
+        one = (*x.shape[:number], 1, *x.shape[number + 1 :])
+        x = np.concatenate([x, np.zeros(one, x.dtype)], axis=number)
     if axis.target <= BLOCK:
-        taps = taps_of(axis, range(axis.target))
+        taps = _among_zeros(taps_of(axis, range(axis.target)), axis, zeros, extent)
         identity = taps.weights is None and np.array_equal(taps.indices[0], np.arange(x.shape[number]))
         return x if identity else _resampled(x, number, taps)
     result = np.empty((*x.shape[:number], axis.target, *x.shape[number + 1 :]), x.dtype)
     for begin in range(0, axis.target, BLOCK):
         part = range(begin, min(begin + BLOCK, axis.target))
         place = (slice(None),) * number + (slice(part.start, part.stop),)
-        result[place] = _resampled(x, number, _BUILDERS[axis.mode](axis, part))
+        taps = _among_zeros(_BUILDERS[axis.mode](axis, part), axis, zeros, extent)
+        result[place] = _resampled(x, number, taps)
     return result
+
+
+def _among_zeros(taps: Taps, axis: Axis, zeros: int, extent: int) -> Taps:
+    """Taps of elements that have zeros around them, where one zero stands behind the elements for all of them."""
+    if extent == axis.source:
+        return taps
+    indices = taps.indices - zeros
+    return Taps(np.where((indices >= 0) & (indices < extent), indices, extent), taps.weights)
 
 
 def _resampled(x: Array, axis: int, taps: Taps) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+import irexec
 from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.types import I64
@@ -119,3 +120,11 @@ def test_inferred_shape() -> None:
     attributes: dict[str, Any] = {"offset": 0.0, "min_size": [1.0, 2.0], "max_size": [3.0]}
     assert str(infer(op_of("PriorBox", 8), types, **attributes)[0][0]) == "f32[2,144]"
     assert str(infer(op_of("PriorBox", 8), [tensor(I64, "2")] * 2, **attributes)[0][0]) == "f32[2,?]"
+
+
+@pytest.mark.parametrize("name", ["min_size", "max_size", "density", "fixed_size", "fixed_ratio", "aspect_ratio"])
+def test_an_infinite_size_is_a_finding_about_the_attribute(name: str) -> None:
+    call: Any = irexec.opset8.prior_box
+    with pytest.raises(irexec.IRError, match=f"{name}: input should be less") as refused:
+        call(np.int64([2, 2]), np.int64([8, 8]), offset=0.5, **{name: [np.inf]})
+    assert {finding.code for finding in refused.value.report} == {"D005"}

@@ -287,3 +287,30 @@ def test_as_many_pads_as_axes_are_theirs() -> None:
     by_axis = irexec.opset1.interpolate(x, target, {**attributes, "pads_begin": (2, 1), "pads_end": (0, 1)})
     in_full = irexec.opset1.interpolate(x, target, {**attributes, "pads_begin": (0, 0, 2, 1), "pads_end": (0, 0, 0, 1)})
     np.testing.assert_array_equal(by_axis, in_full)
+
+
+PADDED_MODES = ["nearest", "linear", "linear_onnx", "cubic", "bilinear_pillow", "bicubic_pillow"]
+
+
+@pytest.mark.parametrize("mode", PADDED_MODES)
+@pytest.mark.parametrize("antialias", [False, True])
+@pytest.mark.parametrize("axes", [(2, 3), (1, 3), (3, 0)])
+def test_pads_are_zeros_around_the_image(mode: str, antialias: bool, axes: tuple[int, int]) -> None:
+    interpolate: Any = irexec.opset11.interpolate
+    rng = np.random.default_rng(3)
+    for dtype in (np.float32, np.uint8):
+        image = rng.integers(1, 200, (2, 1, 4, 5)).astype(dtype)
+        begin, end = rng.integers(0, 4, (2, 4)).tolist()
+        around = np.pad(image, list(zip(begin, end, strict=True)))
+        for sizes in ([3, 9], [around.shape[axes[0]], 7], [12, 2]):
+            given = (np.int64(sizes), mode, "sizes")
+            made = interpolate(image, *given, begin, end, antialias=antialias, axes=np.int64(axes))
+            same = interpolate(around, *given, [0] * 4, [0] * 4, antialias=antialias, axes=np.int64(axes))
+            np.testing.assert_array_equal(made, same)
+
+
+def test_pads_take_memory_for_what_is_read_of_them_alone() -> None:
+    image = np.ones((1, 1, 8, 8), np.float32)
+    call: Any = irexec.opset11.interpolate
+    made = call(image, np.int64([4]), "linear", "sizes", [0, 0, 1 << 30, 0], [0] * 4, axes=np.int64([2]))
+    assert made.shape == (1, 1, 4, 8) and not made.any()
