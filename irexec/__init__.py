@@ -160,10 +160,13 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
-        if _HOME_OF[name].startswith("irexec.openvino."):
-            # All classes are extended before one is given away: what it returns has OpenVINO's words, too.
-            importlib.import_module("irexec.openvino.extended")
-        value = getattr(importlib.import_module(_HOME_OF[name]), name)
+        from irexec.ir.memory import no_collection
+
+        with no_collection():
+            if _HOME_OF[name].startswith("irexec.openvino."):
+                # All classes are extended before one is given away: what it returns has OpenVINO's words, too.
+                importlib.import_module("irexec.openvino.extended")
+            value = getattr(importlib.import_module(_HOME_OF[name]), name)
     elif is_opset(name):
         value = importlib.import_module("irexec.opsets.namespace").namespace(name)
     elif _is_registered(name):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from irexec.ops.compute.pointwise import Pointwise
 from irexec.types import Array
 
 
-@dataclass(slots=True)
-class Chain:
+class Chain(NamedTuple):
     """The calls of one chain: by number of the steps, and the slots that the first one reads besides its inputs."""
 
     first: int
@@ -52,7 +51,7 @@ def find_chains(
     return chains
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False, eq=False)
 class _Finder:
     steps: Sequence[Step]
     memory: MemoryPlan

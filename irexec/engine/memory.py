@@ -30,7 +30,7 @@ _MIN_BYTES = 1 << 12
 _MAX_WASTE = 2
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False, eq=False)
 class MemoryPlan:
     """Buffers by size in bytes, and for a step's number the buffer that its result goes to."""
 

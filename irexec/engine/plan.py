@@ -19,7 +19,7 @@ from irexec.ops.declare.capacity import beyond_memory
 from irexec.types import TensorType
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, repr=False, eq=False)
 class Plan:
     """Steps in order, the slots they use, and where inputs, outputs and constants stand. Read-only once made.
 

@@ -15,7 +15,7 @@ from irexec.types import DYNAMIC, TensorType
 Call = Callable[..., Any]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, repr=False, eq=False)
 class Step:
     """One layer of the plan. Slot 0 always holds None, for inputs that are not connected.
 

@@ -133,7 +133,7 @@ class Outputs(list[Value]):
         return list(self)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, repr=False, eq=False)
 class Body:
     """A nested model with the maps that connect it. `condition`: the Result that says whether a Loop goes on."""
 

@@ -8,8 +8,7 @@ Source: OpenVINO IR, rt_info and the legacy meta_data and quantization_parameter
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from irexec.graph.model import Node
 from irexec.ir.document import Element, Layer, Net
@@ -17,13 +16,12 @@ from irexec.ir.document import Element, Layer, Net
 _USER_DATA = ("user_data", "custom")
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeAttribute:
+class RuntimeAttribute(NamedTuple):
     """One `<attribute>` of a layer's or port's rt_info; `payload` holds its attributes beside name and version."""
 
     name: str
-    version: str = "0"
-    payload: dict[str, str] = field(default_factory=dict)
+    version: str
+    payload: dict[str, str]
 
     @property
     def key(self) -> str:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar, dataclass_transform
 
 from irexec.diagnostics.diagnostic import LayerRef
 from irexec.ir.xml.source import Source
 
+C = TypeVar("C")
 
-@dataclass(slots=True)
+
+@dataclass_transform()
+def item(cls: type[C]) -> type[C]:
+    """A dataclass of what is written in a file, without the methods that nobody calls: they take long to make."""
+    return dataclass(slots=True, repr=False, eq=False)(cls)
+
+
+@item
 class Item:
     """Anything written in the file; `at` is its element's number in document order (root = 0, -1: not in a file)."""
 
     at: int = -1
 
 
-@dataclass(slots=True)
+@item
 class Element(Item):
     """An element kept as it stands: rt_info, meta_data, quantization_parameters, pre-process and what is in them."""
 
@@ -26,7 +34,7 @@ class Element(Item):
     text: str | None = None
 
 
-@dataclass(slots=True)
+@item
 class Port(Item):
     """A `<port>`: `dims` are the texts of its `<dim>`s, `other` the attributes that the grammar does not know.
 
@@ -46,7 +54,7 @@ class Port(Item):
         return self.at + 1 + index if self.dims_at is None else self.dims_at[index]
 
 
-@dataclass(slots=True)
+@item
 class Edge(Item):
     """An `<edge>` of `<edges>`. `other` holds the attributes that the grammar does not know."""
 
@@ -57,7 +65,7 @@ class Edge(Item):
     other: dict[str, str] | None = None
 
 
-@dataclass(slots=True)
+@item
 class PortMap(Item):
     """An `<input>` or `<output>` of a port map: connects an outer port with a Parameter or Result of the body."""
 
@@ -72,7 +80,7 @@ class PortMap(Item):
     purpose: str | None = None
 
 
-@dataclass(slots=True)
+@item
 class BackEdge(Item):
     """An `<edge>` of `<back_edges>`: a body Result that feeds a body Parameter in the next iteration."""
 
@@ -80,7 +88,7 @@ class BackEdge(Item):
     to_layer: str | None = None
 
 
-@dataclass(slots=True)
+@item
 class Layer(Item):
     """A `<layer>`. A section that is not there is an empty tuple (or None); `data_at` is -1 without `<data>`.
 
@@ -112,7 +120,7 @@ class Layer(Item):
         return LayerRef(self.id or "", self.name or "", self.type or "", self.version or "")
 
 
-@dataclass(slots=True)
+@item
 class Net(Item):
     """A `<net>`, or a `<body>`, which has the same sections and no version."""
 
@@ -126,7 +134,7 @@ class Net(Item):
     pre_process: Element | None = None
 
 
-@dataclass(slots=True)
+@item
 class Document:
     """A file that was read: its root and the text it came from."""
 

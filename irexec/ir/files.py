@@ -6,8 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager, suppress
 from typing import IO
 
 _KINDS = {
@@ -68,7 +67,8 @@ def staged(*paths: str | os.PathLike[str]) -> Iterator[list[IO[bytes]]]:
         with ExitStack() as stack:
             streams: list[IO[bytes]] = []
             for target in targets:
-                handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
+                folder, base = os.path.split(target)
+                handle, name = tempfile.mkstemp(prefix=f".{base[:40]}.", suffix=".part", dir=folder)
                 names.append(name)
                 streams.append(stack.enter_context(os.fdopen(handle, "wb")))
             yield streams
@@ -77,15 +77,16 @@ def staged(*paths: str | os.PathLike[str]) -> Iterator[list[IO[bytes]]]:
             os.replace(name, target)
     finally:
         for name in names:
-            Path(name).unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                os.unlink(name)
 
 
-def _target(path: str | os.PathLike[str]) -> Path:
+def _target(path: str | os.PathLike[str]) -> str:
     """The file that is written for `path`, behind all links."""
     with _path_errors(path):
-        target = Path(os.path.realpath(path))
-        if target.exists():
-            _refuse_special(target.stat().st_mode, path)
+        target = os.path.realpath(os.fspath(path))
+        if os.path.exists(target):
+            _refuse_special(os.stat(target).st_mode, path)
     return target
 
 
@@ -104,10 +105,10 @@ def _path_errors(path: str | os.PathLike[str]) -> Iterator[None]:
         raise OSError(errno.EINVAL, f"there can be no file of this name ({error})", ascii(os.fspath(path))) from None
 
 
-def _mode_of(target: Path) -> int:
+def _mode_of(target: str) -> int:
     """The permissions of the file that is replaced, or the defaults for a new file."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
+    if os.path.exists(target):
+        return os.stat(target).st_mode & 0o777
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask

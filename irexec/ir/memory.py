@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +36,8 @@ def give_back(text_size: int) -> bool:
 @cache
 def _trim() -> Any:
     """The C library's `malloc_trim`, where there is one."""
+    import ctypes
+
     try:
         return ctypes.CDLL(None).malloc_trim
     except (OSError, AttributeError, TypeError):

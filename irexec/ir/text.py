@@ -14,10 +14,9 @@ INT64_MIN = -(2**63)
 
 # ASCII only: int() would also take other scripts' digits and underscores.
 _PLAIN = re.compile(r"-?[0-9]+", re.ASCII)
-_PREFIX = re.compile(r"-?[0-9]+", re.ASCII)
 _STOLL = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", re.ASCII)
-_PLAIN_FLOAT = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-?(?:inf|nan)", re.ASCII)
-_PREFIX_FLOAT = re.compile(r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)", re.ASCII)
+_PLAIN_FLOAT = r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|-?(?:inf|nan)"
+_PREFIX_FLOAT = r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)"
 _BLANKS = " \t\n\v\f\r"
 
 
@@ -62,15 +61,15 @@ def int64(text: str) -> Reading[int]:
     if (number := _digits(text)) is not None:
         return Reading(number, number)
     stripped = text.strip(_BLANKS)
-    match = _PREFIX.match(stripped)
+    match = _PLAIN.match(stripped)
     return Reading(_plain(stripped, INT64_MIN), None if match is None else _within(match[0], INT64_MIN))
 
 
 def float64(text: str) -> Reading[float]:
     """A floating-point attribute: decimal, `inf`, `-inf` or `nan`; OpenVINO ignores whatever follows the number."""
     stripped = text.strip(_BLANKS)
-    strict = float(stripped) if _PLAIN_FLOAT.fullmatch(stripped) else None
-    match = _PREFIX_FLOAT.match(stripped)
+    strict = float(stripped) if re.fullmatch(_PLAIN_FLOAT, stripped) else None
+    match = re.match(_PREFIX_FLOAT, stripped)
     return Reading(strict, None if match is None else float(match[0]))
 
 

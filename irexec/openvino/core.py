@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from irexec import api
 from irexec.openvino import editing
@@ -26,8 +25,7 @@ _DEVICES = ("CPU",)
 _CHOOSING = ("AUTO", "BATCH", "HETERO", "MULTI")
 
 
-@dataclass(frozen=True)
-class Version:
+class Version(NamedTuple):
     """Which software a device is."""
 
     major: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,13 +19,15 @@ from irexec.openvino.ports import DescriptorTensor, Input
 from irexec.openvino.rt_map import RTMap
 from irexec.openvino.shapes import PartialShape, Shape, partial_shape
 from irexec.openvino.tensor import Tensor
-from irexec.openvino.type_info import DiscreteTypeInfo
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.type_names import type_name
 from irexec.opsets import nodes
 from irexec.opsets.computed import value_of
 from irexec.opsets.nodes import element_type_of
 from irexec.types import DYNAMIC, ElementType, TensorType
+
+if TYPE_CHECKING:
+    from irexec.openvino.type_info import DiscreteTypeInfo
 
 
 @extends(replacing=("get_attributes", "get_rt_info", "input_value", "output"))
@@ -144,6 +146,8 @@ class Node(graph.Node):
         return self.get_type_info()
 
     def get_type_info(self) -> DiscreteTypeInfo:
+        from irexec.openvino.type_info import DiscreteTypeInfo
+
         return DiscreteTypeInfo(type_name(self.type), self.version, DiscreteTypeInfo("Op", "util"))
 
     # Attributes

@@ -83,5 +83,5 @@ def _as_f16(constant: Node) -> Node:
     small = nodes.constant_node(half, name=f"{name}_compressed")
     wide: Node = namespace("opset1").convert(small, F32, name)
     wide.outputs[0].names = set(constant.outputs[0].names)
-    wide.rt_info["decompression_0"] = RuntimeAttribute("decompression", "0")
+    wide.rt_info["decompression_0"] = RuntimeAttribute("decompression", "0", {})
     return wide

@@ -24,7 +24,7 @@ class Container(ElementType):
     def __init__(self, word: str, member: ElementType) -> None:
         # No file names these types, so they are not in ElementType.by_name.
         self.name = self.port_name = f"{word}({member.name})"
-        self.bitwidth, self.dtype, self.kind = 0, np.dtype(object), "o"
+        self.bitwidth, self._scalar, self.kind = 0, "object", "o"
         self.member = member
         Container.by_text[self.name] = self
 

@@ -208,7 +208,8 @@ def is_unknown(value: DimLike) -> bool:
     return isinstance(value, Dimension) and value.min == 0 and value.max is None
 
 
-_DIMENSION = re.compile(r"(?:(?P<any>\?|-1)|(?P<exact>[0-9]+)|(?P<low>[0-9]*)\.\.(?P<high>[0-9]*))\Z")
+# More digits than these are beyond 64 bits.
+_MAX_DIGITS = 19
 
 
 class ShapeFault(Enum):
@@ -231,17 +232,19 @@ class UnreadableShape(ValueError, RuntimeError):
 def parse_dimension(text: str) -> Dimension:
     """Read `5`, `?`, `-1`, `1..10`, `..10`, `1..`. Raises UnreadableShape."""
     text = text.strip(" \t\r\n")
-    match = _DIMENSION.match(text)
-    if match is None:
+    if text in ("?", "-1"):
+        return ANY_DIMENSION
+    least, dots, most = text.partition("..")
+    if not dots:
+        most = least
+    if not (dots or least) or not all(part.isdecimal() and part.isascii() for part in (least, most) if part):
         if re.fullmatch(r"-\d+", text):
             raise UnreadableShape(f"{text} is negative: only -1 (any extent) may be", ShapeFault.NEGATIVE)
         raise UnreadableShape(f"{text!r} is not a dimension: expected a number, `?`, -1 or a range such as 1..10")
-    if match["any"]:
-        return ANY_DIMENSION
-    low = int(match["exact"] or match["low"] or 0)
-    high: int | None = low if match["exact"] else int(match["high"]) if match["high"] else None
-    if low >= MAX_LENGTH or (high is not None and high >= MAX_LENGTH):
+    if any(len(part.lstrip("0")) > _MAX_DIGITS or int(part or 0) >= MAX_LENGTH for part in (least, most)):
         raise UnreadableShape(f"{text} is beyond the 64-bit range of a dimension", ShapeFault.TOO_LARGE)
+    low = int(least or 0)
+    high = int(most) if most else None
     if high is not None and high < low:
         raise UnreadableShape(f"the range {text} is reversed: did you mean {high}..{low}?", ShapeFault.REVERSED)
     return Dimension(low, high)

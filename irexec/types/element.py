@@ -5,9 +5,9 @@ Source: OpenVINO IR, element type names of ports (`FP32`) and of attributes (`f3
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, ClassVar, Self
 
-import ml_dtypes
 import numpy as np
 
 
@@ -18,7 +18,8 @@ class ElementType:
     `dtype` the NumPy dtype of an array that holds it, None for dynamic.
     """
 
-    __slots__ = ("bitwidth", "dtype", "kind", "name", "port_name")
+    __slots__ = ("_scalar", "bitwidth", "dtype", "kind", "name", "port_name")
+    dtype: np.dtype[Any] | None
 
     by_name: ClassVar[dict[str, ElementType]] = {}
 
@@ -28,15 +29,23 @@ class ElementType:
             return cls.of(name)  # type: ignore[return-value]
         return object.__new__(cls)
 
-    def __init__(self, name: Any, bitwidth: int = 0, dtype: Any = None, kind: str = "", port_name: str = "") -> None:
+    def __init__(self, name: Any, bitwidth: int = 0, scalar: str = "", kind: str = "", port_name: str = "") -> None:
+        """`scalar`: the scalar type of the dtype, by its name in NumPy or, with the module before it, in ml_dtypes."""
         if not kind:  # The type was found, not made.
             return
         self.name: str = name
         self.bitwidth = bitwidth
-        self.dtype: np.dtype[Any] | None = None if dtype is None else np.dtype(dtype)
+        self._scalar = scalar
         self.kind = kind
         self.port_name = port_name or name.upper()
         ElementType.by_name[name] = self
+
+    def __getattr__(self, name: str) -> Any:
+        # The dtype is made when it is first asked for: a file can be checked without ml_dtypes, mostly without NumPy.
+        if name != "dtype":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.dtype = _dtype(self._scalar) if self._scalar else None
+        return self.dtype
 
     @property
     def is_real(self) -> bool:
@@ -52,7 +61,7 @@ class ElementType:
 
     @property
     def is_dynamic(self) -> bool:
-        return self.dtype is None
+        return not self._scalar
 
     @property
     def is_packed(self) -> bool:
@@ -93,11 +102,11 @@ class ElementType:
     def of(dtype: Any) -> ElementType:
         """The element type of a NumPy dtype. Raises TypeError for a dtype that no element type has."""
         dtype = np.dtype(dtype)
-        found = _BY_DTYPE.get(dtype)
+        found = _by_dtype(False).get(dtype)
         if found is None and dtype.kind in "UTSO":
             found = STRING
-        if found is None and (name := dtype.newbyteorder("=")) in _BY_DTYPE:
-            found = _BY_DTYPE[name]
+        if found is None:
+            found = _by_dtype(False).get(dtype.newbyteorder("=")) or _by_dtype(True).get(dtype)
         if found is None:
             raise TypeError(f"no element type holds NumPy's {dtype}")
         return found
@@ -116,38 +125,58 @@ def _lookup(name: str) -> ElementType:
     return ElementType.by_name[name]
 
 
-DYNAMIC = ElementType("dynamic", 0, None, "?", "UNSPECIFIED")
-BOOLEAN = ElementType("boolean", 8, np.bool_, "b", "BOOL")
-STRING = ElementType("string", 0, np.dtypes.StringDType(), "s")
-F16 = ElementType("f16", 16, np.float16, "f", "FP16")
-BF16 = ElementType("bf16", 16, ml_dtypes.bfloat16, "f")
-F32 = ElementType("f32", 32, np.float32, "f", "FP32")
-F64 = ElementType("f64", 64, np.float64, "f", "FP64")
-I4 = ElementType("i4", 4, ml_dtypes.int4, "i")
-I8 = ElementType("i8", 8, np.int8, "i")
-I16 = ElementType("i16", 16, np.int16, "i")
-I32 = ElementType("i32", 32, np.int32, "i")
-I64 = ElementType("i64", 64, np.int64, "i")
-U1 = ElementType("u1", 1, np.uint8, "u", "BIN")
-U2 = ElementType("u2", 2, ml_dtypes.uint2, "u")
-U3 = ElementType("u3", 3, np.uint8, "u")
-U4 = ElementType("u4", 4, ml_dtypes.uint4, "u")
-U6 = ElementType("u6", 6, np.uint8, "u")
-U8 = ElementType("u8", 8, np.uint8, "u")
-U16 = ElementType("u16", 16, np.uint16, "u")
-U32 = ElementType("u32", 32, np.uint32, "u")
-U64 = ElementType("u64", 64, np.uint64, "u")
-NF4 = ElementType("nf4", 4, np.uint8, "f")
-F8E4M3 = ElementType("f8e4m3", 8, ml_dtypes.float8_e4m3fn, "f")
-F8E5M2 = ElementType("f8e5m2", 8, ml_dtypes.float8_e5m2, "f")
-F8E8M0 = ElementType("f8e8m0", 8, ml_dtypes.float8_e8m0fnu, "f")
-F4E2M1 = ElementType("f4e2m1", 4, ml_dtypes.float4_e2m1fn, "f")
+def _dtype(scalar: str) -> np.dtype[Any]:
+    """The dtype of a scalar type. Those of ml_dtypes are known to NumPy once that is imported."""
+    if scalar == "StringDType":
+        return np.dtypes.StringDType()
+    if not scalar.startswith("ml_dtypes."):
+        return np.dtype(scalar)
+    import ml_dtypes
+
+    found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, scalar.removeprefix("ml_dtypes.")))
+    return found
+
+
+@cache
+def _by_dtype(of_ml_dtypes: bool) -> dict[np.dtype[Any], ElementType]:
+    """The types by their own dtypes, NumPy's or those of ml_dtypes."""
+    types = [t for t in ElementType.by_name.values() if t._scalar and not t.is_carried]
+    chosen = [t for t in types if t._scalar.startswith("ml_dtypes.") == of_ml_dtypes]
+    return {t.dtype: t for t in chosen if t.dtype is not None}
+
+
+DYNAMIC = ElementType("dynamic", 0, "", "?", "UNSPECIFIED")
+BOOLEAN = ElementType("boolean", 8, "bool", "b", "BOOL")
+STRING = ElementType("string", 0, "StringDType", "s")
+F16 = ElementType("f16", 16, "float16", "f", "FP16")
+BF16 = ElementType("bf16", 16, "ml_dtypes.bfloat16", "f")
+F32 = ElementType("f32", 32, "float32", "f", "FP32")
+F64 = ElementType("f64", 64, "float64", "f", "FP64")
+I4 = ElementType("i4", 4, "ml_dtypes.int4", "i")
+I8 = ElementType("i8", 8, "int8", "i")
+I16 = ElementType("i16", 16, "int16", "i")
+I32 = ElementType("i32", 32, "int32", "i")
+I64 = ElementType("i64", 64, "int64", "i")
+U1 = ElementType("u1", 1, "uint8", "u", "BIN")
+U2 = ElementType("u2", 2, "ml_dtypes.uint2", "u")
+U3 = ElementType("u3", 3, "uint8", "u")
+U4 = ElementType("u4", 4, "ml_dtypes.uint4", "u")
+U6 = ElementType("u6", 6, "uint8", "u")
+U8 = ElementType("u8", 8, "uint8", "u")
+U16 = ElementType("u16", 16, "uint16", "u")
+U32 = ElementType("u32", 32, "uint32", "u")
+U64 = ElementType("u64", 64, "uint64", "u")
+NF4 = ElementType("nf4", 4, "uint8", "f")
+F8E4M3 = ElementType("f8e4m3", 8, "ml_dtypes.float8_e4m3fn", "f")
+F8E5M2 = ElementType("f8e5m2", 8, "ml_dtypes.float8_e5m2", "f")
+F8E8M0 = ElementType("f8e8m0", 8, "ml_dtypes.float8_e8m0fnu", "f")
+F4E2M1 = ElementType("f4e2m1", 4, "ml_dtypes.float4_e2m1fn", "f")
 # Types that ONNX has; no IR element type name reads as one.
-C64 = ElementType("c64", 64, np.complex64, "c")
-C128 = ElementType("c128", 128, np.complex128, "c")
-F8E4M3FNUZ = ElementType("f8e4m3fnuz", 8, ml_dtypes.float8_e4m3fnuz, "f")
-F8E5M2FNUZ = ElementType("f8e5m2fnuz", 8, ml_dtypes.float8_e5m2fnuz, "f")
-I2 = ElementType("i2", 2, ml_dtypes.int2, "i")
+C64 = ElementType("c64", 64, "complex64", "c")
+C128 = ElementType("c128", 128, "complex128", "c")
+F8E4M3FNUZ = ElementType("f8e4m3fnuz", 8, "ml_dtypes.float8_e4m3fnuz", "f")
+F8E5M2FNUZ = ElementType("f8e5m2fnuz", 8, "ml_dtypes.float8_e5m2fnuz", "f")
+I2 = ElementType("i2", 2, "ml_dtypes.int2", "i")
 FOREIGN = frozenset({C64, C128, F8E4M3FNUZ, F8E5M2FNUZ, I2})
 
 _IR_TYPES = [t for t in ElementType.by_name.values() if t not in FOREIGN]
@@ -164,10 +193,6 @@ _OTHER_NAMES |= {f"u{name}": ElementType.by_name[f"u{name[3:]}"] for name in lis
 _OTHER_NAMES |= {f"float{n}": t for n, t in ((16, F16), (32, F32), (64, F64))}
 _OTHER_NAMES |= {"half": F16, "float": F32, "single": F32, "double": F64, "bfloat": BF16, "bfloat16": BF16}
 _OTHER_NAMES |= {"short": I16, "long": I64, "str": STRING}
-
-_BY_DTYPE: dict[np.dtype[Any], ElementType] = {
-    t.dtype: t for t in ElementType.by_name.values() if t.dtype is not None and not t.is_carried
-}
 
 FLOATS = frozenset({F16, BF16, F32, F64})
 SIGNED = frozenset({I8, I16, I32, I64})

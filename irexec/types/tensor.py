@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -11,8 +11,13 @@ from irexec.types.dimension import Dimension
 from irexec.types.element import DYNAMIC, ElementType
 from irexec.types.shape import PartialShape
 
-Array: TypeAlias = np.ndarray[Any, Any]
-"""Any array: of any element type and rank."""
+if TYPE_CHECKING:
+    Array: TypeAlias = np.ndarray[Any, Any]
+else:
+
+    class Array:
+        """Any array: of any element type and rank. A name for annotations: declaring an operator needs no NumPy."""
+
 
 # Values are propagated for tensors that describe shapes and axes; larger ones are data.
 MAX_KNOWN = 4096

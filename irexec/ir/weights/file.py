@@ -5,11 +5,9 @@ from __future__ import annotations
 import mmap
 import os
 from math import prod
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from irexec.diagnostics.diagnostic import LayerRef, Place
 from irexec.diagnostics.findings import At, Findings
@@ -19,7 +17,7 @@ from irexec.ir.files import open_regular
 from irexec.ir.text import INT64_MAX, Reading, cut, int64_list, listed, quoted, whole
 from irexec.ir.weights.packing import to_array, unpack
 from irexec.ir.weights.strings import read_strings
-from irexec.types import BOOLEAN, DYNAMIC, STRING, ElementType
+from irexec.types import BOOLEAN, DYNAMIC, STRING, Array, ElementType
 from irexec.types.shape import product_within
 
 _MAX_RANK = 64
@@ -66,19 +64,19 @@ class Weights:
         if isinstance(weights, bytes | bytearray | memoryview):
             return cls(weights)
         if weights is not None:
-            return cls._map(Path(weights))
+            return cls._map(os.fspath(weights))
         if xml_path is None:
             return cls()
-        path = Path(xml_path).with_suffix(".bin")
-        return cls._map(path) if path.is_file() else cls(file=str(path))
+        path = os.path.splitext(os.fspath(xml_path))[0] + ".bin"
+        return cls._map(path) if os.path.isfile(path) else cls(file=path)
 
     @classmethod
-    def _map(cls, path: Path) -> Weights:
+    def _map(cls, path: str) -> Weights:
         with open_regular(path) as stream:
             # An empty file cannot be mapped.
             empty = os.fstat(stream.fileno()).st_size == 0
             mapping = None if empty else mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-        weights = cls(b"" if mapping is None else memoryview(mapping), file=str(path))
+        weights = cls(b"" if mapping is None else memoryview(mapping), file=path)
         weights._mapping = mapping
         return weights
 
@@ -87,13 +85,13 @@ class Weights:
         """The number of bytes."""
         return 0 if self._data is None else self._data.size
 
-    def of_layer(self, layer: Layer, findings: Findings) -> npt.NDArray[Any] | None:
+    def of_layer(self, layer: Layer, findings: Findings) -> Array | None:
         """The value of a `Const` layer; None, with findings, when it cannot be read."""
         value = self._of_layer(layer, findings)
         self._all_read = self._all_read and value is not None
         return value
 
-    def _of_layer(self, layer: Layer, findings: Findings) -> npt.NDArray[Any] | None:
+    def _of_layer(self, layer: Layer, findings: Findings) -> Array | None:
         if "value" in layer.data:
             message = "the value attribute is not what the constant holds"
             hint = "the bytes of a constant are in the .bin"
@@ -172,7 +170,7 @@ class Weights:
         findings: Findings,
         at: At | None = None,
         layer: LayerRef | None = None,
-    ) -> npt.NDArray[Any] | None:
+    ) -> Array | None:
         """The array at a range of the weights; None, with findings, when the range does not hold it.
 
         The array is read-only. A large one is a view of the file where its elements have whole bytes and lie aligned:
@@ -223,7 +221,7 @@ class Weights:
         return self._numbers(raw[:needed], element_type, shape, offset, add)
 
     @staticmethod
-    def _strings(raw: npt.NDArray[np.uint8], shape: tuple[int, ...], count: int, add: Any) -> npt.NDArray[Any] | None:
+    def _strings(raw: Array, shape: tuple[int, ...], count: int, add: Any) -> Array | None:
         try:
             strings = read_strings(raw.tobytes())
         except ValueError as error:
@@ -237,9 +235,7 @@ class Weights:
         array.flags.writeable = False
         return array
 
-    def _numbers(
-        self, raw: npt.NDArray[np.uint8], element_type: ElementType, shape: tuple[int, ...], offset: int, add: Any
-    ) -> npt.NDArray[Any]:
+    def _numbers(self, raw: Array, element_type: ElementType, shape: tuple[int, ...], offset: int, add: Any) -> Array:
         if element_type.is_packed:
             array = to_array(unpack(raw, element_type, prod(shape)), element_type, shape)
         elif element_type is BOOLEAN:
@@ -318,7 +314,7 @@ class Weights:
             findings.add("C009", message, place=Place(file=self.file))
 
 
-def mapped_file(array: npt.NDArray[Any]) -> mmap.mmap | None:
+def mapped_file(array: Array) -> mmap.mmap | None:
     """The mapping of a file whose memory an array shows; None where it has memory of another kind."""
     owner: Any = array
     while owner is not None and not isinstance(owner, mmap.mmap):

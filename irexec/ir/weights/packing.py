@@ -7,14 +7,14 @@ whole. (Established by writing constants with OpenVINO 2026.4; its specification
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from irexec.types import ElementType
+from irexec.types import Array, ElementType
 
-Codes = npt.NDArray[np.uint8]
+if TYPE_CHECKING:
+    Codes = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 class _Field(NamedTuple):
@@ -62,13 +62,13 @@ def pack(codes: Codes, element_type: ElementType) -> Codes:
     return np.concatenate([_gather(groups, low), _gather(groups >> np.uint8(low.bits), high)], axis=1).reshape(-1)
 
 
-def to_array(codes: Codes, element_type: ElementType, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+def to_array(codes: Codes, element_type: ElementType, shape: tuple[int, ...]) -> Array:
     """The array, in the element type's dtype, whose bit patterns are `codes`."""
     assert element_type.dtype is not None
     return codes.view(element_type.dtype).reshape(shape)
 
 
-def to_codes(array: npt.NDArray[Any], element_type: ElementType) -> Codes:
+def to_codes(array: Array, element_type: ElementType) -> Codes:
     """The bit patterns of a packed type's array, one in each byte, 1-D."""
     mask = np.uint8((1 << element_type.bitwidth) - 1)
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8) & mask

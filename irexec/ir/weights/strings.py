@@ -7,18 +7,19 @@ from itertools import pairwise
 
 import numpy as np
 
-_INT = np.dtype("<i4")
+_INT = "<i4"
+_SIZE = 4
 
 
 def read_strings(data: bytes | memoryview) -> list[str]:
     """The strings of a blob. Raises ValueError for inconsistent bytes; checks the count before allocating anything."""
-    if len(data) < _INT.itemsize:
+    if len(data) < _SIZE:
         raise ValueError(f"{len(data)} bytes are too few for a count of strings")
     count = int(np.frombuffer(data, _INT, 1)[0])
-    header = (count + 2) * _INT.itemsize
+    header = (count + 2) * _SIZE
     if count < 0 or header > len(data):
         raise ValueError(f"a count of {count} strings does not fit {len(data)} bytes")
-    offsets = np.frombuffer(data, _INT, count + 1, _INT.itemsize)
+    offsets = np.frombuffer(data, _INT, count + 1, _SIZE)
     text = bytes(data[header:])
     if offsets[0] != 0:
         raise ValueError(f"the first string begins at {offsets[0]}, not 0")

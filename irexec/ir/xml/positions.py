@@ -6,18 +6,29 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
-# Linear time for any text: start tags are matched possessively, and an unclosed construct extends to the end.
-_TOKEN = re.compile(
-    r"""<(?:!--(?P<comment>.*?)(?:-->|\Z)
-          |!\[CDATA\[(?P<cdata>.*?)(?:\]\]>|\Z)
-          |\?.*?(?:\?>|\Z)
-          |/(?P<close>[^>]*+)(?:>|\Z)
-          |(?P<open>[^\s/>!?<][^\s/><]*+)(?P<attributes>(?:[^>"'<]++|"[^"<]*+"|'[^'<]*+')*+)>)""",
-    re.DOTALL | re.VERBOSE,
-)
-_ATTRIBUTE = re.compile(r"""([^\s=/>"']+)\s*=\s*("[^"]*"|'[^']*')""")
+
+@cache
+def _token() -> re.Pattern[str]:
+    """A piece of markup. Compiled when a place is asked for: a clean file has none to tell.
+
+    Linear time for any text: start tags are matched possessively, and an unclosed construct extends to the end.
+    """
+    return re.compile(
+        r"""<(?:!--(?P<comment>.*?)(?:-->|\Z)
+              |!\[CDATA\[(?P<cdata>.*?)(?:\]\]>|\Z)
+              |\?.*?(?:\?>|\Z)
+              |/(?P<close>[^>]*+)(?:>|\Z)
+              |(?P<open>[^\s/>!?<][^\s/><]*+)(?P<attributes>(?:[^>"'<]++|"[^"<]*+"|'[^'<]*+')*+)>)""",
+        re.DOTALL | re.VERBOSE,
+    )
+
+
+@cache
+def _attribute() -> re.Pattern[str]:
+    return re.compile(r"""([^\s=/>"']+)\s*=\s*("[^"]*"|'[^']*')""")
 
 
 class Span(NamedTuple):
@@ -136,7 +147,7 @@ class Positions:
     def attributes(self, element: int) -> Iterator[Attribute]:
         """Every attribute of an element as written."""
         if (tag := self.tag(element)) is not None:
-            for match in _ATTRIBUTE.finditer(self.text, tag.start, tag.start + tag.length):
+            for match in _attribute().finditer(self.text, tag.start, tag.start + tag.length):
                 value = Span(match.start(2) + 1, match.end(2) - match.start(2) - 2)
                 yield Attribute(match[1], value, Span(match.start(), match.end() - match.start()))
 
@@ -145,7 +156,7 @@ class Positions:
         if (tag := self.tag(element)) is None or self.text[tag.start + tag.length - 2] == "/":
             return tag
         depth = 0
-        for match in _TOKEN.finditer(self.text, tag.start):
+        for match in _token().finditer(self.text, tag.start):
             if match["open"] is not None and not match["attributes"].endswith("/"):
                 depth += 1
             elif match["close"] is not None:
@@ -165,7 +176,7 @@ class Positions:
             stops[element] = stop
             open_names[name] -= 1
 
-        for match in _TOKEN.finditer(self.text):
+        for match in _token().finditer(self.text):
             if (name := match["open"]) is not None:
                 starts.append(match.start())
                 tag_stops.append(match.end())
@@ -188,7 +199,7 @@ class Positions:
         if (tag := self.tag(element)) is None or self.text[tag.start + tag.length - 2] == "/":
             return None
         depth, position = 0, tag.start + tag.length
-        for match in _TOKEN.finditer(self.text, position):
+        for match in _token().finditer(self.text, position):
             if depth == 0:
                 stretch = self.text[position : match.start()]
                 if stretch.strip():
@@ -206,7 +217,7 @@ class Positions:
 
     def tags(self) -> Iterator[tuple[str, str, Span]]:
         """Every tag of an element with content, in order: "open" or "close", the name, and all of the tag."""
-        for match in _TOKEN.finditer(self.text):
+        for match in _token().finditer(self.text):
             span = Span(match.start(), match.end() - match.start())
             if match["close"] is not None:
                 yield "close", match["close"].strip(), span
@@ -219,7 +230,7 @@ class Positions:
         open_elements: list[int] = []
         last_child: dict[int, int] = {}
         latest = -1
-        for match in _TOKEN.finditer(self.text):
+        for match in _token().finditer(self.text):
             parent = open_elements[-1] if open_elements else -1
             if match["comment"] is not None:
                 found.append(Comment(match["comment"], match.start(), parent, last_child.get(parent, -1), latest))
@@ -235,6 +246,6 @@ class Positions:
         return found
 
     def _start_tags(self) -> Iterator[Span]:
-        for match in _TOKEN.finditer(self.text):
+        for match in _token().finditer(self.text):
             if match["open"] is not None:
                 yield Span(match.start(), match.end() - match.start())

@@ -14,7 +14,6 @@ from lxml import etree
 from irexec.diagnostics.diagnostic import Place
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.files import open_regular
-from irexec.ir.xml.balance import unbalanced
 from irexec.ir.xml.encoding import EncodingProblem, decode
 from irexec.ir.xml.foreign import foreign_kind
 from irexec.ir.xml.positions import Comment, Positions, Span
@@ -22,9 +21,8 @@ from irexec.ir.xml.positions import Comment, Positions, Span
 Remap = Callable[[Span], Span]
 
 _PROLOG = re.compile(r"\s*+(?:<\?.*?\?>\s*+|<!--.*?-->\s*+)*+", re.DOTALL)
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 _ALLOWED_IN_ASCII = b"\t\n\r" + bytes(range(0x20, 0x80))
-_MARKUP = re.compile("<(?!/)")
 _MAX_PROBLEMS = 50
 
 
@@ -203,7 +201,7 @@ class Source:
     def _screen(self, limits: Limits) -> bool:
         """Refuse texts that must not reach the parser, and those for which its error message would not help."""
         if not self.text.isascii() or self.text.encode().translate(None, _ALLOWED_IN_ASCII):
-            for match in islice(_FORBIDDEN.finditer(self.text), _MAX_PROBLEMS):
+            for match in islice(re.finditer(_FORBIDDEN, self.text), _MAX_PROBLEMS):
                 self._problem("X007", f"character U+{ord(match[0]):04X} is not allowed in XML", Span(match.start(), 1))
         if self._faults:
             return False
@@ -219,7 +217,7 @@ class Source:
         elif html:
             self._problem("X008", "the file is not an OpenVINO IR", Span(start, 5), html)
         elif self.text.count("<") - self.text.count("</") > limits.elements:
-            excess = next(match for n, match in enumerate(_MARKUP.finditer(self.text)) if n >= limits.elements)
+            excess = next(match for n, match in enumerate(re.finditer("<(?!/)", self.text)) if n >= limits.elements)
             self._problem("X005", f"more than {limits.elements} elements", Span(excess.start(), 1))
         elif self.text.count("=") > limits.attributes:
             self._problem("X005", f"more than {limits.attributes} attributes", Span(start, 1))
@@ -241,6 +239,8 @@ class Source:
 
     def _explain(self, log: etree._ListErrorLog, summary: str) -> None:
         """Turn the parser's log into problems, one for each place; all that follows from one open element is one."""
+        from irexec.ir.xml.balance import unbalanced
+
         repeated = False
         fault = unbalanced(self.positions) if len(log) and log[0].type_name in _UNBALANCED else None
         if fault is not None:

@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
-from irexec.types import Array
+from irexec.types import BF16, F4E2M1, F8E4M3, F8E5M2, F8E8M0, Array
 
-F32 = np.dtype(np.float32)
-_NARROW = frozenset(
-    np.dtype(t)
-    for t in (
-        np.float16,
-        ml_dtypes.bfloat16,
-        ml_dtypes.float8_e4m3fn,
-        ml_dtypes.float8_e5m2,
-        ml_dtypes.float8_e8m0fnu,
-        ml_dtypes.float4_e2m1fn,
-    )
-)
+# NumPy's number of float16; those of the dtypes that it does not have itself begin where the other one says.
+_HALF, _FIRST_OTHER = 23, 256
 
 
 def is_narrow(dtype: np.dtype[Any]) -> bool:
     """True for a float type narrower than f32."""
-    return dtype in _NARROW
+    return dtype.num == _HALF or (dtype.num >= _FIRST_OTHER and dtype in _of_ml_dtypes())
+
+
+@cache
+def _of_ml_dtypes() -> frozenset[np.dtype[Any]]:
+    """The narrow floats that NumPy does not have itself; ml_dtypes is imported where an array is of such a type."""
+    return frozenset(t.dtype for t in (BF16, F8E4M3, F8E5M2, F8E8M0, F4E2M1) if t.dtype is not None)
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
     """True for every float type, ml_dtypes' included."""
-    return dtype.kind == "f" or dtype in _NARROW
+    return dtype.kind == "f" or is_narrow(dtype)
 
 
 def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype in which a kernel computes: f32 for narrower floats, otherwise the dtype itself."""
-    return F32 if dtype in _NARROW else dtype
+    return np.dtype(np.float32) if is_narrow(dtype) else dtype
 
 
 def wider(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -52,7 +48,7 @@ def holds(totals: Array) -> bool:
 
 def widen(array: Array) -> Array:
     """The array in its compute dtype; the array itself when that is its own."""
-    return array.astype(F32) if array.dtype in _NARROW else array
+    return array.astype(np.float32) if is_narrow(array.dtype) else array
 
 
 def narrow(result: Array | np.generic, dtype: np.dtype[Any], out: Array | None = None) -> Array:

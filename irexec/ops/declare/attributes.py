@@ -11,7 +11,6 @@ import math
 import operator
 import types as python_types
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
@@ -31,8 +30,7 @@ class ReaderDefault(NamedTuple):
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Within:
+class Within(NamedTuple):
     """The range of a number: `Annotated[float, Within(gt=0)]`. Says what pydantic's Field says, without its import."""
 
     ge: float | None = None

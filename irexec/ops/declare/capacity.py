@@ -7,7 +7,6 @@ import math
 import os
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,8 +50,9 @@ def _machine_memory() -> int:
     found = _ADDRESSES
     with contextlib.suppress(AttributeError, ValueError, OSError):
         found = min(found, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    with contextlib.suppress(ValueError, OSError):  # In a container; "max" is no number.
-        found = min(found, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    # In a container; "max" is no number.
+    with contextlib.suppress(ValueError, OSError), open("/sys/fs/cgroup/memory.max") as stream:
+        found = min(found, int(stream.read()))
     return found
 
 

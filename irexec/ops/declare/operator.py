@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class NodeTypes:
     """What `specialize` is given: the static types of one node, its constants, its attributes.
 

@@ -38,7 +38,7 @@ def summed(ulp: float) -> Tolerance:
     return Tolerance("rounded", ulp, True)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False, eq=False)
 class Open:
     """A result that the page leaves open: which values each slot of the output may take.
 

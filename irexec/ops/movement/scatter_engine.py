@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from irexec.ops.compute.half import narrow_half, widen_half
 from irexec.ops.compute.parallel import scratch
-from irexec.ops.compute.precision import F32, is_float, is_narrow
+from irexec.ops.compute.precision import is_float, is_narrow
 from irexec.types import Array
 
 # Elements combined at a time, which bounds the memory that their positions take.
@@ -31,8 +30,6 @@ _UFUNCS: dict[str, np.ufunc] = {
 # Without an initial value min and max pass over NaN, as long as any update is a number.
 _WITHOUT_INIT: dict[str, np.ufunc] = {**_UFUNCS, "min": np.fmin, "max": np.fmax}
 _NEUTRAL = {"sum": 0, "sub": 0, "prod": 1, "xor": 0}
-# The bits of infinity in the 16-bit floats.
-_INFINITY = {np.dtype(np.float16): 0x7C00, np.dtype(ml_dtypes.bfloat16): 0x7F80}
 # Booleans are combined as the integers 0 and 1.
 _BOOLEAN = {"sum": "max", "sub": "xor", "prod": "min", "min": "min", "max": "max"}
 
@@ -170,7 +167,7 @@ def _halves(values: Array) -> tuple[Array, Array]:
 def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype to combine in: f32 for narrower floats, i32 for integers of less than 8 bits, else the dtype itself."""
     if is_narrow(dtype):
-        return F32
+        return np.dtype(np.float32)
     return np.dtype(np.int32) if dtype.isbuiltin == 2 else dtype
 
 
@@ -180,9 +177,16 @@ def _wider(values: Array) -> Array:
 
 
 def _narrower(values: Array, dtype: np.dtype[Any]) -> Array:
-    if dtype == np.float16 and values.dtype == F32:
+    if dtype == np.float16 and values.dtype == np.float32:
         return narrow_half(values)
     return values.astype(dtype, copy=False)
+
+
+def _infinity(dtype: np.dtype[Any]) -> int | None:
+    """The bits of infinity in the 16-bit floats; None for other types."""
+    if not is_narrow(dtype) or dtype.itemsize != 2:
+        return None
+    return 0x7C00 if dtype == np.float16 else 0x7F80
 
 
 def _has_keys(*arrays: Array | None) -> bool:
@@ -190,7 +194,7 @@ def _has_keys(*arrays: Array | None) -> bool:
     for array in arrays:
         if array is None:
             continue
-        infinity = _INFINITY.get(array.dtype)
+        infinity = _infinity(array.dtype)
         if infinity is None:
             return False
         magnitude = array.view(np.int16) & 0x7FFF

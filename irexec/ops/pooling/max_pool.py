@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Annotated, Any, Literal, TypeAlias
 
-import ml_dtypes
 import numpy as np
 
-from irexec.ops.compute.precision import is_float, narrow, widen
+from irexec.ops.compute.precision import is_float, is_narrow, narrow, widen
 from irexec.ops.compute.products import summing_buffer
 from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, TypeFrom, operator
@@ -77,7 +76,7 @@ def _lowest(dtype: np.dtype[Any]) -> float | int:
 
 
 def _largest(data: Array, windows: Windows, out: Array | None) -> Array:
-    wide = widen(data) if data.dtype == ml_dtypes.bfloat16 else data
+    wide = widen(data) if is_narrow(data.dtype) and data.dtype != np.float16 else data
     target = summing_buffer((*data.shape[:2], *windows.counts), wide.dtype, out)
     with np.errstate(invalid="ignore"):
         slide(np.maximum, wide, windows, _lowest(wide.dtype), target)

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias
 
-import ml_dtypes
 import numpy as np
 
 from irexec.ops.compute.elementwise import half_away, truncated
-from irexec.ops.compute.precision import compute_dtype, holds, is_float, narrow, widen, wider
+from irexec.ops.compute.precision import compute_dtype, holds, is_float, is_narrow, narrow, widen, wider
 from irexec.ops.declare.operator import Elements, Operator, operator, rounded
 from irexec.ops.reduction.axes import draw_axes, reduced_axes, reduced_shape
 from irexec.types import BOOLEAN, INTEGERS, NUMERIC, Array
@@ -111,7 +110,11 @@ def reduce_min_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -
 
 
 def _limits(dtype: np.dtype[Any]) -> Any:
-    return ml_dtypes.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)  # type: ignore[no-untyped-call]
+    if not is_narrow(dtype):
+        return np.finfo(dtype) if is_float(dtype) else np.iinfo(dtype)
+    import ml_dtypes
+
+    return ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
 
 
 def _filled(data: Array, axes: Array, keep_dims: bool, out: Array | None, value: Any) -> Array:
