@@ -7,6 +7,8 @@ from typing import Literal, NamedTuple
 Binary = Literal["add", "subtract", "subtract_from", "multiply", "divide", "divide_by"]
 Unary = Literal["clamp", "swish", "sigmoid", "gelu_erf", "gelu_tanh", "hsigmoid", "hswish", "mish", "tanh", "leaky"]
 Kind = Binary | Unary
+# Those that compute powers of e: a step costs dozens of instructions instead of one or two.
+DEAR = frozenset({"swish", "sigmoid", "gelu_erf", "gelu_tanh", "mish", "tanh"})
 # So many numbers a step may take.
 NUMBERS = 8
 # The record of each operand, of 64-bit numbers: where it is, and for rows and runs of it which one row r of the result

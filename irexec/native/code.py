@@ -25,11 +25,12 @@ class Code:
     def number(self, value: int | Number) -> Number:
         return value if isinstance(value, Number) else Number(self, ir.Constant(I64, value))
 
-    def splat(self, scalar: Any) -> Any:
+    def splat(self, scalar: Any, lanes: int | None = None) -> Any:
         """A vector of one scalar."""
-        empty = ir.Constant(ir.VectorType(scalar.type, self.lanes), ir.Undefined)
+        lanes = lanes or self.lanes
+        empty = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
         first = self.builder.insert_element(empty, scalar, ir.Constant(I32, 0))
-        return self.builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, self.lanes), None))
+        return self.builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, lanes), None))
 
     def zeros(self) -> Any:
         return ir.Constant(self.vector, None)
@@ -49,7 +50,8 @@ class Code:
 
     def call(self, name: str, *arguments: Any) -> Any:
         """The result of one of LLVM's own functions on vectors, such as `fmuladd`."""
-        return self.builder.call(self.intrinsic(f"{name}.v{self.lanes}f32", self.vector, *arguments), arguments)
+        kind = arguments[0].type
+        return self.builder.call(self.intrinsic(f"{name}.v{kind.count}f32", kind, *arguments), arguments)
 
     def intrinsic(self, name: str, result: Any, *arguments: Any) -> Any:
         """One of LLVM's own functions, declared when it is first used."""
@@ -238,6 +240,11 @@ class Run:
         else:
             arguments = vector, place, ir.Constant(I32, 4), mask
             code.builder.call(code.intrinsic(f"masked.store.v{code.lanes}f32.p0", ir.VoidType(), *arguments), arguments)
+
+    def few(self, lanes: int) -> Any:
+        """A vector of so many lanes, the first elements of the run."""
+        kind = ir.VectorType(F32, lanes)
+        return self.code.builder.load(self.code.builder.bitcast(self.pointer, kind.as_pointer()), align=4)
 
     def _vectors(self, index: int | Number) -> Any:
         return self.code.builder.bitcast((self + index).pointer, self.code.vector.as_pointer())

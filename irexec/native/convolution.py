@@ -1,8 +1,7 @@
 """A convolution as a sum of products whose columns are never made: each kernel tap is a place in the padded input.
 
-`result[m, p] = Σ_k weights[k, m] · input[offsets[k] + p]` over runs of pixels p. The pixels of a block of rows are one
-run, because the rows of the padded input follow one another at the same distance as those of the sums; what lies
-between the rows of the sums is left out when they are copied to the result.
+`result[m, p] = Σ_k weights[k, m] · input[offsets[k] + p]` over runs of pixels p: see `irexec.ops.convolution.shifted`
+for an input in which the pixels under each tap are one run.
 """
 
 from __future__ import annotations
@@ -10,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from irexec.native.after import After
-from irexec.native.code import Code, Fields, Run, clear_run, copy_every_second, copy_run
+from llvmlite import ir
+
+from irexec.native.after import DEAR, After
+from irexec.native.code import F32, I32, Code, Fields, Number, Run, clear_run, copy_every_second, copy_run
 from irexec.native.epilogue import epilogue
+from irexec.native.llvm import Tile
 
 # The fields of what `convolve` is given, each a number of 64 bits. Lengths and places count elements of f32.
 LAYER = (
@@ -22,7 +24,6 @@ LAYER = (
     "group_input", "channel_input", "inputs",  # of one group, of one channel; channels per group
     "group_result", "channel_result", "outputs", "blocks",  # likewise; channels per group and tiles of them
     "stride",  # of the windows along a row
-    "row_length",  # of the sums of one channel
     "padded",  # the elements of scratch memory for the padded input; the sums come behind it
 )  # fmt: skip
 TASK = (
@@ -30,8 +31,8 @@ TASK = (
     "input", "result",  # where they begin
     "offsets",  # an address: where in the padded input each product finds its pixels
     "lines", "line_count", "channel_padded",  # an address: how the input is padded; 0 lines where it isn't
-    "pixels", "last_tile",  # of the sums, gaps between rows included; where the last tile may begin
-    "rows", "pitch", "width",  # of the result, and how far apart its rows are in the sums
+    "pixels", "tiles", "last_tile",  # of each sum; tiles without single sums; where the last of them may begin
+    "singles",  # sums of the last tile that are single ones, if any
 )  # fmt: skip
 # For what is padded before, once for all tasks.
 PADDING = ("input", "padded", "pad", "channel_input", "channel_padded", "lines", "line_count", "stride")
@@ -39,17 +40,20 @@ CHANNELS = ("first", "last")
 LINE = ("target", "before", "source", "count", "after")
 
 
-def write_convolve(module: Any, name: str, lanes: int, height: int, width: int, after: Sequence[After] = ()) -> Code:
-    """`convolve(layer, task, scratch, round)`: one task. Tiles are `height` channels by `width` vectors of pixels."""
-    tile = _tile(module, f"{name}_tile", lanes, height, width)
+def write_convolve(
+    module: Any, name: str, lanes: int, tile: Tile, is_short: bool = False, after: Sequence[After] = ()
+) -> Code:
+    """`convolve(layer, task, scratch, round)`: one task.
+
+    Tiles are so many channels by vectors of pixels; `is_short`: there are fewer pixels than one tile has.
+    """
+    plain = _write_tile(module, f"{name}_tile", lanes, tile._replace(extra=0), is_short, after)
+    last = _write_tile(module, f"{name}_last", lanes, tile, False, after) if tile.extra else None
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
-    scratch = code.parameters[2].floats()
-    sums = scratch + layer.padded
-    first_input = layer.input.floats() + task.input
-    step = lanes * width
+    scratch, height, step = code.parameters[2].floats(), tile.height, tile.width * lanes
     with code.loop(task.first_group, task.last_group) as group:
-        source = first_input + group * layer.group_input
+        source = layer.input.floats() + task.input + group * layer.group_input
         is_padded = code.number(0) < task.line_count
         with code.when(is_padded), code.loop(0, layer.inputs) as channel:
             code.run_at(
@@ -63,29 +67,106 @@ def write_convolve(module: Any, name: str, lanes: int, height: int, width: int, 
         base = Run(code, code.builder.select(is_padded, scratch.pointer, source.pointer))
         with code.loop(task.first_block, task.last_block) as block:
             weights = layer.weights.floats() + (group * layer.blocks + block) * layer.depth * height
-            with code.loop(0, task.pixels, step) as pixel, code.loop(0, layer.depth, layer.depth_step) as k:
-                # The last tile may overlap the one before: then both make the same sums of the same products, each of
-                # them all of its sums before the next one begins.
-                start = pixel.at_most(task.last_tile)
-                code.run(
-                    tile,
-                    (weights + k * height).address,
-                    (base + start).address,
-                    (task.offsets.numbers() + k).address,
-                    (layer.depth - k).at_most(layer.depth_step),
-                    (sums + start).address,
-                    layer.row_length,
-                    k,
-                )
             channel = block * height
-            count = (layer.outputs - channel).at_most(height)
             first = task.result + group * layer.group_result + channel * layer.channel_result
-            with code.loop(0, count) as m, code.loop(0, task.rows) as y:
-                place = first + m * layer.channel_result + y * task.width
-                change = epilogue(code, after, layer.operands, group * layer.outputs + channel + m, place)
-                row = sums + (m * layer.row_length + y * task.pitch)
-                copy_run(row, layer.result.floats() + place, task.width, change)
+
+            def sums(tile: Code, start: Number, count: Number) -> None:
+                with code.loop(0, layer.depth, layer.depth_step) as k:
+                    code.run(
+                        tile,
+                        (weights + k * height).address,
+                        (base + start).address,
+                        (task.offsets.numbers() + k).address,
+                        (layer.depth - k).at_most(layer.depth_step),
+                        k,
+                        layer.depth - k - layer.depth_step,
+                        (scratch + layer.padded).address,
+                        code.parameters[0],
+                        group * layer.outputs + channel,
+                        (layer.outputs - channel).at_most(height),
+                        first + start,
+                        count,
+                    )
+
+            with code.loop(0, task.tiles) as number:
+                # The last tile may overlap the one before: then both make the same sums of the same products.
+                sums(plain, (number * step).at_most(task.last_tile), task.pixels.at_most(step))
+            if last is not None:
+                with code.when(code.number(0) < task.singles):
+                    sums(last, task.last_tile, task.singles + step)
     return code.end()
+
+
+def _write_tile(module: Any, name: str, lanes: int, tile: Tile, is_short: bool, after: Sequence[After]) -> Code:
+    """`tile(weights, input, offsets, depth, added, left, sums, layer, channel, rows, place, count)`.
+
+    So many products of each sum of a tile. `added` of them are in `sums` already; where more are left, all go there,
+    otherwise the sums of so many rows are finished and stored: `count` pixels of each, from `place` on.
+    """
+    height, width, extra = tile
+    code = Code(module, name, 12, lanes)
+    weights, data, offsets, depth, added, left, scratch, layer_place, channel, rows, place, count = code.parameters
+    layer, sums, b = Fields(layer_place, LAYER), scratch.floats(), code.builder
+    places = offsets.numbers()
+    masks = [code.mask(count - x * lanes) if is_short else None for x in range(width)]
+    # Single sums of all rows make a vector. What is read for those that there are none of is the last one's.
+    single = ir.VectorType(F32, height)
+    pixel_of = [(count - width * lanes - 1).at_most(n) + width * lanes for n in range(extra)]
+    zeros = [code.zeros()] * (height * width) + [ir.Constant(single, None)] * extra
+    with code.folding(0, depth, zeros) as fold:
+        pixels = data.floats() + places.number(fold.index)
+        vectors = [pixels.vector(x * lanes, masks[x]) for x in range(width)]
+        column = weights.floats() + fold.index * height
+        for m in range(height):
+            weight = code.splat(column.scalar(m))
+            for x in range(width):
+                fold.values[m * width + x] = code.call("fmuladd", weight, vectors[x], fold.values[m * width + x])
+        for n, pixel in enumerate(pixel_of, height * width):
+            factor = code.splat(pixels.scalar(pixel), height)
+            fold.values[n] = code.call("fmuladd", column.few(height), factor, fold.values[n])
+    across = width + (extra > 0)
+    totals: list[list[Any]] = []
+    is_first = added < 1
+    for m in range(height):
+        row = fold.values[m * width : (m + 1) * width]
+        if extra:
+            own = [b.extract_element(vector, ir.Constant(I32, m)) for vector in fold.values[height * width :]]
+            row.append(_beginning_with(code, own))
+        before = [sums.vector((m * across + x) * lanes) for x in range(across)]
+        totals.append([b.fadd(b.select(is_first, code.zeros(), x), y) for x, y in zip(before, row, strict=True)])
+
+    def keep() -> None:
+        for m, x in ((m, x) for m in range(height) for x in range(across)):
+            sums.put_vector((m * across + x) * lanes, totals[m][x])
+
+    with b.if_else(code.number(0) < left) as (unfinished, finished):
+        with unfinished:
+            keep()
+        with finished:
+            if any(step.kind in DEAR for step in after):
+                keep()
+                with code.loop(0, rows) as number:
+                    here = place + number * layer.channel_result
+                    change = epilogue(code, after, layer.operands, channel + number, here)
+                    copy_run(sums + number * (across * lanes), layer.result.floats() + here, count, change)
+            else:
+                masks += [code.mask(count - width * lanes)] * (extra > 0)
+                for m in range(height):
+                    with code.when(code.number(m) < rows):
+                        here = place + layer.channel_result * m
+                        change = epilogue(code, after, layer.operands, channel + m, here)
+                        for x, mask in enumerate(masks):
+                            index = code.number(x * lanes)
+                            (layer.result.floats() + here).put_vector(index, change(index, totals[m][x], mask), mask)
+    return code.end()
+
+
+def _beginning_with(code: Code, scalars: Sequence[Any]) -> Any:
+    """A vector whose first lanes are these, and 0 in the others."""
+    vector = code.zeros()
+    for lane, scalar in enumerate(scalars):
+        vector = code.builder.insert_element(vector, scalar, ir.Constant(I32, lane))
+    return vector
 
 
 def write_padding(module: Any, name: str, lanes: int) -> Code:
@@ -96,28 +177,6 @@ def write_padding(module: Any, name: str, lanes: int) -> Code:
         source = padding.input.floats() + channel * padding.channel_input
         target = padding.padded.floats() + channel * padding.channel_padded
         code.run_at(padding.pad, source.address, target.address, padding.lines, padding.line_count, padding.stride)
-    return code.end()
-
-
-def _tile(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
-    """`tile(weights, input, offsets, depth, sums, row_length, added)`: sums of products that stay in registers."""
-    code = Code(module, name, 7, lanes)
-    weights, data, offsets, depth, sums, row_length, added = code.parameters
-    places = offsets.numbers()
-    with code.folding(0, depth, [code.zeros()] * (height * width)) as fold:
-        pixels = data.floats() + places.number(fold.index)
-        vectors = [pixels.vector(x * lanes) for x in range(width)]
-        column = weights.floats() + fold.index * height
-        for m in range(height):
-            weight = code.splat(column.scalar(m))
-            for x in range(width):
-                fold.values[m * width + x] = code.call("fmuladd", weight, vectors[x], fold.values[m * width + x])
-    is_first = added < 1
-    for m in range(height):
-        row = sums.floats() + row_length * m
-        for x in range(width):
-            before = code.builder.select(is_first, code.zeros(), row.vector(x * lanes))
-            row.put_vector(x * lanes, code.builder.fadd(before, fold.values[m * width + x]))
     return code.end()
 
 

@@ -17,8 +17,23 @@ class Native(NamedTuple):
     address: int
 
 
+class Tile(NamedTuple):
+    """Sums that stay in registers: so many rows, vectors of each, and single sums behind the last vector."""
+
+    height: int
+    width: int
+    extra: int = 0
+
+
 # Tiles of (rows, vectors) that leave registers for the vectors that are read and a weight, by their number.
-TILES = {32: [(6, 4), (8, 3), (12, 2), (4, 4), (2, 8), (1, 8), (1, 4)], 16: [(4, 3), (6, 2), (2, 4), (1, 4)]}
+TILES = {
+    32: [(6, 4), (8, 3), (12, 2), (16, 1), (4, 4), (2, 8), (1, 8), (1, 4)],
+    16: [(4, 3), (6, 2), (8, 1), (2, 4), (1, 4)],
+}
+# The single sums that there are registers for.
+EXTRA = {32: 4, 16: 1}
+# Heights of which a vector can be made: the single sums of all rows.
+VECTOR_HEIGHTS = (4, 8, 16)
 
 
 class Compiler:
@@ -37,20 +52,25 @@ class Compiler:
         self._made: dict[Any, Native] = {}
         self._lock = threading.Lock()
 
-    def tile(self, rows: int, vectors: int, widest: int | None = None) -> tuple[int, int]:
-        """The (rows, vectors) of a tile of sums that stay in registers, which covers so many in the least time.
+    def tile(self, rows: int, columns: int) -> Tile:
+        """The tile that covers so many rows and columns in the least time.
 
-        It has at most `widest` vectors, if there is such a tile.
+        Where there are fewer columns than it has, it is as wide as need be, and some lanes have nothing to do.
         """
+        most = EXTRA[self.registers]
 
         def cycles(tile: tuple[int, int]) -> float:
             height, width = tile
+            whole, rest = divmod(columns, width * self.lanes)
+            single = rest if whole and rest <= most and height in VECTOR_HEIGHTS else 0
             # Vectors are read wherever they begin, which takes longer than to multiply them.
             once = max(height * width, 1.5 * width + height) + 2
-            return -(-rows // height) * -(-vectors // width) * once
+            return -(-rows // height) * ((whole + (rest > single)) * once + single)
 
-        fitting = [tile for tile in TILES[self.registers] if widest is None or tile[1] <= widest]
-        return min(fitting or TILES[self.registers], key=cycles)
+        height, width = min(TILES[self.registers], key=cycles)
+        whole, rest = divmod(columns, width * self.lanes)
+        has_single = whole > 0 and 0 < rest <= most and height in VECTOR_HEIGHTS
+        return Tile(height, width, (1 if rest == 1 else most) if has_single else 0)
 
     def height(self, rows: int, vectors: int) -> int:
         """The rows of a tile so many `vectors` wide, no more than there are, which covers `rows` in the least time."""

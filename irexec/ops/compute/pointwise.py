@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from irexec.native import pays
-from irexec.native.after import After
+from irexec.native.after import DEAR, After
 from irexec.ops.compute.follow import Layout, Lead, Link, numbers_of
 from irexec.types import Array, TensorType
 
-# What an element costs, in multiply-adds: where it is only read and written, and where powers of e are computed.
-CHEAP, DEAR = 8, 48
-CHEAP_KINDS = frozenset({"add", "subtract", "subtract_from", "multiply", "divide", "divide_by", "clamp", "leaky"})
+# What a step costs for each element, in multiply-adds: where it is little more than read and written, and otherwise.
+CHEAP_WORK, DEAR_WORK = 8, 48
 # Less work than this is left to NumPy, which begins sooner.
 LEAST_WORK = 1 << 18
 # Elements of a row where all of them are alike; and the least that a row has otherwise.
@@ -34,7 +33,7 @@ class Pointwise:
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
         shape = result.shape.to_shape()
         layout = lay_out([self._own, *links], shape)
-        work = prod(shape) * sum(CHEAP if step.kind in CHEAP_KINDS else DEAR for step in layout.after)
+        work = prod(shape) * sum(DEAR_WORK if step.kind in DEAR else CHEAP_WORK for step in layout.after)
         if not layout.after or work < LEAST_WORK:
             return None
         other = self._own.follow.operand if self._own.constant is None else None

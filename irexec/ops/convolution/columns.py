@@ -36,8 +36,8 @@ class Block:
         top, left = rows[0] * sy - windows.begins[1], span[0] * sx - windows.begins[2]
         self.lines = self.height + (ky - 1) * dy // sy
         longest = self.width + (kx - 1) * dx // sx
-        self.row_phases = {p: _Phase(top + p, sy, self.lines, windows.extents[1]) for p in _phases(ky, dy, sy)}
-        self.column_phases = {p: _Phase(left + p, sx, longest, windows.extents[2]) for p in _phases(kx, dx, sx)}
+        self.row_phases = {p: Phase(top + p, sy, self.lines, windows.extents[1]) for p in phases(ky, dy, sy)}
+        self.column_phases = {p: Phase(left + p, sx, longest, windows.extents[2]) for p in phases(kx, dx, sx)}
         paddings = [min(p.first, longest - p.last) for p in self.column_phases.values()]
         self.shared = min(*paddings, longest - self.width)
         self.pitch = longest - self.shared
@@ -149,7 +149,7 @@ class Block:
         np.copyto(out, rows[..., : self.width])
 
 
-class _Phase:
+class Phase:
     """Every `stride`-th position from `origin` on, `count` of them, of which [first, last) lie within [0, extent).
 
     Those are the positions range(start, stop, stride).
@@ -162,6 +162,6 @@ class _Phase:
         self.stop = origin + (self.last - 1) * stride + 1
 
 
-def _phases(kernel: int, dilation: int, stride: int) -> list[int]:
+def phases(kernel: int, dilation: int, stride: int) -> list[int]:
     """The remainders under the stride that the kernel's taps have."""
     return sorted({tap * dilation % stride for tap in range(kernel)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
@@ -15,12 +15,15 @@ from irexec.native.llvm import Native
 from irexec.native.memory import address
 from irexec.ops.compute.parallel import scratch, split
 from irexec.ops.compute.team import Tasks, run_tasks, threads_for
-from irexec.ops.convolution.columns import Block, Range
+from irexec.ops.convolution.columns import Range
+from irexec.ops.convolution.shifted import Shifted
 from irexec.ops.rules.windows import Windows
 from irexec.types import Array
 
 # The padded input of one task stays in the second-level cache.
 TASK_BYTES = 1 << 19
+# A padded input that is no larger is shared by all tasks.
+SHARED_BYTES = 1 << 21
 # Sums of more products than this are added up from sums of so many: their weights stay in the first-level cache, and
 # the sum is the more exact.
 DEPTH_STEP = 512
@@ -38,34 +41,29 @@ class CompiledConvolver:
         self.batch, (self.groups, self.outputs, self.inputs) = batch, weights.shape[:3]
         self.image, self.plane = prod(windows.extents), prod(windows.counts)
         pointwise = windows.is_pointwise and set(windows.strides) == {1}
-        self.pixels = self.plane if pointwise else Block(windows, *self._all_rows, 0).pixels
+        # The pixels that one run of memory may be.
+        self.pixels = self.plane if pointwise else prod(windows.counts[1:])
         made = compiler()
-        lanes = made.lanes
-        # A tile reads whole vectors, and there is nothing to be read behind the last pixel of the input.
-        height, width = made.tile(self.outputs, -(-self.pixels // lanes), self.pixels // lanes if pointwise else None)
-        self.step = width * lanes
-        self.is_direct = pointwise and self.pixels >= self.step
-        self.blocks = -(-self.outputs // height)
-        self.tile = height, width
-        self.weights = _packed(weights.reshape(self.groups, self.outputs, -1), height)
+        self.tile = made.tile(self.outputs, self.pixels)
+        self.step = self.tile.width * made.lanes
+        self.is_short = self.pixels < self.step
+        # What is read where it is must have as many pixels as a tile reads.
+        self.is_direct = pointwise
+        self.blocks = -(-self.outputs // self.tile.height)
+        self.weights = _packed(weights.reshape(self.groups, self.outputs, -1), self.tile.height)
         # An element of the padded input and of the sums costs about as much as so many multiply-adds.
-        self.threads = threads_for(batch * self.pixels * weights.size * (self.outputs + 16) // self.outputs)
+        self.threads = threads_for(batch * self.plane * weights.size * (self.outputs + 16) // self.outputs)
         self._kept: list[Array] = []
         self._functions: dict[tuple[After, ...], Native] = {}
         self.padding: _Padding | None = None
         tasks = list(self._tasks())
-        self.tasks = Tasks(np.array([_record(TASK, task) for task in tasks]))
-        row_length = -(-max(task["pixels"] for task in tasks) // self.step) * self.step
+        self.tasks = Tasks(np.array([record_of(TASK, task) for task in tasks]))
         padded = max(task["channel_padded"] for task in tasks) * self.inputs + self.step
-        self.scratch = padded + height * row_length
-        self.layer = self._layer(row_length, padded)
-
-    @property
-    def _all_rows(self) -> tuple[Range, Range]:
-        return (0, self.windows.counts[1]), (0, self.windows.counts[2])
+        self.scratch = padded + self.tile.height * (self.tile.width + 1) * made.lanes
+        self.layer = self._layer(padded)
 
     def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
-        """Convolve, with what comes `after`: the addresses of an operand for each, see `native.epilogue`."""
+        """Convolve, with what comes `after`: the records of an operand for each, see `native.epilogue`."""
         data = np.ascontiguousarray(data)
         if self.padding is not None:
             data = self.padding(data)
@@ -76,22 +74,23 @@ class CompiledConvolver:
 
     def _function(self, after: tuple[After, ...]) -> Native:
         if (found := self._functions.get(after)) is None:
-            made, (height, width) = compiler(), self.tile
-            name = "_".join(("convolve", f"{height}x{width}", *(step.name for step in after)))
+            made, tile, is_short = compiler(), self.tile, self.is_short
+            shape = f"{tile.height}x{tile.width}+{tile.extra}{'short' if is_short else ''}"
+            name = "_".join(("convolve", shape, *(step.name for step in after)))
             found = self._functions[after] = made.made(
-                name, 4, lambda module, name: write_convolve(module, name, made.lanes, height, width, after)
+                name, 4, lambda module, name: write_convolve(module, name, made.lanes, tile, is_short, after)
             )
         return found
 
-    def _layer(self, row_length: int, padded: int) -> Array:
-        return _record(
+    def _layer(self, padded: int) -> Array:
+        return record_of(
             LAYER,
             {
                 "input": 0,
                 "result": 0,
                 "operands": 0,
                 "weights": self.weights.ctypes.data,
-                "pad": _pad().address,
+                "pad": pad_function().address,
                 "depth": self.weights.shape[2],
                 "depth_step": DEPTH_STEP,
                 "group_input": self.inputs * (self.padding.channel if self.padding else self.image),
@@ -102,7 +101,6 @@ class CompiledConvolver:
                 "outputs": self.outputs,
                 "blocks": self.blocks,
                 "stride": self.windows.strides[2],
-                "row_length": row_length,
                 "padded": padded,
             },
         )
@@ -112,17 +110,27 @@ class CompiledConvolver:
         wanted = 1 if self.threads == 1 else 4 * self.threads
         group_parts = split(self.groups, wanted)
         wanted = -(-wanted // (self.batch * len(group_parts)))
-        nbytes = self.inputs * self.pixels * prod(self.windows.strides) * F32.itemsize
-        parts = max(-(-nbytes // TASK_BYTES), min(wanted, self.pixels // FEW_PIXELS), 1)
-        chunks = list(self._chunks(parts))
-        block_parts = split(self.blocks, -(-wanted // len(chunks)))
         image = self.image
-        if len(chunks) == 1 and len(block_parts) > 1 and not self.is_direct:
-            # All tasks read the same input, so it is padded once.
-            (chunk,) = chunks
-            self.padding = _Padding(self, chunk)
-            image = self.padding.channel
-            chunks = [chunk | {"line_count": 0, "channel_padded": 0}]
+        if self.is_direct:
+            offsets = self._keep(np.arange(self.inputs) * self.image)
+            parts = max(-(-self.inputs * self.pixels * F32.itemsize // TASK_BYTES), wanted)
+            chunks = [self._run_of_pixels(*run, offsets) for run in self._runs(min(parts, self._most_runs))]
+        else:
+            whole = Shifted(self.windows, (0, self.windows.counts[1]), (0, self.windows.counts[2]))
+            nbytes = self.inputs * whole.channel_size * F32.itemsize
+            if self.windows.counts[0] == 1 and self.batch * self.groups * nbytes <= SHARED_BYTES and wanted > 1:
+                # All tasks read the same input, so it is padded once.
+                self.padding = _Padding(self, whole)
+                image = self.padding.channel
+                offsets = self._keep(self._places(whole))
+                chunks = [self._run_of_pixels(*run, offsets) for run in self._runs(min(wanted, self._most_runs))]
+            else:
+                parts = max(-(-nbytes // TASK_BYTES), -(-wanted // self.windows.counts[0]))
+                chunks = [
+                    self._padded(z, *part)
+                    for z, part in product(range(self.windows.counts[0]), self._rectangles(parts))
+                ]
+        block_parts = split(self.blocks, -(-wanted // len(chunks)))
         for chunk, n, (g0, g1), (b0, b1) in product(chunks, range(self.batch), group_parts, block_parts):
             yield chunk | {
                 "first_group": g0,
@@ -133,43 +141,57 @@ class CompiledConvolver:
                 "result": chunk["result"] + n * self.groups * self.outputs * self.plane,
             }
 
-    def _chunks(self, parts: int) -> Iterator[dict[str, int]]:
-        """The output pixels of one channel in about so many parts."""
-        if self.is_direct:
-            offsets = self._keep(np.arange(self.inputs) * self.image)
-            for start, stop in split(self.pixels, parts, self.step):
-                yield self._run_of_pixels(min(start, stop - self.step), stop, offsets)
-            return
-        planes, y, _ = self.windows.counts
-        for z, rows in product(range(planes), split(y, -(-parts // planes))):
-            yield self._rows_of_pixels(z, rows)
+    @property
+    def _most_runs(self) -> int:
+        """The runs that all pixels may be divided into: with fewer pixels, the output channels are."""
+        return max(self.pixels // FEW_PIXELS, 1)
+
+    def _runs(self, parts: int, pixels: int | None = None) -> list[Range]:
+        """Pixels in about so many runs of whole tiles; the last run has the rest, too."""
+        pixels = self.pixels if pixels is None else pixels
+        runs = split(max(pixels // self.step, 1) * self.step, parts, self.step)
+        return [*runs[:-1], (runs[-1][0], pixels)]
+
+    def _rectangles(self, parts: int) -> Iterator[tuple[Range, Range]]:
+        """Rows and their span: output pixels of one plane in about so many parts, none smaller than a tile."""
+        _, height, width = self.windows.counts
+        least = -(-self.step // width)
+        rows = split(height, min(parts, max(height // least, 1)))
+        spans = (
+            self._runs(-(-parts // len(rows)), width) if width >= self.step and len(rows) == height else [(0, width)]
+        )
+        return product(rows, spans)
 
     def _run_of_pixels(self, start: int, stop: int, offsets: int) -> dict[str, int]:
         """Pixels of an input that is read where it is."""
-        size = stop - start
         padding = {"lines": 0, "line_count": 0, "channel_padded": 0}
-        sums = {"pixels": size, "last_tile": size - self.step, "rows": 1, "pitch": size, "width": size}
-        return {"input": start, "result": start, "offsets": offsets} | padding | sums
+        return {"input": start, "result": start, "offsets": offsets} | padding | self._tiles(stop - start)
 
-    def _rows_of_pixels(self, z: int, rows: Range) -> dict[str, int]:
-        """Rows of one plane; the input under them is copied with its padding."""
-        block = Block(self.windows, rows, self._all_rows[1], 0)
-        lines, offsets = block.lines_of(z), block.offsets()
-        channel = block.channel_size
-        places = np.add.outer(np.arange(self.inputs) * channel, offsets).reshape(-1)
+    def _padded(self, z: int, rows: Range, span: Range) -> dict[str, int]:
+        """Pixels of one plane; the input under them is copied with its padding."""
+        block = Shifted(self.windows, rows, span)
+        lines = block.lines_of(z)
         return {
             "input": 0,
-            "result": (z * self.windows.counts[1] + rows[0]) * self.windows.counts[2],
-            "offsets": self._keep(places),
-            "lines": self._keep(np.array([_record(LINE, line) for line in lines])),
+            "result": (z * self.windows.counts[1] + rows[0]) * self.windows.counts[2] + span[0],
+            "offsets": self._keep(self._places(block)),
+            "lines": self._keep(line_records(lines)),
             "line_count": len(lines),
-            "channel_padded": channel,
-            "pixels": block.pixels,
-            "last_tile": block.pixels,
-            "rows": block.height,
-            "pitch": block.pitch,
-            "width": block.width,
-        }
+            "channel_padded": block.channel_size,
+        } | self._tiles(block.pixels)
+
+    def _tiles(self, pixels: int) -> dict[str, int]:
+        """The tiles of a run of pixels."""
+        whole, rest = divmod(pixels, self.step)
+        singles = rest if whole and rest <= self.tile.extra else 0
+        tiles = whole - 1 if singles else whole + (rest > 0)
+        last = pixels - self.step if not singles else (whole - 1) * self.step
+        return {"pixels": pixels, "tiles": tiles, "last_tile": max(last, 0), "singles": singles}
+
+    def _places(self, block: Shifted) -> Array:
+        """Where each product of a sum finds its first pixel."""
+        places: Array = np.add.outer(np.arange(self.inputs) * block.channel_size, block.offsets()).reshape(-1)
+        return places
 
     def _keep(self, numbers: Array) -> int:
         """The address of an array, which lives as long as this object."""
@@ -180,19 +202,24 @@ class CompiledConvolver:
 class _Padding:
     """The input of a convolution with its padding, in memory of the calling thread."""
 
-    def __init__(self, convolver: CompiledConvolver, chunk: dict[str, int]) -> None:
+    def __init__(self, convolver: CompiledConvolver, block: Shifted) -> None:
         channels = convolver.batch * convolver.groups * convolver.inputs
-        self.channel = chunk["channel_padded"]
+        self.channel = block.channel_size
         self.size = channels * self.channel + convolver.step
         self.tasks = Tasks(np.array(split(channels, 2 * convolver.threads)))
+        lines = block.lines_of(0)
+        self.lines = line_records(lines)
         fields = {
             "input": 0,
             "padded": 0,
-            "pad": _pad().address,
+            "pad": pad_function().address,
             "channel_input": convolver.image,
+            "channel_padded": self.channel,
+            "lines": address(self.lines),
+            "line_count": len(lines),
             "stride": convolver.windows.strides[2],
         }
-        self.record = _record(PADDING, chunk | fields)
+        self.record = record_of(PADDING, fields)
         made = compiler()
         self.function = made.made("pad_channels", 4, lambda module, name: write_padding(module, name, made.lanes))
 
@@ -204,7 +231,7 @@ class _Padding:
         return padded
 
 
-def _pad() -> Native:
+def pad_function() -> Native:
     made = compiler()
     return made.made("pad", 5, lambda module, name: write_pad(module, name, made.lanes))
 
@@ -218,5 +245,10 @@ def _packed(weights: Array, height: int) -> Array:
     return np.ascontiguousarray(padded.reshape(groups, blocks, height, depth).swapaxes(2, 3))
 
 
-def _record(names: tuple[str, ...], fields: Mapping[str, int]) -> Array:
+def record_of(names: tuple[str, ...], fields: Mapping[str, int]) -> Array:
     return np.array([fields[name] for name in names], np.int64)
+
+
+def line_records(lines: Sequence[Mapping[str, int]]) -> Array:
+    """What compiled code pads a channel by."""
+    return np.array([record_of(LINE, line) for line in lines])

@@ -122,6 +122,10 @@ class _Prepared:
 
 
 def _compiled(batch: int, weights: Array, windows: Windows) -> Runner:
+    if weights.shape[1:3] == (1, 1):
+        from irexec.ops.convolution.depthwise import DepthwiseConvolver
+
+        return DepthwiseConvolver(batch, weights, windows)
     from irexec.ops.convolution.compiled import CompiledConvolver
 
     return CompiledConvolver(batch, weights, windows)

@@ -1,0 +1,65 @@
+"""A convolution of each channel with its own kernel: all products of an element while its sum is in a register.
+
+Several rows of the result are made at once: a vector that is read serves all taps in one column of the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from irexec.native.after import After
+from irexec.native.code import Code, Fields, Number
+from irexec.native.epilogue import epilogue
+
+# The fields of what `depthwise` is given, each a number of 64 bits. Lengths and places count elements of f32.
+LAYER = (
+    "input", "result", "operands", "weights",  # addresses; [channels, taps] of weights
+    "pad",  # the address of `native.convolution.write_pad`'s function
+    "channel_input", "channel_result", "stride",
+)  # fmt: skip
+TASK = (
+    "first", "last",  # channels
+    "first_weights",  # of the first channel of the image
+    "input", "result",  # where the image begins
+    "offsets",  # an address: where in the padded input the columns of taps begin
+    "lines", "line_count",  # an address: how the input is padded
+    "rows", "width", "pitch",  # of the result, and how far apart the rows of the padded input are
+)  # fmt: skip
+# Of a tap: the number of its column, and how many rows further down it reads.
+Taps = Sequence[tuple[int, int]]
+
+
+def write_depthwise(module: Any, name: str, lanes: int, height: int, taps: Taps, after: Sequence[After]) -> Code:
+    """`depthwise(layer, task, scratch, round)`: one task, `height` rows at a time, of which it has as many or more."""
+    code = Code(module, name, 4, lanes)
+    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    scratch = code.parameters[2].floats()
+    columns = sorted({column for column, _ in taps})
+    begins = [scratch + task.offsets.numbers().number(column) for column in columns]
+    with code.loop(task.first, task.last) as channel:
+        source = layer.input.floats() + task.input + channel * layer.channel_input
+        code.run_at(layer.pad, source.address, scratch.address, task.lines, task.line_count, layer.stride)
+        kernel = layer.weights.floats() + (task.first_weights + channel) * len(taps)
+        weights = [code.splat(kernel.scalar(number)) for number in range(len(taps))]
+        plane = task.result + channel * layer.channel_result
+        with code.loop(0, task.rows, height) as row:
+            # The last rows may overlap those before: then both are the same sums.
+            first = row.at_most(task.rows - height)
+            places = [plane + (first + number) * task.width for number in range(height)]
+            changes = [epilogue(code, after, layer.operands, task.first_weights + channel, place) for place in places]
+
+            def store(x: Number, mask: Any) -> None:
+                sums = [code.zeros()] * height
+                for column in columns:
+                    of_column = [(shift, weights[n]) for n, (own, shift) in enumerate(taps) if own == column]
+                    for line in sorted({number + shift for number in range(height) for shift, _ in of_column}):
+                        pixels = (begins[column] + (first + line) * task.pitch).vector(x)
+                        for shift, weight in of_column:
+                            if 0 <= line - shift < height:
+                                sums[line - shift] = code.call("fmuladd", weight, pixels, sums[line - shift])
+                for place, change, total in zip(places, changes, sums, strict=True):
+                    (layer.result.floats() + place).put_vector(x, change(x, total, mask), mask)
+
+            code.in_vectors(task.width, store)
+    return code.end()

@@ -1,0 +1,124 @@
+"""Depthwise convolution by compiled code: the taps of each channel's kernel by columns, and the tasks."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from irexec.native import compiler
+from irexec.native.after import DEAR, After
+from irexec.native.depthwise import LAYER, TASK, write_depthwise
+from irexec.native.llvm import Native
+from irexec.native.memory import address
+from irexec.ops.compute.parallel import split
+from irexec.ops.compute.team import Tasks, run_tasks, threads_for
+from irexec.ops.convolution.columns import Block
+from irexec.ops.convolution.compiled import NO_OPERANDS, line_records, pad_function, record_of
+from irexec.ops.rules.windows import Windows
+from irexec.types import Array
+
+# Rows of the result that are made at once, by the number of registers; fewer where the layers that follow are long.
+MOST_ROWS = {32: 7, 16: 4}
+MOST_LONG_ROWS = 3
+
+
+class DepthwiseConvolver:
+    """As `blocks.convolver`, for f32 and groups of one channel each way: a function (data, out)."""
+
+    def __init__(self, batch: int, weights: Array, windows: Windows) -> None:
+        self.windows = windows = windows.lifted(3)
+        channels = len(weights)
+        planes, rows, width = windows.counts
+        self.weights = np.ascontiguousarray(weights.reshape(channels, -1))
+        self.threads = threads_for(batch * channels * prod(windows.counts) * (self.weights.shape[1] + 16))
+        wanted = 1 if self.threads == 1 else 4 * self.threads
+        parts = split(channels, -(-wanted // (batch * planes)))
+        self.pieces = split(rows, -(-wanted // (batch * planes * len(parts))))
+        self._kept: list[Array] = []
+        self._functions: dict[tuple[After, ...], Native] = {}
+        image, plane = prod(windows.extents), prod(windows.counts)
+        tasks = []
+        self.scratch = 0
+        for piece in self.pieces:
+            # Rows of the padded input begin where those before them end, padding included.
+            block = Block(windows, piece, (0, width), 1)
+            columns = self._columns(block)
+            self.scratch = max(self.scratch, block.channel_size + 2 * compiler().lanes)
+            for z, n, (first, last) in product(range(planes), range(batch), parts):
+                lines = block.lines_of(z)
+                tasks.append(
+                    {
+                        "first": first,
+                        "last": last,
+                        "first_weights": 0,
+                        "input": n * channels * image,
+                        "result": n * channels * plane + (z * rows + piece[0]) * width,
+                        "offsets": columns,
+                        "lines": self._keep(line_records(lines)),
+                        "line_count": len(lines),
+                        "rows": block.height,
+                        "width": width,
+                        "pitch": block.pitch,
+                    }
+                )
+        self.tasks = Tasks(np.array([record_of(TASK, task) for task in tasks]))
+        fields = {
+            "input": 0,
+            "result": 0,
+            "operands": 0,
+            "weights": address(self.weights),
+            "pad": pad_function().address,
+            "channel_input": image,
+            "channel_result": plane,
+            "stride": windows.strides[2],
+        }
+        self.layer = record_of(LAYER, fields)
+
+    def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
+        """Convolve, with what comes `after`: the records of an operand for each, see `native.epilogue`."""
+        data = np.ascontiguousarray(data)
+        layer = self.layer.copy()
+        layer[:3] = address(data), address(out), address(operands)
+        run_tasks(self._function(after), layer, self.tasks, self.scratch)
+        return out
+
+    def _function(self, after: tuple[After, ...]) -> Native:
+        if (found := self._functions.get(after)) is None:
+            made, taps = compiler(), self.taps
+            height = self._height(MOST_LONG_ROWS if any(step.kind in DEAR for step in after) else 0)
+            shape = "-".join(f"{column}.{shift}" for column, shift in taps)
+            name = "_".join(("depthwise", str(height), shape, *(step.name for step in after)))
+            found = self._functions[after] = made.made(
+                name, 4, lambda module, name: write_depthwise(module, name, made.lanes, height, taps, after)
+            )
+        return found
+
+    def _height(self, most: int) -> int:
+        """The rows to make at once, no more than any task has."""
+        least = min(stop - start for start, stop in self.pieces)
+        longest = max(stop - start for start, stop in self.pieces)
+        reach = max(shift for _, shift in self.taps)
+        columns = len({column for column, _ in self.taps})
+
+        def cycles(height: int) -> int:
+            # A vector that begins anywhere takes two reads.
+            once: int = height * len(self.taps) + 2 * (height + reach) * columns
+            return -(-longest // height) * once
+
+        return min(range(min(most or MOST_ROWS[compiler().registers], least), 0, -1), key=cycles)
+
+    def _columns(self, block: Block) -> int:
+        """The address of where each column of taps begins; `taps` says which column and row each tap is in."""
+        sy, dy = self.windows.strides[1], self.windows.dilations[1]
+        shifts = [y * dy // sy for _, y, _ in np.ndindex(self.windows.kernel)]
+        begins = [int(place) - shift * block.pitch for place, shift in zip(block.offsets(), shifts, strict=True)]
+        columns = {begin: number for number, begin in enumerate(dict.fromkeys(begins))}
+        self.taps = [(columns[begin], shift) for begin, shift in zip(begins, shifts, strict=True)]
+        return self._keep(np.array(list(columns)))
+
+    def _keep(self, numbers: Array) -> int:
+        """The address of an array, which lives as long as this object."""
+        self._kept.append(np.ascontiguousarray(numbers, np.int64))
+        return address(self._kept[-1])
