@@ -10,7 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
-F32, I64, I32 = ir.FloatType(), ir.IntType(64), ir.IntType(32)
+F32, F64, I64, I32 = ir.FloatType(), ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 
 
 class Code:

@@ -7,16 +7,20 @@ meant, and is what OpenVINO computes. OpenVINO writes eps_mode in capitals, the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.compute.rowwise import RowWise
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
 from irexec.ops.normalization.statistics import check_axes, normalize
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
+from irexec.types import F32, FLOATS, INTEGERS, Array, PartialShape, TensorType
+
+if TYPE_CHECKING:
+    from irexec.native.rows import Kind
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
@@ -101,3 +105,37 @@ def draw_axes(rng: np.random.Generator, axes: TensorType, data: TensorType) -> A
     if rank is None or count > rank:
         return None
     return rng.permutation(rank)[:count].reshape(axes.shape.to_shape()).astype(axes.element_type.dtype)
+
+
+def _row_wise(types: NodeTypes, axes: Sequence[int], variance: bool, eps: float, inside: bool) -> RowWise | None:
+    """The last axes normalized by compiled code, once that pays."""
+    data = types.inputs[0]
+    if data is None or data.rank is None or data.element_type is not F32 or not axes:
+        return None
+    last = sorted(axis % data.rank for axis in axes if -data.rank <= axis < data.rank)
+    if last != list(range(data.rank - len(axes), data.rank)):
+        return None
+
+    def plain(data: Array, *others: Array, out: Array | None = None) -> Array:
+        return _normalized(data, last, variance, eps, inside, out)
+
+    kind: Kind = "centred" if not variance else "normalized_inside" if inside else "normalized_outside"
+    return RowWise(plain, len(last), kind, eps, len(types.inputs) - 1)
+
+
+@mvn_6.specialize
+def _(types: NodeTypes, *, normalize_variance: bool, eps: float, eps_mode: str) -> Callable[..., Array] | None:
+    axes = types.constants[1]
+    if axes is None:
+        return None
+    return _row_wise(types, axes.reshape(-1).tolist(), normalize_variance, eps, eps_mode.lower() == "inside_sqrt")
+
+
+@mvn_1.specialize
+def _(
+    types: NodeTypes, *, across_channels: bool, reduction_axes: tuple[int, ...], normalize_variance: bool, eps: float
+) -> Callable[..., Array] | None:
+    data = types.inputs[0]
+    rank = 0 if data is None or data.rank is None else data.rank
+    axes = reduction_axes or tuple(range(1 if across_channels else 2, rank))
+    return _row_wise(types, axes, normalize_variance, eps, True)

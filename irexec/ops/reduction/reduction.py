@@ -15,9 +15,11 @@ import numpy as np
 
 from irexec.ops.compute.elementwise import half_away, truncated
 from irexec.ops.compute.precision import compute_dtype, holds, is_float, is_narrow, narrow, widen, wider
-from irexec.ops.declare.operator import Elements, Operator, operator, rounded
+from irexec.ops.compute.rowwise import RowWise
+from irexec.ops.declare.operator import Elements, NodeTypes, Operator, operator, rounded
 from irexec.ops.reduction.axes import draw_axes, reduced_axes, reduced_shape
-from irexec.types import BOOLEAN, INTEGERS, NUMERIC, Array
+from irexec.ops.rules.axes import integers
+from irexec.types import BOOLEAN, F32, INTEGERS, NUMERIC, Array
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]
@@ -84,6 +86,25 @@ def reduce_mean_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) 
     total = _reduce(np.add, data, axes, keep_dims, None, np.uint64 if data.dtype.kind == "u" else np.int64)
     size = total.dtype.type(count)
     return narrow((total - np.fmod(total, size)) // size, data.dtype, out)
+
+
+@reduce_mean_1.specialize
+def _(types: NodeTypes, *, keep_dims: bool) -> Callable[..., Array] | None:
+    """Over the last axes by compiled code, once that pays."""
+    data, axes = types.inputs[0], types.constants[1]
+    if data is None or axes is None or not axes.size or data.element_type is not F32 or not data.shape.is_static:
+        return None
+    extents = data.shape.to_shape()
+    along = sorted(axis % len(extents) for axis in integers(axes) if -len(extents) <= axis < len(extents))
+    if along != list(range(len(extents) - axes.size, len(extents))):
+        return None
+
+    def plain(data: Array, axes: Array, /, *, out: Array | None = None) -> Array:
+        return np.asarray(reduce_mean_1.kernel(data, axes, keep_dims=keep_dims, out=out))
+
+    return RowWise(
+        plain, len(along), "mean", float(np.prod(extents[-len(along) :])), 1, types.outputs[0].shape.to_shape()
+    )
 
 
 @_reduction("ReduceMax")

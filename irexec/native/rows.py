@@ -1,0 +1,147 @@
+"""What is computed of whole rows: their mean, what they are when that is taken away, their softmax.
+
+A row is read from memory once, and stays in the first-level cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from llvmlite import ir
+
+from irexec.native.after import After
+from irexec.native.code import F32, F64, I32, I64, Change, Code, Fields, Number, Run, copy_run
+from irexec.native.epilogue import epilogue
+from irexec.native.functions import exp_below_0
+
+# "mean": the sum divided by the first number. "centred": each element less the mean. "normalized_inside" and
+# "normalized_outside": that divided by the deviation, with the first number added inside of the root or outside.
+Kind = Literal["mean", "centred", "normalized_inside", "normalized_outside", "softmax"]
+# The fields of what `rows` is given, each a number of 64 bits. Lengths count elements of f32.
+LAYER = (
+    "source", "result", "operands", "numbers",  # addresses; the operands are those of the layers that follow
+    "width",  # of a row
+)  # fmt: skip
+TASK = ("first_row", "last_row")
+# Vectors whose sums are kept apart: one addition need not wait for another.
+APART = 4
+
+
+def write_rows(module: Any, name: str, lanes: int, kind: Kind, after: Sequence[After] = ()) -> Code:
+    """`rows(layer, task, scratch, round)`: some rows, and what comes after for each column of the result."""
+    code = Code(module, name, 4, lanes)
+    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    number = layer.numbers.floats().scalar(0)
+    with code.loop(task.first_row, task.last_row) as row:
+        source = layer.source.floats() + row * layer.width
+        result = layer.result.floats() + row * layer.width
+        if kind == "softmax":
+            _softmax(code, source, result, layer.width)
+        elif kind == "mean":
+            layer.result.floats().put(row, _mean(code, layer.width, source.vector, number))
+        else:
+            change = epilogue(code, after, layer.operands, code.number(0), row * layer.width)
+            _normalize(code, source, result, layer.width, kind, number, change)
+    return code.end()
+
+
+def _normalize(code: Code, source: Run, result: Run, width: Number, kind: Kind, number: Any, change: Change) -> None:
+    b, count = code.builder, code.builder.sitofp(width.value, F32)
+    mean = code.splat(_mean(code, width, source.vector, count))
+
+    def centred(x: Number, mask: Any) -> Any:
+        vector = b.fsub(source.vector(x, mask), mean)
+        return vector if mask is None else b.select(mask, vector, code.zeros())
+
+    def deviation(squares: Any) -> Any:
+        kind_of_number = squares.type
+        eps = number if kind_of_number == F32 else b.fpext(number, kind_of_number)
+        if kind == "normalized_inside":
+            squares = b.fadd(squares, eps)
+        root = b.call(code.intrinsic(f"sqrt.{kind_of_number.intrinsic_name}", kind_of_number, squares), [squares])
+        return b.fadd(root, eps) if kind == "normalized_outside" else root
+
+    factor = code.constant(1.0)
+    if kind != "centred":
+        factor = code.splat(b.fdiv(ir.Constant(F32, 1.0), _mean(code, width, centred, count, deviation)))
+    code.in_vectors(
+        width, lambda x, mask: result.put_vector(x, change(x, b.fmul(centred(x, mask), factor), mask), mask)
+    )
+
+
+def _mean(
+    code: Code,
+    width: Number,
+    read: Callable[[Number, Any], Any],
+    count: Any,
+    of_squares: Callable[[Any], Any] | None = None,
+) -> Any:
+    """The sum of a row, or of its squares, divided by a scalar, and what is made of that.
+
+    All of it is made of f64 where a sum overflows f32.
+    """
+    b = code.builder
+
+    def term(x: Number, mask: Any) -> Any:
+        vector = read(x, mask)
+        return vector if of_squares is None else b.fmul(vector, vector)
+
+    total = _across(code, _folded(code, width, term, b.fadd, code.zeros()), b.fadd)
+    is_number = b.fcmp_ordered("==", b.fsub(total, total), ir.Constant(F32, 0.0))
+    elements = Number(code, b.select(is_number, I64(0), width.value))
+    wide = ir.VectorType(F64, code.lanes)
+    with code.folding(0, elements, [ir.Constant(wide, None)], code.lanes) as fold:
+        mask = code.mask(width - fold.index)
+        vector = b.fpext(b.select(mask, read(fold.index, mask), code.zeros()), wide)
+        fold.values = [b.fadd(fold.values[0], vector if of_squares is None else b.fmul(vector, vector))]
+    exact = b.fdiv(_across(code, fold.values[0], b.fadd), b.fpext(count, F64))
+    near = b.fdiv(total, count)
+    if of_squares is not None:
+        near, exact = of_squares(near), of_squares(exact)
+    return b.select(is_number, near, b.fptrunc(exact, F32))
+
+
+def _softmax(code: Code, source: Run, result: Run, width: Number) -> None:
+    b = code.builder
+
+    def larger(x: Any, y: Any) -> Any:
+        return b.select(b.fcmp_ordered("<", x, y), y, x)
+
+    # A nan is passed over here: its power of e is nan, and so is their sum.
+    lowest = code.constant(float("-inf"))
+    highest = _folded(code, width, lambda x, mask: source.vector(x, mask), larger, lowest)
+    most = code.splat(_across(code, highest, larger))
+
+    def power(x: Number, vector: Any, mask: Any) -> Any:
+        high, scale = exp_below_0(code, b.fsub(vector, most))
+        return b.fmul(high, scale)
+
+    copy_run(source, result, width, power)
+    total = _across(code, _folded(code, width, result.vector, b.fadd, code.zeros()), b.fadd)
+    factor = code.splat(b.fdiv(ir.Constant(F32, 1.0), total))
+    copy_run(result, result, width, lambda x, vector, mask: b.fmul(vector, factor))
+
+
+def _folded(code: Code, width: Number, read: Callable[[Number, Any], Any], fold: Any, neutral: Any) -> Any:
+    """The fold of all vectors of a row; of the last one, what lies within."""
+    b, step = code.builder, APART * code.lanes
+    whole, most = width & -step, width & -code.lanes
+    with code.folding(0, whole, [neutral] * APART, step) as many:
+        many.values = [fold(old, read(many.index + n * code.lanes, None)) for n, old in enumerate(many.values)]
+    first, second, third, fourth = many.values
+    together = fold(fold(first, second), fold(third, fourth))
+    with code.folding(whole, most, [together], code.lanes) as few:
+        few.values = [fold(few.values[0], read(few.index, None))]
+    mask = code.mask(width - most)
+    return fold(few.values[0], b.select(mask, read(most, mask), neutral))
+
+
+def _across(code: Code, vector: Any, fold: Any) -> Any:
+    """The fold of a vector's lanes."""
+    lanes = code.lanes
+    while lanes > 1:
+        lanes //= 2
+        order = ir.Constant(ir.VectorType(I32, code.lanes), [n % code.lanes for n in range(lanes, lanes + code.lanes)])
+        vector = fold(vector, code.builder.shuffle_vector(vector, vector, order))
+    return code.builder.extract_element(vector, ir.Constant(I32, 0))

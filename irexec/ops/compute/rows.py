@@ -1,0 +1,60 @@
+"""Rows by compiled code: means, normalization and softmax along the last axes of a tensor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irexec.native import compiler
+from irexec.native.after import After
+from irexec.native.llvm import Native
+from irexec.native.memory import address
+from irexec.native.rows import Kind, write_rows
+from irexec.ops.compute.parallel import num_threads, split
+from irexec.ops.compute.team import WORTH_PRODUCTS, Tasks, run_tasks
+from irexec.types import Array
+
+# What an element costs, in multiply-adds.
+WORK: dict[Kind, int] = {"mean": 2, "centred": 6, "normalized_inside": 10, "normalized_outside": 10, "softmax": 48}
+
+
+class CompiledRows:
+    """`kind` of the rows of any f32 array."""
+
+    def __init__(self, kind: Kind, number: float = 0.0) -> None:
+        self._kind: Kind = kind
+        self._number = np.array([number], np.float32)
+        self._functions: dict[tuple[After, ...], Native] = {}
+        self._tasks: dict[tuple[int, int], Tasks] = {}
+
+    def __call__(
+        self, data: Array, width: int, out: Array, after: tuple[After, ...] = (), operands: Array | None = None
+    ) -> None:
+        """Rows of `data` so wide, into `out`, which is contiguous and may be `data` itself."""
+        data = np.ascontiguousarray(data)
+        records = 0 if operands is None else address(operands)
+        layer = np.array([address(data), address(out), records, address(self._number), width])
+        run_tasks(self._function(after), layer, self._parts(data.size // width, data.size), 0)
+
+    def alone(self, data: Array, width: int) -> None:
+        """In place and in this thread, for an array that is contiguous."""
+        layer = np.array([address(data), address(data), 0, address(self._number), width])
+        task = np.array([0, data.size // width])
+        self._function(()).call(address(layer), address(task), 0, 0)
+
+    def _function(self, after: tuple[After, ...]) -> Native:
+        if (found := self._functions.get(after)) is None:
+            made, kind = compiler(), self._kind
+            name = "_".join(("rows", kind, *(step.name for step in after)))
+            found = self._functions[after] = made.made(
+                name, 4, lambda module, name: write_rows(module, name, made.lanes, kind, after)
+            )
+        return found
+
+    def _parts(self, rows: int, size: int) -> Tasks:
+        parts = 4 * num_threads() if size * WORK[self._kind] >= WORTH_PRODUCTS and num_threads() > 1 else 1
+        # Other threads may be here too.
+        if (found := self._tasks.get((rows, parts))) is None:
+            if len(self._tasks) >= 8:
+                self._tasks.clear()
+            found = self._tasks[rows, parts] = Tasks(np.array(split(rows, parts)))
+        return found

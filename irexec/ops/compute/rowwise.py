@@ -1,0 +1,89 @@
+"""Kernels over rows, the last axes of a tensor: plainly, and by compiled code from when that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from irexec.native import pays
+from irexec.ops.compute.follow import Lead, Link, after_sums
+from irexec.types import Array, TensorType
+
+if TYPE_CHECKING:
+    from irexec.native.rows import Kind
+    from irexec.ops.compute.rows import CompiledRows
+
+# Smaller arrays are left to NumPy, which begins sooner; so are rows whose sums need NumPy's pairs to be as exact.
+LEAST_SIZE, SHORTEST, LONGEST = 1 << 12, 8, 1 << 16
+# What NumPy needs for an element, in multiply-adds.
+PLAIN_WORK = 32
+
+
+class RowWise:
+    """`plain(data, *others, out=None)`, which does `kind` to the rows of f32 `data`: so many of its last axes.
+
+    `number` is what the kind takes, `others` is how many inputs there are besides the data,
+    `means` the shape of a result that has one element for each row.
+    """
+
+    def __init__(
+        self,
+        plain: Callable[..., Array],
+        axes: int,
+        kind: Kind,
+        number: float = 0.0,
+        others: int = 0,
+        means: tuple[int, ...] = (),
+    ) -> None:
+        self.plain, self.axes, self.kind, self.number, self.others = plain, axes, kind, number, others
+        self.means = means
+        self._compiled: CompiledRows | None = None
+        self._calls = 0
+
+    def __call__(self, data: Array, *others: Any, out: Array | None = None) -> Array:
+        compiled = self.when_it_pays(data)
+        if compiled is None or not (out is None or out.flags.c_contiguous):
+            return self.plain(data, *others, out=out)
+        target = np.empty(self.means or data.shape, data.dtype) if out is None else out
+        compiled(data, self.width(data), target)
+        return target
+
+    def width(self, data: Array) -> int:
+        """The elements of a row."""
+        return prod(data.shape[data.ndim - self.axes :])
+
+    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
+        """Layers that follow along the columns of a normalization over the last axis."""
+        if self.axes != 1 or not self.kind.startswith("normalized"):
+            return None
+        after, operands = after_sums(links, result.shape.to_shape(), np.dtype(np.float32), "column")
+
+        def call(data: Array, *others: Array, out: Array) -> bool:
+            own, coming = others[: self.others], others[self.others :]
+            compiled = self.when_it_pays(data)
+            if compiled is None:
+                if (made := self.plain(data, *own, out=out)) is not out:
+                    np.copyto(out, made)
+                return False
+            arrays = [np.ascontiguousarray(array) for array in coming]
+            compiled(data, self.width(data), out, after, operands.records(arrays))
+            return True
+
+        return (len(after), call) if after else None
+
+    def when_it_pays(self, data: Array) -> CompiledRows | None:
+        """The compiled kernel, if there is to be one and `data` fits it."""
+        if data.size < LEAST_SIZE or data.dtype != np.float32:
+            return None
+        if not SHORTEST <= self.width(data) <= LONGEST:
+            return None
+        if self._compiled is None:
+            self._calls += 1
+            if pays(self._calls, data.size * PLAIN_WORK):
+                from irexec.ops.compute.rows import CompiledRows
+
+                self._compiled = CompiledRows(self.kind, self.number)
+        return self._compiled
