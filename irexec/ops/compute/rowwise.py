@@ -44,7 +44,7 @@ class RowWise:
         self._calls = 0
 
     def __call__(self, data: Array, *others: Any, out: Array | None = None) -> Array:
-        compiled = self.when_it_pays(data)
+        compiled = self.when_it_pays(data.size, self.width(data))
         if compiled is None or not (out is None or out.flags.c_contiguous):
             return self.plain(data, *others, out=out)
         target = np.empty(self.means or data.shape, data.dtype) if out is None else out
@@ -63,7 +63,7 @@ class RowWise:
 
         def call(data: Array, *others: Array, out: Array) -> bool:
             own, coming = others[: self.others], others[self.others :]
-            compiled = self.when_it_pays(data)
+            compiled = self.when_it_pays(data.size, self.width(data))
             if compiled is None:
                 if (made := self.plain(data, *own, out=out)) is not out:
                     np.copyto(out, made)
@@ -74,15 +74,13 @@ class RowWise:
 
         return (len(after), call) if after else None
 
-    def when_it_pays(self, data: Array) -> CompiledRows | None:
-        """The compiled kernel, if there is to be one and `data` fits it."""
-        if data.size < LEAST_SIZE or data.dtype != np.float32:
-            return None
-        if not SHORTEST <= self.width(data) <= LONGEST:
+    def when_it_pays(self, size: int, width: int) -> CompiledRows | None:
+        """The compiled kernel, if there is to be one and so many elements in such rows fit it."""
+        if size < LEAST_SIZE or not SHORTEST <= width <= LONGEST:
             return None
         if self._compiled is None:
             self._calls += 1
-            if pays(self._calls, data.size * PLAIN_WORK):
+            if pays(self._calls, size * PLAIN_WORK):
                 from irexec.ops.compute.rows import CompiledRows
 
                 self._compiled = CompiledRows(self.kind, self.number)

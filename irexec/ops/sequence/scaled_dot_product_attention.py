@@ -7,6 +7,7 @@ scores, left out of the product.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod, sqrt
 from typing import Annotated, Any, TypeAlias
 
@@ -15,14 +16,17 @@ import numpy as np
 from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
-from irexec.types import BOOLEAN, FLOATS, Array, Dimension, PartialShape, TensorType, common_shape
+from irexec.ops.compute.rowwise import RowWise
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, NodeTypes, operator, require, rounded
+from irexec.types import BOOLEAN, F32, FLOATS, Array, Dimension, PartialShape, TensorType, common_shape
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 MASK: TypeAlias = Annotated[Array, Elements("T_MASK", FLOATS | {BOOLEAN})]
 
 # The scores of one block of queries: they stay in a core's second-level cache.
 BLOCK_BYTES = 1 << 20
+
+Softmax: TypeAlias = Callable[[Array, Array | None], Array | None]
 
 
 @operator("ScaledDotProductAttention", "opset13", tolerance=rounded(256))
@@ -47,6 +51,33 @@ def scaled_dot_product_attention_13(
     C4: attention_mask is a scalar 0 or has rank 2 or more, fitting L and S, and is of type T or boolean. C5: scale has
     one element. C6: the batch dimensions broadcast. C7: sink broadcasts to a column of the scores, [N, ..., L, 1].
     """
+    return _attention(query, key, value, attention_mask, scale, sink, causal, out, _softmax)
+
+
+def _softmax(scores: Array, extra: Array | None) -> Array | None:
+    """The powers of e of the scores in place, and what their products are to be divided by: None where they are."""
+    highest = scores.max(axis=2, keepdims=True, initial=-np.inf)
+    if extra is not None:
+        np.maximum(highest, extra, out=highest)
+    np.subtract(scores, highest, out=scores)
+    np.exp(scores, out=scores)
+    total: Array = np.add.reduce(scores, axis=2, keepdims=True)
+    if extra is not None:
+        total += np.exp(extra - highest)
+    return total
+
+
+def _attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    attention_mask: Array | None,
+    scale: Array | None,
+    sink: Array | None,
+    causal: bool,
+    out: Array | None,
+    softmax: Softmax,
+) -> Array:
     _require_fitting(query, key, value, attention_mask, scale, causal)
     dtype = compute_dtype(query.dtype)
     batch = _common(query, key, value)
@@ -79,21 +110,46 @@ def scaled_dot_product_attention_13(
             else:
                 np.add(scores, part, out=scores)
         extra = None if s is None else s[place][:, rows]
-        highest = scores.max(axis=2, keepdims=True, initial=-np.inf)
-        if extra is not None:
-            np.maximum(highest, extra, out=highest)
-        np.subtract(scores, highest, out=scores)
-        np.exp(scores, out=scores)
-        total = np.add.reduce(scores, axis=2, keepdims=True)
-        if extra is not None:
-            total += np.exp(extra - highest)
+        total = softmax(scores, extra)
         result = target[place][:, rows]
         np.matmul(scores, v[place], out=result)
-        np.divide(result, total, out=result)
+        if total is not None:
+            np.divide(result, total, out=result)
 
     if target.size:
         parallel_for(len(tasks), task)
     return settle(target, query.dtype, out)
+
+
+@scaled_dot_product_attention_13.specialize
+def _(types: NodeTypes, *, causal: bool) -> Callable[..., Array] | None:
+    """In f32 the softmax is computed by compiled code, once that pays."""
+    if types.outputs[0].element_type is not F32:
+        return None
+    rows = RowWise(lambda scores, *, out=None: scores, 1, "softmax")
+
+    def run(
+        query: Array,
+        key: Array,
+        value: Array,
+        attention_mask: Array | None = None,
+        scale: Array | None = None,
+        sink: Array | None = None,
+        /,
+        *,
+        out: Array | None = None,
+    ) -> Array:
+        scores = query.size // max(query.shape[-1], 1) * key.shape[-2]
+        compiled = rows.when_it_pays(scores, key.shape[-2]) if sink is None else None
+
+        def softmax(scores: Array, extra: Array | None) -> None:
+            assert compiled is not None
+            compiled.alone(scores, scores.shape[2])
+
+        how = _softmax if compiled is None else softmax
+        return _attention(query, key, value, attention_mask, scale, sink, causal, out, how)
+
+    return run
 
 
 def _blocks(batch: tuple[int, ...], length: int, row_bytes: int, threads: int) -> list[tuple[tuple[Any, ...], slice]]:
