@@ -315,6 +315,7 @@ def copy_every_second(source: Run, target: Run, count: Number) -> None:
         copy(whole, count - whole)
 
 
-def clear_run(target: Run, count: Number) -> None:
-    """Make so many elements 0."""
-    target.code.in_vectors(count, lambda x, mask: target.put_vector(x, target.code.zeros(), mask))
+def fill_run(target: Run, count: Number, value: float) -> None:
+    """Make so many elements this number."""
+    code = target.code
+    code.in_vectors(count, lambda x, mask: target.put_vector(x, code.constant(value), mask))

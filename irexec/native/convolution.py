@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 
 from irexec.native.after import DEAR, After
-from irexec.native.code import F32, I32, Code, Fields, Number, Run, clear_run, copy_every_second, copy_run
+from irexec.native.code import F32, I32, Code, Fields, Number, Run, copy_every_second, copy_run, fill_run
 from irexec.native.epilogue import epilogue
 from irexec.native.llvm import Tile
 
@@ -180,15 +180,15 @@ def write_padding(module: Any, name: str, lanes: int) -> Code:
     return code.end()
 
 
-def write_pad(module: Any, name: str, lanes: int) -> Code:
-    """`pad(source, target, lines, line_count, stride)`: one channel's lines, with zeros before and after."""
+def write_pad(module: Any, name: str, lanes: int, padding: float = 0.0) -> Code:
+    """`pad(source, target, lines, line_count, stride)`: one channel's lines, with the padding before and after."""
     code = Code(module, name, 5, lanes)
     source, target = code.parameters[0].floats(), code.parameters[1].floats()
     lines, line_count, stride = code.parameters[2:]
     with code.loop(0, line_count) as number:
         line = Fields((lines.numbers() + number * len(LINE)).address, LINE)
         begin = target + line.target
-        clear_run(begin, line.before)
+        fill_run(begin, line.before, padding)
         pixels, row = begin + line.before, source + line.source
         with code.when(stride < 2):
             copy_run(row, pixels, line.count)
@@ -197,5 +197,5 @@ def write_pad(module: Any, name: str, lanes: int) -> Code:
                 copy_every_second(row, pixels, line.count)
             with code.when(code.number(2) < stride), code.loop(0, line.count) as x:
                 pixels.put(x, row.scalar(x * stride))
-        clear_run(pixels + line.count, line.after)
+        fill_run(pixels + line.count, line.after, padding)
     return code.end()

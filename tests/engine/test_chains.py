@@ -67,6 +67,17 @@ CHAINS: dict[str, tuple[int, Callable[[Any], Any]]] = {
             ops.add(multiplied(x), constant(33)),
         ),
     ),
+    "one window": (
+        3,
+        lambda x: ops.sigmoid(
+            ops.add(
+                ops.add(
+                    ops.convolution(x, constant(700, 6, 19, 21), [1, 1], [0, 0], [0, 0], [1, 1]), constant(1, 700, 1, 1)
+                ),
+                constant(700, 1, 1),
+            )
+        ),
+    ),
     "grouped": (
         2,
         lambda x: ops.relu(

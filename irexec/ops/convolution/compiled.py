@@ -17,6 +17,7 @@ from irexec.ops.compute.parallel import scratch, split
 from irexec.ops.compute.team import Tasks, run_tasks, threads_for
 from irexec.ops.convolution.columns import Range
 from irexec.ops.convolution.shifted import Shifted
+from irexec.ops.matrix.compiled import CompiledProduct
 from irexec.ops.rules.windows import Windows
 from irexec.types import Array
 
@@ -199,6 +200,20 @@ class CompiledConvolver:
         return int(self._kept[-1].ctypes.data)
 
 
+class WholeConvolver:
+    """A convolution with one window, which covers all pixels: a product with the matrix that its kernel is."""
+
+    def __init__(self, batch: int, weights: Array) -> None:
+        self._batch, self._outputs = batch, weights.shape[1]
+        self._multiply = CompiledProduct(weights.reshape(self._outputs, -1).T, batch)
+
+    def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
+        """Convolve, with what comes `after`: what channels take, the columns of the product do."""
+        steps = tuple(step._replace(takes="column") if step.takes == "channel" else step for step in after)
+        self._multiply(data.reshape(self._batch, -1), out.reshape(self._batch, self._outputs), steps, operands)
+        return out
+
+
 class _Padding:
     """The input of a convolution with its padding, in memory of the calling thread."""
 
@@ -231,9 +246,10 @@ class _Padding:
         return padded
 
 
-def pad_function() -> Native:
+def pad_function(padding: float = 0.0) -> Native:
     made = compiler()
-    return made.made("pad", 5, lambda module, name: write_pad(module, name, made.lanes))
+    name = "pad" if padding == 0 else "pad_with_lowest"
+    return made.made(name, 5, lambda module, name: write_pad(module, name, made.lanes, padding))
 
 
 def _packed(weights: Array, height: int) -> Array:

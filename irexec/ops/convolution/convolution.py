@@ -123,11 +123,13 @@ class _Prepared:
 
 def _compiled(batch: int, weights: Array, windows: Windows) -> Runner:
     if weights.shape[1:3] == (1, 1):
-        from irexec.ops.convolution.depthwise import DepthwiseConvolver
+        from irexec.ops.convolution.sliding import Sliding
 
-        return DepthwiseConvolver(batch, weights, windows)
-    from irexec.ops.convolution.compiled import CompiledConvolver
+        return Sliding(batch, len(weights), weights, windows)
+    from irexec.ops.convolution.compiled import CompiledConvolver, WholeConvolver
 
+    if windows.is_whole and len(weights) == 1:
+        return WholeConvolver(batch, weights)
     return CompiledConvolver(batch, weights, windows)
 
 

@@ -64,6 +64,16 @@ def test_sums_of_many_products(kernel: int, extent: int, outputs: int) -> None:
     compare(data, weights, Windows.over((extent, extent), (kernel, kernel), how))
 
 
+@pytest.mark.parametrize("outputs", [1, 40, 300])
+@pytest.mark.parametrize("extents", [(1, 1), (7, 7), (5,)])
+def test_one_window_over_everything(outputs: int, extents: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    data = rng.standard_normal((3, 70, *extents), dtype=np.float32)
+    weights = rng.standard_normal((1, outputs, 70, *extents), dtype=np.float32)
+    how = Windowing(strides=(), pads_begin=(), pads_end=(), dilations=())
+    compare(data, weights, Windows.over(extents, extents, how))
+
+
 def compare(data: np.ndarray, weights: np.ndarray, windows: Windows) -> None:
     shape = (len(data), weights.shape[0] * weights.shape[1], *windows.counts)
     expected, found = np.empty(shape, np.float32), np.full(shape, np.nan, np.float32)

@@ -1,4 +1,4 @@
-"""A convolution of each channel with its own kernel: all products of an element while its sum is in a register.
+"""What slides over each channel by itself: sums of products, or the largest element, kept in registers.
 
 Several rows of the result are made at once: a vector that is read serves all taps in one column of the kernel.
 """
@@ -12,7 +12,7 @@ from irexec.native.after import After
 from irexec.native.code import Code, Fields, Number
 from irexec.native.epilogue import epilogue
 
-# The fields of what `depthwise` is given, each a number of 64 bits. Lengths and places count elements of f32.
+# The fields of what `sliding` is given, each a number of 64 bits. Lengths and places count elements of f32.
 LAYER = (
     "input", "result", "operands", "weights",  # addresses; [channels, taps] of weights
     "pad",  # the address of `native.convolution.write_pad`'s function
@@ -30,8 +30,13 @@ TASK = (
 Taps = Sequence[tuple[int, int]]
 
 
-def write_depthwise(module: Any, name: str, lanes: int, height: int, taps: Taps, after: Sequence[After]) -> Code:
-    """`depthwise(layer, task, scratch, round)`: one task, `height` rows at a time, of which it has as many or more."""
+def write_sliding(
+    module: Any, name: str, lanes: int, height: int, taps: Taps, after: Sequence[After] = (), is_largest: bool = False
+) -> Code:
+    """`sliding(layer, task, scratch, round)`: one task, `height` rows at a time, of which it has as many or more.
+
+    Sums of products with a kernel for each channel, or the largest element of each window.
+    """
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     scratch = code.parameters[2].floats()
@@ -41,7 +46,7 @@ def write_depthwise(module: Any, name: str, lanes: int, height: int, taps: Taps,
         source = layer.input.floats() + task.input + channel * layer.channel_input
         code.run_at(layer.pad, source.address, scratch.address, task.lines, task.line_count, layer.stride)
         kernel = layer.weights.floats() + (task.first_weights + channel) * len(taps)
-        weights = [code.splat(kernel.scalar(number)) for number in range(len(taps))]
+        weights = [] if is_largest else [code.splat(kernel.scalar(number)) for number in range(len(taps))]
         plane = task.result + channel * layer.channel_result
         with code.loop(0, task.rows, height) as row:
             # The last rows may overlap those before: then both are the same sums.
@@ -49,17 +54,22 @@ def write_depthwise(module: Any, name: str, lanes: int, height: int, taps: Taps,
             places = [plane + (first + number) * task.width for number in range(height)]
             changes = [epilogue(code, after, layer.operands, task.first_weights + channel, place) for place in places]
 
+            def fold(number: int, pixels: Any, before: Any) -> Any:
+                if is_largest:
+                    return code.call("maximum", pixels, before)
+                return code.call("fmuladd", weights[number], pixels, before)
+
             def store(x: Number, mask: Any) -> None:
-                sums = [code.zeros()] * height
+                results = [code.constant(float("-inf")) if is_largest else code.zeros()] * height
                 for column in columns:
-                    of_column = [(shift, weights[n]) for n, (own, shift) in enumerate(taps) if own == column]
-                    for line in sorted({number + shift for number in range(height) for shift, _ in of_column}):
+                    of_column = [(number, shift) for number, (own, shift) in enumerate(taps) if own == column]
+                    for line in sorted({number + shift for number in range(height) for _, shift in of_column}):
                         pixels = (begins[column] + (first + line) * task.pitch).vector(x)
-                        for shift, weight in of_column:
+                        for number, shift in of_column:
                             if 0 <= line - shift < height:
-                                sums[line - shift] = code.call("fmuladd", weight, pixels, sums[line - shift])
-                for place, change, total in zip(places, changes, sums, strict=True):
-                    (layer.result.floats() + place).put_vector(x, change(x, total, mask), mask)
+                                results[line - shift] = fold(number, pixels, results[line - shift])
+                for place, change, result in zip(places, changes, results, strict=True):
+                    (layer.result.floats() + place).put_vector(x, change(x, result, mask), mask)
 
             code.in_vectors(task.width, store)
     return code.end()

@@ -1,4 +1,4 @@
-"""Depthwise convolution by compiled code: the taps of each channel's kernel by columns, and the tasks."""
+"""Depthwise convolution and MaxPool by compiled code: the taps of a window by columns, and the tasks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from irexec.native import compiler
 from irexec.native.after import DEAR, After
-from irexec.native.depthwise import LAYER, TASK, write_depthwise
 from irexec.native.llvm import Native
 from irexec.native.memory import address
+from irexec.native.sliding import LAYER, TASK, write_sliding
 from irexec.ops.compute.parallel import split
 from irexec.ops.compute.team import Tasks, run_tasks, threads_for
 from irexec.ops.convolution.columns import Block
@@ -24,15 +24,17 @@ MOST_ROWS = {32: 7, 16: 4}
 MOST_LONG_ROWS = 3
 
 
-class DepthwiseConvolver:
-    """As `blocks.convolver`, for f32 and groups of one channel each way: a function (data, out)."""
+class Sliding:
+    """Windows over each channel of f32 data by itself: a function (data, out).
 
-    def __init__(self, batch: int, weights: Array, windows: Windows) -> None:
+    With `weights`, one kernel for each channel, as `blocks.convolver`; without, the largest element.
+    """
+
+    def __init__(self, batch: int, channels: int, weights: Array | None, windows: Windows) -> None:
         self.windows = windows = windows.lifted(3)
-        channels = len(weights)
         planes, rows, width = windows.counts
-        self.weights = np.ascontiguousarray(weights.reshape(channels, -1))
-        self.threads = threads_for(batch * channels * prod(windows.counts) * (self.weights.shape[1] + 16))
+        self.weights = None if weights is None else np.ascontiguousarray(weights.reshape(channels, -1))
+        self.threads = threads_for(batch * channels * prod(windows.counts) * (prod(windows.kernel) + 16))
         wanted = 1 if self.threads == 1 else 4 * self.threads
         parts = split(channels, -(-wanted // (batch * planes)))
         self.pieces = split(rows, -(-wanted // (batch * planes * len(parts))))
@@ -68,8 +70,8 @@ class DepthwiseConvolver:
             "input": 0,
             "result": 0,
             "operands": 0,
-            "weights": address(self.weights),
-            "pad": pad_function().address,
+            "weights": 0 if self.weights is None else address(self.weights),
+            "pad": pad_function(0.0 if weights is not None else -np.inf).address,
             "channel_input": image,
             "channel_result": plane,
             "stride": windows.strides[2],
@@ -77,7 +79,7 @@ class DepthwiseConvolver:
         self.layer = record_of(LAYER, fields)
 
     def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
-        """Convolve, with what comes `after`: the records of an operand for each, see `native.epilogue`."""
+        """Slide, with what comes `after`: the records of an operand for each, see `native.epilogue`."""
         data = np.ascontiguousarray(data)
         layer = self.layer.copy()
         layer[:3] = address(data), address(out), address(operands)
@@ -89,9 +91,11 @@ class DepthwiseConvolver:
             made, taps = compiler(), self.taps
             height = self._height(MOST_LONG_ROWS if any(step.kind in DEAR for step in after) else 0)
             shape = "-".join(f"{column}.{shift}" for column, shift in taps)
-            name = "_".join(("depthwise", str(height), shape, *(step.name for step in after)))
+            is_largest = self.weights is None
+            kind = "largest" if is_largest else "depthwise"
+            name = "_".join((kind, str(height), shape, *(step.name for step in after)))
             found = self._functions[after] = made.made(
-                name, 4, lambda module, name: write_depthwise(module, name, made.lanes, height, taps, after)
+                name, 4, lambda module, name: write_sliding(module, name, made.lanes, height, taps, after, is_largest)
             )
         return found
 

@@ -1,0 +1,77 @@
+"""Compiled MaxPool: the largest elements that the plain kernel finds, for all windows, and when it begins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec import native
+from irexec.graph.model import Model
+from irexec.ops.compute import parallel, team
+from irexec.ops.convolution.sliding import Sliding
+from irexec.ops.pooling import max_pool
+from irexec.ops.pooling.rule import PoolWindowing
+from irexec.ops.rules.windows import Windows
+
+ops: Any = irexec.opset15
+
+
+def drawn(seed: int) -> tuple[np.ndarray, Windows]:
+    """Data with a few nan and infinities, and windows of 1 to 3 axes; some reach beyond the padded data."""
+    rng = np.random.default_rng(seed)
+    axes = int(rng.integers(1, 4))
+
+    def numbers(low: int, high: int) -> tuple[int, ...]:
+        return tuple(int(n) for n in rng.integers(low, high, axes))
+
+    extents = numbers(1, 40 if axes < 3 else 10)
+    kernel = tuple(map(min, numbers(1, 5), extents))
+    how = PoolWindowing(
+        kernel=kernel,
+        strides=numbers(1, 4),
+        pads_begin=numbers(0, 3),
+        pads_end=numbers(0, 3),
+        dilations=numbers(1, 3),
+        rounding_type="ceil" if seed % 2 else "floor",
+    )
+    data = rng.standard_normal((2, 5, *extents), dtype=np.float32)
+    data[rng.random(data.shape) < 0.01] = np.nan
+    data[rng.random(data.shape) < 0.05] = -np.inf
+    return data, Windows.over(extents, kernel, how, how.rounding_type)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_largest_are_those_of_the_plain_kernel(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, windows = drawn(seed)
+    if 0 in windows.counts or 0 in windows.trimmed().kernel:
+        return
+    expected = max_pool._largest(data, windows, None)
+    monkeypatch.setattr(team, "WORTH_PRODUCTS", 1)
+    try:
+        for threads in (1, 2, 8):
+            parallel.set_num_threads(threads)
+            found = np.full(expected.shape, 7, np.float32)
+            Sliding(2, 5, None, windows.trimmed())(data, found)
+            np.testing.assert_array_equal(found, expected)
+    finally:
+        parallel.set_num_threads(None)
+
+
+@pytest.mark.parametrize("version", ["first", "last"])
+def test_a_model_that_runs_often_is_compiled(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "MANY_PRODUCTS", 1)
+    x = ops.parameter([1, -1, 9, 9], np.float32, name="x")
+    windows = {"strides": [2, 2], "pads_begin": [1, 1], "pads_end": [1, 1], "kernel": [3, 3]}
+    if version == "first":
+        node = irexec.opset1.max_pool(x, **windows)
+    else:
+        node = irexec.opset14.max_pool(x, dilations=[1, 1], **windows).output(0)
+    compiled = irexec.compile_model(Model([node], [x]))
+    for channels in (3, 3, 3, 3, 5, 5, 5, 5, 1, 0):
+        data = np.random.default_rng(0).standard_normal((1, channels, 9, 9), dtype=np.float32)
+        padded = np.pad(data, ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
+        expected = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))[:, :, ::2, ::2].max((4, 5))
+        assert np.array_equal(compiled([data])[0], expected)
