@@ -320,3 +320,17 @@ def mapped_file(array: Array) -> mmap.mmap | None:
     while owner is not None and not isinstance(owner, mmap.mmap):
         owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
     return owner
+
+
+def let_go(array: npt.NDArray[Any]) -> None:
+    """Release the mapped pages of an array that will hardly be read again; reading it loads them from the file."""
+    mapping = mapped_file(array)
+    if mapping is None or array.nbytes < _MIN_LET_GO or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    low, high = np.lib.array_utils.byte_bounds(array)
+    begin = np.frombuffer(mapping, np.uint8).ctypes.data
+    # Whole pages within: those at the ends are the neighbours', too.
+    start = -(-(low - begin) // mmap.PAGESIZE) * mmap.PAGESIZE
+    stop = (high - begin) // mmap.PAGESIZE * mmap.PAGESIZE
+    if start < stop:
+        mapping.madvise(mmap.MADV_DONTNEED, start, stop - start)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.ir.weights.file import let_go
 from irexec.native import pays
 from irexec.native.after import After
 from irexec.ops.compute.follow import Lead, Link, after_sums
@@ -90,22 +91,28 @@ class Convolve:
         result = (shape[0], groups * outputs, *windows.counts)
         trimmed = windows.trimmed()
         if 0 in result or 0 in self.kernel.shape or 0 in trimmed.kernel:
-            return _Prepared(result, _zero)
+            return _Prepared(result, _zero, self.kernel)
         met = (slice(t.start, t.stop) for t in map(windows.taps, range(len(kernel))))
         weights = self.kernel[:, :, :, *met]
         plain = convolver(shape[0], weights, trimmed)
         if self.sums != np.float32:
-            return _Prepared(result, plain)
+            return _Prepared(result, plain, weights)
         products = math.prod(result) * math.prod(weights.shape[2:])
-        return _Prepared(result, plain, products, partial(_compiled, shape[0], weights, trimmed))
+        return _Prepared(result, plain, weights, products, partial(_compiled, shape[0], weights, trimmed))
 
 
 class _Prepared:
     """How data of one shape is convolved, into which shape: plainly, and by compiled code from when that pays."""
 
     def __init__(
-        self, result: tuple[int, ...], plain: Runner, products: int = 0, compile: Callable[[], Runner] | None = None
+        self,
+        result: tuple[int, ...],
+        plain: Runner,
+        weights: Array,
+        products: int = 0,
+        compile: Callable[[], Runner] | None = None,
     ) -> None:
+        self._weights = weights
         self.result, self.products = result, products
         # One tuple, which other threads see either before or after it is replaced.
         self._runner: tuple[Callable[..., Array], bool] = plain, False
@@ -118,6 +125,8 @@ class _Prepared:
             self._calls += 1
             if pays(self._calls, self.products):
                 runner = self._runner = self._compile(), True
+                # Compiled code has the weights in an order of its own.
+                let_go(self._weights)
         return runner
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.ir.weights.file import let_go
 from irexec.native import pays
 from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
@@ -119,6 +120,8 @@ class _Product:
                 from irexec.ops.matrix.compiled import CompiledProduct
 
                 self._compiled = CompiledProduct(self._right, a.size // depth)
+                # Compiled code has the matrix in an order of its own.
+                let_go(self._right)
         return self._compiled
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from irexec.ir.weights.file import let_go
 from irexec.native import pays
 from irexec.ops.compute.precision import compute_dtype, narrow, widen
 from irexec.ops.declare.attributes import Positive
@@ -281,6 +282,9 @@ class _ConstantWeights:
 
                 names, clip = self._gates.activations or DEFAULTS, self._gates.clip
                 self._compiled = CompiledLstm(widen(w), widen(r), widen(b), self._direction, names, clip)
+                # Compiled code has the weights in an order of its own.
+                let_go(w)
+                let_go(r)
         return self._compiled
 
 
