@@ -16,13 +16,14 @@ from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from irexec.trust.case import Case
     from irexec.trust.record import Reference
     from irexec.trust.reduce import Reduction
     from irexec.trust.repro import Repro
+    from irexec.trust.stages import Stage
     from irexec.trust.verdict import Judge
 
 
@@ -33,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--with",
         dest="other",
         metavar="RUNTIME",
-        help="openvino or openvino:DEVICE computes something else than irexec, refuses the model, crashes or hangs",
+        help="openvino, openvino:DEVICE or onnxruntime (of .onnx) computes something else than irexec, refuses the "
+        "model, crashes or hangs",
     )
     fails.add_argument(
         "--check", metavar="'COMMAND {}'", help="this command, given the model's file, has the same exit code, not 0"
@@ -48,13 +50,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rtol", type=float, metavar="X", help="relative error that is allowed")
     add_input_arguments(parser)
     parser.add_argument(
-        "--output", "-o", default="repro.xml", metavar="FILE", help="default: repro.xml, .bin, .npz, .py, .md, .json"
+        "--output",
+        "-o",
+        default="repro",
+        metavar="FILE",
+        help="default: repro.xml and .bin, or with onnxruntime repro.onnx; beside it .npz, .py, .md, .json",
     )
     parser.add_argument("--restart", action="store_true", help="begin anew where a reduction was interrupted")
 
 
 def run(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
     from irexec.diagnostics import IRError
+    from irexec.trust.choose import ONNX_RUNTIME
     from irexec.trust.repro import Repro, identity
     from irexec.trust.runtimes import CannotRun
 
@@ -63,11 +72,12 @@ def run(args: argparse.Namespace) -> int:
         return _refused(report)
     reference = loaded.reference
     asked = " ".join(_asked(args))
-    repro = Repro(args.output, identity(reference, asked))
+    suffix = ".onnx" if args.other == ONNX_RUNTIME else ".xml"
+    repro = Repro(Path(args.output).with_suffix(suffix), identity(reference, asked))
     try:
-        judge, cases = _judge(args, reference)
+        judge, cases, stages = _judge(args, reference)
         reduction = None if args.restart else repro.resumed()
-        return _reduce(args, judge, cases, reduction, repro, reference)
+        return _reduce(args, judge, cases, stages, reduction, repro, reference)
     except (CannotRun, ValueError) as error:
         return _refused(refuse("U006", str(error)))
     except OSError as error:
@@ -85,21 +95,31 @@ def _asked(args: argparse.Namespace) -> list[str]:
     return words
 
 
-def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Iterable[Case]]:
-    """Who says what fails, and with which cases to begin."""
-    from irexec.trust.choose import runtime_of
+def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Iterable[Case], Sequence[Stage]]:
+    """Who says what fails, with which cases to begin, and what is tried to make them smaller. Raises CannotRun."""
+    from irexec.trust.choose import ONNX_RUNTIME, runtime_of
     from irexec.trust.errors import Bounds
     from irexec.trust.reduce import guesses, whole
     from irexec.trust.runtimes import CannotRun
+    from irexec.trust.stages import STAGES
     from irexec.trust.verdict import ByCommand, ByRuntime
 
     if args.check is not None:
-        return ByCommand(args.check, args.limit), [whole(reference)]
+        return ByCommand(args.check, args.limit), [whole(reference)], STAGES
     bounds = None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
     runtime = runtime_of(args.other, _config(args), reference.model, args.limit)
+    if args.other == ONNX_RUNTIME:
+        if not args.file.lower().endswith(".onnx"):
+            raise CannotRun(f"--with {args.other}: ONNX Runtime reads no IR: reduce the .onnx file that it was made of")
+        from irexec.trust.onnx_case import ONNX_STAGES, onnx_guesses
+
+        return ByRuntime(runtime, bounds), onnx_guesses(reference, runtime, bounds), ONNX_STAGES
     if not runtime.runs_parts:
-        raise CannotRun(f"--with {args.other}: parts of the model cannot be run there; --check takes any command")
-    return ByRuntime(runtime, bounds), guesses(reference, runtime, bounds)
+        raise CannotRun(
+            f"--with {args.other}: what is recorded or computed there is of the whole model; irexec compare --with "
+            f"{args.other} names the layer, irexec cut --around LAYER makes a model of it, --check takes any command"
+        )
+    return ByRuntime(runtime, bounds), guesses(reference, runtime, bounds), STAGES
 
 
 def _config(args: argparse.Namespace) -> dict[str, str]:
@@ -110,6 +130,7 @@ def _reduce(
     args: argparse.Namespace,
     judge: Judge,
     cases: Iterable[Case],
+    stages: Sequence[Stage],
     reduction: Reduction | None,
     repro: Repro,
     reference: Reference,
@@ -125,11 +146,12 @@ def _reduce(
         return _refused(refuse("U006", f"nothing fails: {judge.name} is right about {args.file} with these inputs"))
     try:
         with Status() as status:
-            reduce(reduction, judge, [repro, Telling(status)])
+            reduce(reduction, judge, [repro, Telling(status)], stages)
     except KeyboardInterrupt:
         repro.write(reduction)
         print(
-            f"irexec reduce: interrupted; {repro.xml} is the smallest so far, the same command goes on", file=sys.stderr
+            f"irexec reduce: interrupted; {repro.file} is the smallest so far, the same command goes on",
+            file=sys.stderr,
         )
         return INTERRUPTED
     _finish(args, reduction, repro, reference)
@@ -140,10 +162,13 @@ def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, refere
     from irexec.show.printing import Printout
     from irexec.show.reduce import show_reduction
     from irexec.trust.case import size_of
+    from irexec.trust.choose import ONNX_RUNTIME
 
     files: list[Path] = repro.write(reduction)
     if args.check is not None:
         files.append(repro.write_command_script(shlex.split(args.check)))
+    elif args.other == ONNX_RUNTIME:
+        files.append(repro.write_onnx_runtime_script(reduction.case))
     else:
         device = args.other.partition(":")[2] or "CPU"
         files.append(repro.write_openvino_script(reduction.case, device, _config(args)))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from irexec.diagnostics import IRError
 from irexec.graph.cut import constant_nodes, cut, twin
 from irexec.graph.model import Model, Node, Value, ordered
+from irexec.graph.write import write_model
 from irexec.inference import infer, set_types
 from irexec.trust.extract import STATE
 from irexec.trust.record import Reference
@@ -33,6 +35,11 @@ class Case:
     def size(self) -> int:
         """How many layers compute, those of bodies included."""
         return size_of(self.model)
+
+    def write(self, path: Path) -> list[Path]:
+        """Write the model, and return its files. Raises IRError and OSError."""
+        write_model(self.model, path.with_suffix(".xml"))
+        return [path.with_suffix(".xml"), path.with_suffix(".bin")]
 
 
 def computing(model: Model) -> list[Node]:

@@ -1,4 +1,4 @@
-"""Cases on disk: the model as .xml and .bin, the inputs of each step as .npz."""
+"""Cases on disk: the model as .xml and .bin, or as .onnx, the inputs of each step as .npz."""
 
 from __future__ import annotations
 
@@ -12,36 +12,34 @@ from irexec.arrays.given import convert
 from irexec.arrays.plain import exact_array
 from irexec.arrays.saving import archive_names, save_arrays
 from irexec.graph.model import Model
-from irexec.graph.write import write_model
 from irexec.trust.case import Case, case_of
 from irexec.types import Array
 from irexec.watch.run import port_name
 
 
 def save_case(case: Case, path: str | os.PathLike[str]) -> list[Path]:
-    """Write the model and its inputs: model.xml, model.bin and model.npz, further steps as model.1.npz, ...
+    """Write the model and its inputs: model.xml and .bin, or model.onnx; model.npz, further steps model.1.npz, ...
 
     Raises IRError and OSError.
     """
-    xml = Path(path)
-    write_model(case.model, xml)
+    file = Path(path)
+    files = case.write(file)
     names = input_names(case.model)
-    files = [xml, xml.with_suffix(".bin")]
     for number, step in enumerate(case.steps):
         kinds = (port.element_type for port in case.model.inputs)
         arrays = {n: exact_array(a, k) for n, a, k in zip(names, step, kinds, strict=True)}
-        files.append(_archive(xml, number))
+        files.append(_archive(file, number))
         save_arrays(files[-1], arrays)
     return files
 
 
 def load_case(path: str | os.PathLike[str]) -> Case:
     """What `save_case` wrote. Raises IRError, OSError and ValueError."""
-    xml = Path(path)
-    model = read_model(xml)
+    file = Path(path)
+    model = read_model(file)
     names = input_names(model)
     steps: list[list[Array]] = []
-    while (archive := _archive(xml, len(steps))).is_file():
+    while (archive := _archive(file, len(steps))).is_file():
         with np.load(archive, allow_pickle=False) as arrays:
             kinds = (port.element_type for port in model.inputs)
             step = [convert(arrays[name], kind) for name, kind in zip(names, kinds, strict=True)]
@@ -49,7 +47,11 @@ def load_case(path: str | os.PathLike[str]) -> Case:
             raise ValueError(f"{archive} does not hold the model's inputs")
         steps.append([array for array in step if array is not None])
     if not steps:
-        raise ValueError(f"there is no {_archive(xml, 0)}")
+        raise ValueError(f"there is no {_archive(file, 0)}")
+    if file.suffix.lower() == ".onnx":
+        from irexec.trust.onnx_case import onnx_case_of
+
+        return onnx_case_of(file, steps)
     return case_of(model, steps)
 
 
@@ -58,5 +60,5 @@ def input_names(model: Model) -> list[str]:
     return archive_names([port_name(port) for port in model.inputs])
 
 
-def _archive(xml: Path, step: int) -> Path:
-    return xml.with_suffix(f".{step}.npz" if step else ".npz")
+def _archive(file: Path, step: int) -> Path:
+    return file.with_suffix(f".{step}.npz" if step else ".npz")

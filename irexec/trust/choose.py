@@ -8,6 +8,8 @@ from irexec.graph.model import Model
 from irexec.trust.process import LIMIT
 from irexec.trust.runtimes import CannotRun, OtherModel, Runtime
 
+ONNX_RUNTIME = "onnxruntime"
+
 
 def runtime_of(
     text: str, config: dict[str, str] | None = None, original: Model | None = None, limit: float = LIMIT
@@ -24,7 +26,7 @@ def runtime_of(
         from irexec.trust.openvino_runtime import OpenVINO
 
         return OpenVINO(device or "CPU", config, original, limit=limit)
-    if text == "onnxruntime":
+    if text == ONNX_RUNTIME:
         from irexec.trust.onnx_runtime import OnnxRuntime
 
         return OnnxRuntime(limit=limit)

@@ -249,8 +249,9 @@ def _moved(array: Array, direction: float | np.random.Generator) -> Array:
     signs = direction if isinstance(direction, float) else direction.choice([-1.0, 1.0], array.shape)
     wide = _wide(array)
     moved: Array = np.asarray(wide + signs * _NUDGE * _unit(wide, kind))
-    # What is exactly zero, a mask or a padding for instance, is meant to be.
-    return np.where(wide == 0, wide, moved).astype(array.dtype)
+    with np.errstate(over="ignore"):
+        # What is exactly zero, a mask or a padding for instance, is meant to be.
+        return np.where(wide == 0, wide, moved).astype(array.dtype)
 
 
 def _wide(array: Array) -> Any:

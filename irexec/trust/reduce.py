@@ -85,14 +85,16 @@ def _up_to(culprit: Culprit, reference: Reference) -> Case:
     return part_of(case, needed_by(culprit.nodes), list(culprit.outputs))
 
 
-def reduce(reduction: Reduction, judge: Judge, watchers: Sequence[Watcher] = ()) -> Reduction:
+def reduce(
+    reduction: Reduction, judge: Judge, watchers: Sequence[Watcher] = (), stages: Sequence[Stage] = STAGES
+) -> Reduction:
     """Go through the stages until none makes the case smaller. An exception on the way leaves `reduction` whole: going
     on with it, or with one that has its case, fault and stage, takes up the work there."""
     while not reduction.done:
-        stage = STAGES[reduction.stage]
+        stage = stages[reduction.stage]
         _work(reduction, stage, judge, watchers)
         reduction.stage += 1
-        if reduction.stage == len(STAGES):
+        if reduction.stage == len(stages):
             reduction.stage, reduction.done, reduction.changed = 0, not reduction.changed, False
     return reduction
 

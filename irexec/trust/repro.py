@@ -41,6 +41,19 @@ for archive in {archives}:
     inputs = [np.load(archive)[name] for name in {inputs}]
     print("OpenVINO", other.infer(inputs)[0], "irexec", right.infer(inputs)[0], sep="\\n")
 '''
+_ONNX_RUNTIME = '''\
+"""What ONNX Runtime makes of {name}.onnx, beside what irexec makes of it."""
+import numpy as np
+import onnxruntime
+import irexec
+
+other = onnxruntime.InferenceSession("{name}.onnx", providers=["CPUExecutionProvider"])
+right = irexec.compile_model("{name}.onnx").create_infer_request()
+names = [port.name for port in other.get_inputs()]
+for archive in {archives}:
+    inputs = [np.load(archive)[name] for name in {inputs}]
+    print("ONNX Runtime", other.run(None, dict(zip(names, inputs)))[0], "irexec", right.infer(inputs)[0], sep="\\n")
+'''
 _COMMAND = '''\
 """What fails on {name}.xml."""
 import subprocess
@@ -50,23 +63,24 @@ print("exit code", subprocess.run({words}).returncode)
 
 
 class Repro:
-    """Keeps the smallest case of a reduction in NAME.xml, .bin and .npz, and in NAME.json from where to go on.
+    """Keeps the smallest case of a reduction in NAME.xml and .bin, or in NAME.onnx, with its inputs in NAME.npz, and in
+    NAME.json from where to go on.
 
     `of` tells reductions apart: see `identity`.
     """
 
     def __init__(self, path: str | Path, of: str) -> None:
-        self.xml, self.of = Path(path).with_suffix(".xml"), of
+        self.file, self.of = Path(path), of
         self._written = 0.0
 
     def resumed(self) -> Reduction | None:
         """The reduction that was begun here; None where there was none, or one of something else."""
         try:
-            known: Any = json.loads(self.xml.with_suffix(".json").read_text("utf-8"))
+            known: Any = json.loads(self.file.with_suffix(".json").read_text("utf-8"))
             if known.pop("of") != self.of:
                 return None
             known["history"] = [(str(name), int(tried), int(fewer)) for name, tried, fewer in known["history"]]
-            return Reduction(load_case(self.xml), Fault(**known.pop("fault")), **known)
+            return Reduction(load_case(self.file), Fault(**known.pop("fault")), **known)
         except (OSError, ValueError, KeyError, TypeError, IRError):
             return None
 
@@ -77,37 +91,43 @@ class Repro:
 
     def write(self, reduction: Reduction) -> list[Path]:
         """Write the case, and from where to go on. Raises IRError and OSError."""
-        files = save_case(reduction.case, self.xml)
+        files = save_case(reduction.case, self.file)
         names = ("said", "stage", "changed", "tried", "done", "history")
         state = {name: getattr(reduction, name) for name in names}
-        save_json(self.xml.with_suffix(".json"), {"of": self.of, "fault": asdict(reduction.fault)} | state)
+        save_json(self.file.with_suffix(".json"), {"of": self.of, "fault": asdict(reduction.fault)} | state)
         self._written = time.monotonic()
         return files
 
     def write_openvino_script(self, case: Case, device: str, config: dict[str, str]) -> Path:
         """Write NAME.py, which prints what OpenVINO and irexec make of the model."""
-        name = self.xml.stem
+        return self._script(_OPENVINO.format(device=device, config=config, **self._known(case)))
+
+    def write_onnx_runtime_script(self, case: Case) -> Path:
+        """Write NAME.py, which prints what ONNX Runtime and irexec make of the model."""
+        return self._script(_ONNX_RUNTIME.format(**self._known(case)))
+
+    def _known(self, case: Case) -> dict[str, Any]:
+        name = self.file.stem
         archives = [f"{name}.npz", *(f"{name}.{number}.npz" for number in range(1, len(case.steps)))]
-        known = {"archives": archives, "device": device, "config": config, "inputs": input_names(case.model)}
-        return self._script(_OPENVINO.format(name=name, **known))
+        return {"name": name, "archives": archives, "inputs": input_names(case.model)}
 
     def write_command_script(self, words: list[str]) -> Path:
         """Write NAME.py, which runs a command; {} in its words stands for the model's file."""
-        words = [word.replace("{}", self.xml.name) for word in words]
-        return self._script(_COMMAND.format(name=self.xml.stem, words=words))
+        words = [word.replace("{}", self.file.name) for word in words]
+        return self._script(_COMMAND.format(name=self.file.stem, words=words))
 
     def _script(self, text: str) -> Path:
-        path = self.xml.with_suffix(".py")
+        path = self.file.with_suffix(".py")
         save_text(path, text)
         return path
 
     def write_report(self, reduction: Reduction, layers: int, asked: str) -> Path:
         """Write NAME.md: what fails on what, to be pasted. `layers`: of the whole model. `asked`: the command line."""
-        path, case = self.xml.with_suffix(".md"), reduction.case
+        path, case = self.file.with_suffix(".md"), reduction.case
         lines = [
             f"# {reduction.said}",
             "",
-            f"{plural(case.size, 'layer')}, reduced from {layers} by `{asked}`. `python {self.xml.stem}.py` shows it.",
+            f"{plural(case.size, 'layer')}, reduced from {layers} by `{asked}`. `python {self.file.stem}.py` shows it.",
             "",
             *_table(case),
             "",

@@ -222,4 +222,4 @@ def test_what_cannot_be_reduced(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "nothing fails" in refused("--check", "true {}")
     assert "has no {}" in refused("--check", "true")
     assert "cannot be run" in refused("--check", "./not_there {}")
-    assert "parts of the model cannot be run there" in refused("--with", model)
+    assert "names the layer, irexec cut --around LAYER makes a model of it" in refused("--with", model)
