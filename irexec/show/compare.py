@@ -7,18 +7,18 @@ from collections.abc import Sequence
 
 from irexec.diagnostics.render.characters import width
 from irexec.show.printing import Printout
-from irexec.trust.compare import Comparison, Row
+from irexec.trust.compare import LOWER, Comparison, Row
 from irexec.trust.errors import shown_error
 
 _NAME = 34
-_HOW_F32 = "with --config INFERENCE_PRECISION_HINT=f32 OpenVINO computes in f32"
+_HOW_F32 = "{} is the choice of the device or of the settings: --config INFERENCE_PRECISION_HINT=f32 asks for f32"
 
 
 def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved: Sequence[str] = ()) -> None:
     """The verdict in the first line; then the results and the `worst` layers (0: all), those that go wrong first."""
     page.line(found.verdict, "good" if found.agrees else "error")
-    if found.precision not in ("", "f32", "dynamic"):
-        page.line(f"the other computes in {found.precision}: {_HOW_F32}", "warning")
+    if found.precision in LOWER:
+        page.line(_HOW_F32.format(found.precision), "warning")
     page.heading(f"results: {found.other} against irexec")
     page.table([(_short(name), shown_error(error)) for name, error in found.results], ("name",))
     rows = sorted(found.rows, key=_badness)

@@ -18,6 +18,8 @@ from irexec.types import Array
 from irexec.watch.run import port_name
 
 Progress = Callable[[int, int], None]
+LOWER = ("f16", "bf16")
+"""In what else than f32 devices compute, whatever the model says."""
 
 
 @dataclass(slots=True)
@@ -82,9 +84,10 @@ class Comparison:
         if self.culprit is None and self.results_agree:
             return f"all {self.layers} layers agree with {self.other}{unseen}"
         if self.culprit is not None:
-            text = (
-                f"{self.culprit.said} {'go' if len(self.culprit.nodes) > 1 else 'goes'} wrong: {self.culprit.numbers}"
-            )
+            goes = "go" if len(self.culprit.nodes) > 1 else "goes"
+            text = f"{self.culprit.said} {goes} wrong: {self.culprit.numbers}"
+            if self.precision in LOWER:
+                text += f"; the other computes in {self.precision}"
             return f"{text}; only while no layer between is shown" if self.hidden else text
         if self.hidden:
             return "the results differ, but not when layers are shown; no part of the model differs alone"

@@ -31,6 +31,7 @@ class Sanitiser:
         self._written: set[str] = set()
         self._pending: list[tuple[bool, list[tuple[Suspicion, Any]]]] = []
         self._calls: dict[Node, int] = {}
+        self._read = {value for node in model.walk() for value in node.inputs}
 
     @property
     def report(self) -> Report:
@@ -51,6 +52,8 @@ class Sanitiser:
         )
         asked = []
         for suspicion in SUSPICIONS.get(node.type, ()):
+            if suspicion.output is not None and node.outputs[suspicion.output] not in self._read:
+                continue
             known = suspicion.before(node, inputs)
             if known is not None:
                 asked.append((suspicion, known))

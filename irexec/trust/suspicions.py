@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from irexec.arrays.brief import plural
 from irexec.graph.model import Node
+from irexec.ops.movement.strided_slice import STRIDED_SLICE_MASKS, steps_of
+from irexec.trust.ties import Inputs, attributes_of, of_boxes, of_top_k, scattered
 from irexec.types import Array, ElementType
 
-Inputs = Sequence[Array | None]
 # An end of a slice that is as large as this means "to the end".
 _TO_THE_END = 2**31 - 1
 
@@ -20,17 +21,20 @@ _TO_THE_END = 2**31 - 1
 @dataclass(frozen=True, slots=True)
 class Suspicion:
     """`before` looks at the inputs and returns what `after` needs to know, or None where nothing is suspicious; `after`
-    returns a message or None. `port` is the input that a finding is about."""
+    returns a message or None. `port` is the input that a finding is about, `output` one that somebody must read."""
 
     code: str
     before: Callable[[Node, Inputs], Any]
     after: Callable[[Node, Any, Sequence[Array]], str | None]
     port: str | None = None
+    output: int | None = None
 
 
-def _at_once(code: str, look: Callable[[Node, Inputs], str | None], port: str | None = None) -> Suspicion:
+def _at_once(
+    code: str, look: Callable[[Node, Inputs], str | None], port: str | None = None, output: int | None = None
+) -> Suspicion:
     """A suspicion that the inputs alone tell."""
-    return Suspicion(code, look, lambda node, message, outputs: str(message), port)
+    return Suspicion(code, look, lambda node, message, outputs: str(message), port, output)
 
 
 def _input(node: Node, inputs: Inputs, name: str) -> Array | None:
@@ -40,63 +44,73 @@ def _input(node: Node, inputs: Inputs, name: str) -> Array | None:
     return next((array for port, array in zip(names, inputs, strict=True) if port == name), None)
 
 
-# Open orders
-
-
-def _open_order(node: Node, inputs: Inputs) -> str | None:
-    operator = node.operator
-    if operator is None or operator.opener is None:
-        return None
-    padded = [*inputs, *[None] * (len(operator.inputs) - len(inputs))]
-    values = {a.name: node.attributes.get(a.name, a.default) for a in operator.attributes}
-    found = operator.opener(*padded, **values)
-    if found is None:
-        return None
-    return f"{plural(len(found.candidates), 'place')} of the result with more than one right value: {found.note}"
-
-
-def _ties(node: Node, inputs: Inputs) -> str | None:
-    """TopK: equal values of which some are chosen, or whose order among the chosen is open."""
-    data, k = inputs[0], inputs[1]
-    if data is None or k is None or not data.size or node.attributes.get("stable"):
-        return None
-    axis, count = int(node.attributes.get("axis", -1)), int(np.asarray(k).reshape(-1)[0])
-    wide = np.sort(data.astype(np.float64) if data.dtype.kind not in "iu" else data, axis)
-    wide = np.moveaxis(wide, axis, -1)
-    if node.attributes.get("mode") == "max":
-        wide = wide[..., ::-1]
-    chosen = wide[..., : count + 1]
-    tied = int(np.count_nonzero((chosen[..., 1:] == chosen[..., :-1]).any(axis=-1))) if chosen.shape[-1] > 1 else 0
-    return f"{plural(tied, 'row')} with equal values among the first {count}: their order is open" if tied else None
-
-
 # Indices
 
 
-def _wrapped(name: str, data: str = "data") -> Suspicion:
+def _wrapped(name: str) -> Suspicion:
     """Negative indices, which count from the end."""
 
     def look(node: Node, inputs: Inputs) -> str | None:
         indices = _input(node, inputs, name)
         if indices is None or indices.dtype.kind != "i":
             return None
-        count = int(np.count_nonzero(indices < 0))
-        return f"{count} of {indices.size} indices are negative: counted from the end" if count else None
+        return _counted(indices, indices < 0, "negative: counted from the end")
 
     return _at_once("A004", look, name)
 
 
-def _clamped(node: Node, inputs: Inputs) -> str | None:
-    """Slice: starts and stops outside of the data."""
-    data, start, stop = inputs[:3]
-    if data is None or start is None or stop is None:
+def _gathered(node: Node, inputs: Inputs) -> str | None:
+    """Gather: negative indices, and, in opset 8, those outside of the data, which make zeros."""
+    data, indices, axis = inputs[:3]
+    if data is None or indices is None or axis is None:
         return None
-    axes = inputs[4] if len(inputs) > 4 and inputs[4] is not None else np.arange(start.size)
-    outside = []
-    for axis, first, last in zip(axes.ravel().tolist(), start.ravel().tolist(), stop.ravel().tolist(), strict=False):
-        extent = data.shape[axis]
-        outside += [int(v) for v in (first, last) if not -extent - 1 <= v <= extent and abs(v) < _TO_THE_END]
-    return f"{', '.join(map(str, outside))} lies outside of the data: clamped" if outside else None
+    extent = data.shape[int(axis.reshape(-1)[0])]
+    outside = (indices >= extent) | (indices < -extent)
+    found = (
+        _counted(indices, (indices < 0) & ~outside, "negative: counted from the end"),
+        _counted(indices, outside, f"outside of [{-extent}, {extent - 1}]: they make zeros"),
+    )
+    return "; ".join(filter(None, found)) or None
+
+
+def _counted(indices: Array, chosen: Array, what: str) -> str | None:
+    count = int(np.count_nonzero(chosen))
+    return f"{count} of {indices.size} indices {'is' if count == 1 else 'are'} {what}" if count else None
+
+
+def _clamped(start: str, stop: str) -> Callable[[Node, Inputs], str | None]:
+    """Slice and SliceScatter: starts and stops outside of the data."""
+
+    def look(node: Node, inputs: Inputs) -> str | None:
+        data, begins, ends = inputs[0], _input(node, inputs, start), _input(node, inputs, stop)
+        if data is None or begins is None or ends is None:
+            return None
+        axes = _input(node, inputs, "axes")
+        places = range(begins.size) if axes is None else axes.ravel().tolist()
+        bounds = zip(places, begins.ravel().tolist(), ends.ravel().tolist(), strict=False)
+        return _outside((data.shape[axis], bound) for axis, *both in bounds for bound in both)
+
+    return look
+
+
+def _strided(node: Node, inputs: Inputs) -> str | None:
+    """StridedSlice: begins and ends outside of the data, as far as no mask makes them open."""
+    data, begin, end = inputs[:3]
+    if data is None or begin is None or end is None:
+        return None
+    masks = attributes_of(node)
+    steps = steps_of(
+        data.ndim, begin.tolist(), end.tolist(), [1] * begin.size, *(masks[name] for name in STRIDED_SLICE_MASKS)
+    )
+    sliced = zip((step for step in steps if step.kind != "new"), data.shape, strict=True)
+    bounds = ((extent, bound) for step, extent in sliced if step.kind == "slice" for bound in (step.begin, step.end))
+    return _outside((extent, int(bound)) for extent, bound in bounds if bound is not None)
+
+
+def _outside(bounds: Iterable[tuple[int, int]]) -> str | None:
+    """What is said of bounds of slices, each with the extent of its axis."""
+    found = [str(bound) for extent, bound in bounds if not -extent - 1 <= bound <= extent and abs(bound) < _TO_THE_END]
+    return f"{', '.join(found)} {'lies' if len(found) == 1 else 'lie'} outside of the data: clamped" if found else None
 
 
 def _no_class(node: Node, inputs: Inputs) -> str | None:
@@ -104,8 +118,8 @@ def _no_class(node: Node, inputs: Inputs) -> str | None:
     indices, depth = inputs[:2]
     if indices is None or depth is None:
         return None
-    count = int(np.count_nonzero((indices < 0) | (indices >= int(depth.reshape(-1)[0]))))
-    return f"{count} of {indices.size} indices lie outside of the depth: no class" if count else None
+    outside = (indices < 0) | (indices >= int(depth.reshape(-1)[0]))
+    return _counted(indices, outside, "outside of the depth: no class")
 
 
 # Whole numbers
@@ -118,24 +132,20 @@ def _in_float(node: Node, inputs: Inputs) -> list[Array] | None:
         return None
     kind = first.dtype
     wide = [
-        a.astype(np.float64) if a is not None and a.dtype == kind and not _is_axes(node, i) else a
+        a.astype(np.float64) if a is not None and a.dtype == kind and not _is_place(node, i) else a
         for i, a in enumerate(inputs)
     ]
     try:
         with np.errstate(all="ignore"):
-            return [np.asarray(node.operator(*wide, **_attributes(node)))]
+            return [np.asarray(node.operator(*wide, **attributes_of(node)))]
     except Exception:  # An operator that does not do this sum in f64: nothing is said of it.
         return None
 
 
-def _is_axes(node: Node, index: int) -> bool:
+def _is_place(node: Node, index: int) -> bool:
+    """Whether an input says where, not what."""
     assert node.operator is not None
-    return node.operator.signature.port_name(index) in ("axes", "axis", "reduction_axes")
-
-
-def _attributes(node: Node) -> dict[str, Any]:
-    assert node.operator is not None
-    return {a.name: node.attributes.get(a.name, a.default) for a in node.operator.attributes}
+    return node.operator.signature.port_name(index) in ("axes", "axis", "reduction_axes", "indices")
 
 
 def _overflowed(node: Node, expected: list[Array], outputs: Sequence[Array]) -> str | None:
@@ -187,33 +197,41 @@ def _lost(node: Node, given: Array, outputs: Sequence[Array]) -> str | None:
     return f"{count} of {given.size} values {what}" if count else None
 
 
-_OPEN = _at_once("A003", _open_order)
+_OPEN = _at_once("A003", scattered)
+_BOXES = _at_once("A003", of_boxes, "scores")
 _OVERFLOW = Suspicion("A005", _in_float, _overflowed)
 _DIVISION = _at_once("A007", _by_zero)
+_CONVERSION = Suspicion("A006", _before_convert, _lost)
 _SUMS = (
+    "Abs",
     "Add",
-    "Subtract",
-    "Multiply",
-    "ReduceSum",
-    "ReduceProd",
     "CumSum",
+    "Einsum",
     "MatMul",
-    "SquaredDifference",
+    "Multiply",
     "Negative",
     "Power",
+    "ReduceL1",
+    "ReduceProd",
+    "ReduceSum",
+    "SquaredDifference",
+    "Subtract",
 )
+_SCATTERS = ("ScatterUpdate", "ScatterElementsUpdate", "ScatterNDUpdate", "ScatterND")
 SUSPICIONS: dict[str, tuple[Suspicion, ...]] = {
     **dict.fromkeys(_SUMS, (_OVERFLOW,)),
     **dict.fromkeys(("Divide", "Mod", "FloorMod"), (_DIVISION,)),
-    **{type: (_wrapped("indices"),) for type in ("Gather", "GatherElements", "GatherND")},
-    **{
-        type: (_OPEN, _wrapped("indices"))
-        for type in ("ScatterUpdate", "ScatterElementsUpdate", "ScatterNDUpdate", "ScatterND")
-    },
-    "TopK": (_at_once("A003", _ties),),
-    "Slice": (_at_once("A004", _clamped),),
+    "Gather": (_at_once("A004", _gathered, "indices"),),
+    **dict.fromkeys(("GatherElements", "GatherND"), (_wrapped("indices"),)),
+    **dict.fromkeys(_SCATTERS, (_OPEN, _wrapped("indices"), _OVERFLOW)),
+    # The values are the same in any order.
+    "TopK": (_at_once("A003", of_top_k, output=1),),
+    **dict.fromkeys(("NonMaxSuppression", "NMSRotated", "MatrixNms", "MulticlassNms"), (_BOXES,)),
+    "Slice": (_at_once("A004", _clamped("start", "stop")),),
+    "SliceScatter": (_at_once("A004", _clamped("start", "stop")),),
+    "StridedSlice": (_at_once("A004", _strided),),
     "OneHot": (_at_once("A004", _no_class, "indices"),),
-    "Convert": (Suspicion("A006", _before_convert, _lost),),
-    "ConvertLike": (Suspicion("A006", _before_convert, _lost),),
+    "Convert": (_CONVERSION,),
+    "ConvertLike": (_CONVERSION,),
 }
 """What is asked of the layers of a type."""

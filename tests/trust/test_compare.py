@@ -175,6 +175,7 @@ def test_openvino_in_a_lower_precision_does_not() -> None:
     found = compare(run, OpenVINO("CPU", {"INFERENCE_PRECISION_HINT": "bf16"}, run.model))
     assert named(found) == ["stem/conv"], found.verdict
     assert "INFERENCE_PRECISION_HINT=bf16" in found.other
+    assert found.verdict.endswith("; the other computes in bf16")
 
 
 def test_openvino_in_a_body() -> None:

@@ -29,6 +29,15 @@ def said(make: Make, given: Any) -> list[tuple[str, str]]:
     return [(finding.code, finding.layer.name) for finding in report if finding.layer is not None]
 
 
+BOXES = F([[[0, 0, 2, 2], [0, 0, 2, 2.1], [5, 5, 6, 6]]])
+
+
+def suppressed(scores: Node, most: int) -> Node:
+    """The first two of three boxes overlap, the third is somewhere else."""
+    rows = ops.reshape(scores, [1, 1, 3], False)
+    return ops.non_max_suppression(BOXES, rows, np.int64(most), F(0.5), F(0), name="it").output(0)
+
+
 CASES: dict[str, tuple[Make, Any, Any, str]] = {
     "log of a negative number": (lambda x: ops.log(x, name="it"), F([-1, 2]), F([1, 2]), "A001"),
     "0 / 0": (lambda x: ops.power(x, x, name="it"), F([-0.5, 1]), F([2, 1]), "A001"),
@@ -45,14 +54,65 @@ CASES: dict[str, tuple[Make, Any, Any, str]] = {
         np.int32([1, 2]),
         "A003",
     ),
-    "ties": (lambda x: ops.topk(x, 2, 0, "max", "value", name="it").output(0), F([1, 3, 3]), F([1, 2, 3]), "A003"),
+    "ties": (lambda x: ops.topk(x, 2, 0, "max", "value", name="it").output(1), F([1, 3, 3]), F([1, 2, 3]), "A003"),
     "a tie at the edge": (
-        lambda x: ops.topk(x, 1, 0, "min", "value", name="it").output(0),
+        lambda x: ops.topk(x, 1, 0, "min", "value", name="it").output(1),
         F([1, 1, 3]),
         F([1, 3, 3]),
         "A003",
     ),
+    "a tie at the edge, by index": (
+        lambda x: ops.topk(x, 2, 0, "min", "index", name="it").output(1),
+        F([1, 3, 3]),
+        F([1, 1, 3]),
+        "A003",
+    ),
+    "ties of boxes that overlap": (lambda x: suppressed(x, 3), F([0.5, 0.5, 0.9]), F([0.5, 0.4, 0.9]), "A003"),
+    "ties of boxes at the edge": (lambda x: suppressed(x, 1), F([0.9, 0.5, 0.9]), F([0.9, 0.5, 0.4]), "A003"),
+    "ties of boxes with their classes": (
+        lambda x: ops.multiclass_nms(
+            BOXES,
+            ops.reshape(x, [1, 1, 3], False),
+            sort_result_type="score",
+            iou_threshold=0.5,
+            background_class=-1,
+            name="it",
+        ).output(0),
+        F([0.5, 0.5, 0.9]),
+        F([0.5, 0.4, 0.9]),
+        "A003",
+    ),
     "negative indices": (lambda x: ops.gather(F([1, 2]), x, 0, name="it"), np.int64([0, -1]), np.int64([0, 1]), "A004"),
+    "indices that nothing is at": (
+        lambda x: ops.gather(F([1, 2]), x, 0, name="it"),
+        np.int64([0, 2]),
+        np.int64([0, 1]),
+        "A004",
+    ),
+    "a negative index that nothing is at": (
+        lambda x: ops.gather(F([1, 2]), x, 0, name="it"),
+        np.int64([0, -3]),
+        np.int64([0, 1]),
+        "A004",
+    ),
+    "a strided slice beyond the end": (
+        lambda x: ops.strided_slice(F([1, 2, 3]), [0], x, [1], [0], [0], name="it"),
+        np.int64([5]),
+        np.int64([2**31 - 1]),
+        "A004",
+    ),
+    "a strided slice before the beginning": (
+        lambda x: ops.strided_slice(np.ones((2, 3), F), x, [0, 3], [1, 1], [0, 0], [1, 0], [0, 0], [0, 0], name="it"),
+        np.int64([0, -7]),
+        np.int64([0, -3]),
+        "A004",
+    ),
+    "an update of a slice beyond the end": (
+        lambda x: ops.slice_scatter(F([1, 2, 3]), F([9]), [2], x, [1], name="it"),
+        np.int64([5]),
+        np.int64([3]),
+        "A004",
+    ),
     "a slice beyond the end": (
         lambda x: ops.slice(F([1, 2, 3]), [0], x, [1], name="it"),
         np.int64([5]),
@@ -65,6 +125,19 @@ CASES: dict[str, tuple[Make, Any, Any, str]] = {
         lambda x: ops.multiply(x, np.int64(2**62), name="it"),
         np.int64([2]),
         np.int64([1]),
+        "A005",
+    ),
+    "the least number": (lambda x: ops.abs(x, name="it"), np.int8([-128]), np.int8([-127]), "A005"),
+    "sum of absolute values": (
+        lambda x: ops.reduce_l1(x, [0], name="it"),
+        np.int8([-100, 100]),
+        np.int8([-100, 20]),
+        "A005",
+    ),
+    "scattered sum": (
+        lambda x: ops.scatter_elements_update(np.int8([100, 1]), np.int32([0]), x, 0, reduction="sum", name="it"),
+        np.int8([100]),
+        np.int8([20]),
         "A005",
     ),
     "reduced sum": (lambda x: ops.reduce_sum(x, [0], name="it"), np.int8([100, 100]), np.int8([100, 20]), "A005"),
@@ -92,6 +165,29 @@ def test_a_suspicion_is_said_where_it_begins(name: str) -> None:
     assert (code, "it") in said(make, wrong)
     assert {layer for _, layer in said(make, wrong)} == {"it"}
     assert said(make, right) == []
+
+
+def test_the_largest_values_are_the_same_in_any_order() -> None:
+    """It is their places that are open."""
+    assert said(lambda x: ops.topk(x, 2, 0, "max", "value").output(0), F([1, 3, 3])) == []
+
+
+def test_boxes_of_equal_scores_that_have_nothing_to_do_with_each_other() -> None:
+    """By class and position: which of them comes first makes no difference."""
+
+    def make(x: Node) -> Node:
+        rows = ops.reshape(x, [1, 1, 3], False)
+        return ops.multiclass_nms(BOXES, rows, iou_threshold=0.5, score_threshold=0.6, background_class=-1).output(0)
+
+    assert said(make, F([0.5, 0.5, 0.9])) == []
+
+
+def test_bounds_behind_masks_are_open() -> None:
+    def make(x: Node) -> Node:
+        data = np.ones((2, 3), F)
+        return ops.strided_slice(data, x, [9, 9, 9], [1, 1, 1], [1, 0, 1], [1, 0, 1], [0, 1, 0], [0, 0, 0], [0, 0, 1])
+
+    assert said(make, np.int64([9, 9, 9])) == []
 
 
 def test_nan_is_said_at_its_birth_only() -> None:

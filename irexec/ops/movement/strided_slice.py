@@ -24,7 +24,7 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS, binding=False)]
 Mask: TypeAlias = tuple[int, ...]
 Bound: TypeAlias = int | Dimension | None
-_MASKS = ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
+STRIDED_SLICE_MASKS = ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
 
 
 class Step(NamedTuple):
@@ -77,7 +77,7 @@ def _region(
         port="end",
     )
     try:
-        steps = _steps(len(shape), starts, stops, strides, *masks)
+        steps = steps_of(len(shape), starts, stops, strides, *masks)
     except ValueError as error:
         raise ConstraintError("C5", str(error), port="begin") from None
     holds("C5")
@@ -100,7 +100,7 @@ def _region(
     return (*region, ...)
 
 
-def _steps(
+def steps_of(
     rank: int, begin: Sequence[Bound], end: Sequence[Bound], stride: Sequence[Bound], *masks: Mask
 ) -> list[Step]:
     """One Step per axis of data and per new axis. Raises ValueError when there are too many for the rank."""
@@ -158,7 +158,7 @@ def _(
         strides = [1] * count
     bounds = (begin.known or unknown, end.known or unknown, strides or unknown)
     try:
-        steps = _steps(data.rank, *bounds, *(masks[name] for name in _MASKS))
+        steps = steps_of(data.rank, *bounds, *(masks[name] for name in STRIDED_SLICE_MASKS))
     except ValueError as error:
         check("C5", False, str(error), port="begin")
         return PartialShape.dynamic()
@@ -193,7 +193,7 @@ def _(node: NodeTypes) -> Callable[..., Any] | None:
     unknown_stride = stride is None and len(node.inputs) > 3 and node.inputs[3] is not None
     if data is None or data.shape.is_dynamic or begin is None or end is None or unknown_stride:
         return None
-    masks = [node.attributes[name] for name in _MASKS]
+    masks = [node.attributes[name] for name in STRIDED_SLICE_MASKS]
     region = _region(data.shape.to_shape(), begin, end, stride, *masks)
 
     def strided_slice(data: Array, *_: Any, **__: Any) -> Array:
