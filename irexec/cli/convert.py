@@ -1,4 +1,4 @@
-"""`irexec convert`: an ONNX model, or an IR of irexec's own operators, written as IR that OpenVINO reads."""
+"""`irexec convert`: an ONNX model or an IR, written as IR that OpenVINO reads, or an older release of it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import argparse
 import sys
 
 from irexec.cli.inputs import check_readable, exit_code
+from irexec.cli.options import release
 from irexec.diagnostics import IRError, Report
 from irexec.diagnostics.render import write
+from irexec.ops.declare.contents import OPSETS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,6 +17,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("output", metavar="OUT", help="the .xml to write; its .bin goes beside it")
     parser.add_argument(
         "--any-operator", action="store_true", help="write operators that only irexec has, too, under their own opset"
+    )
+    older = parser.add_argument_group("for an older OpenVINO")
+    older.add_argument(
+        "--opset", type=_opset, metavar="N", help="use only operators of operation set N, where they compute the same"
+    )
+    older.add_argument(
+        "--ir", type=int, choices=(10, 11), default=11, help="the version of the file format (default: 11)"
+    )
+    older.add_argument(
+        "--target", type=release, metavar="RELEASE", help="both as this OpenVINO reads them, such as 2022.1"
     )
 
 
@@ -33,18 +45,33 @@ def _converted(args: argparse.Namespace) -> Report:
     from irexec.diagnostics.findings import Findings
     from irexec.graph.portable import check_portable
     from irexec.graph.write import write_model
+    from irexec.mend.older import forms_of, to_ir_10, to_opset
 
     model, report = load(args.file)
     if model is None or not report.ok:
         return report
     findings = Findings(file=args.file)
+    opset, version = forms_of(args.target) if args.target is not None else (args.opset, args.ir)
     if not args.any_operator and not check_portable(model, findings):
         return findings.report
+    if opset is not None:
+        to_opset(model, opset, findings)
+    if version == 10:
+        to_ir_10(model, findings)
+    if not findings.report.ok:
+        return findings.report
     try:
-        write_model(model, args.output)
+        write_model(model, args.output, version=version)
     except IRError as error:
         return error.report
     except (OSError, ValueError) as error:
         findings.add("U001", f"cannot write {args.output}: {getattr(error, 'strerror', None) or error}")
         return findings.report
     return report
+
+
+def _opset(text: str) -> int:
+    number = OPSETS.get(f"opset{text.removeprefix('opset')}")
+    if number is None:
+        raise argparse.ArgumentTypeError(f"there is no opset {text!r}: they are 1 to {max(OPSETS.values())}")
+    return number

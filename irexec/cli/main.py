@@ -22,7 +22,7 @@ COMMANDS = {
     "diff": "tell what changed between two models",
     "reduce": "find the smallest model that still fails in the same way",
     "cut": "make a part of a model a model of its own, with the inputs that reach it",
-    "convert": "write an ONNX model as IR that OpenVINO reads",
+    "convert": "write a model, ONNX or IR, as IR that OpenVINO reads, or an older release of it",
     "doctest": "run the examples inside documentation pages and compare the values they state",
     "lsp": "serve an editor: findings while typing, quick fixes, hover, completion, navigation",
     "ops": "show the operator set",

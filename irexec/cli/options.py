@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import _ActionsContainer
+from argparse import ArgumentTypeError, _ActionsContainer
 
 
 def add_weights(parser: _ActionsContainer, file: str) -> None:
@@ -22,3 +22,13 @@ def add_extensions(parser: _ActionsContainer) -> None:
     parser.add_argument(
         "--extension", action="append", default=[], metavar="PY", help="a Python file that declares more operators"
     )
+
+
+def release(text: str) -> tuple[int, int]:
+    """A release of OpenVINO, such as 2024.2, as the type of an option."""
+    from irexec.graph.releases import release_of
+
+    try:
+        return release_of(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None

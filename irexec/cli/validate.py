@@ -10,14 +10,14 @@ from irexec.api import is_onnx, is_snippet
 from irexec.cli.fix import mended
 from irexec.cli.inputs import STDIN, check_readable, check_weights, exit_code, find_files, read_stdin, refuse
 from irexec.cli.many import add_many_arguments, gather_all, shared_path
-from irexec.cli.options import add_extensions, add_weights
+from irexec.cli.options import add_extensions, add_weights, release
 from irexec.cli.settings import Settings
 from irexec.cli.shown import add_choice_arguments, add_showing_arguments, begin, show_findings
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.choice import Choice
 from irexec.diagnostics.findings import Findings
 from irexec.farm.models import SUFFIXES, Validate
-from irexec.graph.releases import Release, check_release, release_of
+from irexec.graph.releases import Release, check_release
 from irexec.ir.reader import read
 from irexec.ir.xml.source import Source
 from irexec.mend.files import validate_text
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="errors are what the format does not define, or what keeps a model from running (default: strict)",
     )
     parser.add_argument(
-        "--target", type=_release, metavar="RELEASE", help="also what this OpenVINO cannot read, such as 2024.2"
+        "--target", type=release, metavar="RELEASE", help="also what this OpenVINO cannot read, such as 2024.2"
     )
     parser.add_argument("--fix", action="store_true", help="first make the safe fixes, as `irexec fix` does")
     parser.add_argument("--strict", action="store_true", help="a repair that a snippet needs is an error")
@@ -79,20 +79,13 @@ def _reports(files: list[str], args: argparse.Namespace, settings: Settings, cho
         yield choice.of(report)
 
 
-def _release(text: str) -> Release:
-    try:
-        return release_of(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _too_new(path: str, release: Release) -> Report:
+def _too_new(path: str, target: Release) -> Report:
     """What a release of OpenVINO cannot read of a model's file."""
     source = Source.from_path(path)
     findings = Findings(source.locate, file=path)
     document = read(source, Findings(source.locate)) if source.root is not None and not is_snippet(source) else None
     if document is not None:
-        check_release(document, release, findings)
+        check_release(document, target, findings)
     return findings.finished()
 
 

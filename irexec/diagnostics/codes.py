@@ -276,6 +276,7 @@ _TABLE = [
     Code("U007", E, "a file cannot be written"),
     Code("U008", E, "the work on one of many files ended without a result"),
     Code("W001", E, "the model holds something that IR cannot express"),
+    Code("W002", E, "a layer has no older form that says the same"),
 ]
 
 CODES: dict[str, Code] = {entry.code: entry for entry in _TABLE}

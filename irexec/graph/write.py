@@ -25,8 +25,10 @@ from irexec.types import DYNAMIC, ElementType, TensorType
 _SLICE = ("start", "end", "stride", "part_size")
 
 
-def write_model(model: Model, path: str | os.PathLike[str]) -> None:
+def write_model(model: Model, path: str | os.PathLike[str], *, version: int = 11) -> None:
     """Write `path` and the `.bin` beside it; both are complete, or neither is touched.
+
+    `version` is what the file says that it is: 10 only of what IR 10 can hold (see irexec.mend.older).
 
     Raises IRError (W001) with everything in the model that IR cannot express, OSError when a file cannot be written.
     """
@@ -36,7 +38,7 @@ def write_model(model: Model, path: str | os.PathLike[str]) -> None:
     findings = Findings(file=os.fspath(path))
     with staged(xml.with_suffix(".bin"), xml) as (weights, text):
         out = Markup()
-        out.open("net", {"name": model.name, "version": "11"})
+        out.open("net", {"name": model.name, "version": str(version)})
         _NetWriter(model, out, Blobs(weights), findings).write()
         out.close("net")
         document = out.text()

@@ -65,3 +65,30 @@ def test_a_model_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixtu
     path = written(tmp_path, "agraph (float[2] x) => (float[2] y) { y = Nothing(x) }")
     assert main(["convert", os.fspath(path), os.fspath(tmp_path / "out.xml")]) == 1
     assert "F003" in capsys.readouterr().err
+
+
+def test_for_an_older_openvino(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    openvino = pytest.importorskip("openvino")
+    path = Path(__file__).parents[2] / "samples" / "classifier" / "model.xml"
+    old = tmp_path / "old.xml"
+    assert main(["convert", os.fspath(path), os.fspath(old), "--target", "2021.4"]) == 0
+    assert old.read_text().startswith('<?xml version="1.0"?>\n<net name="classifier" version="10">')
+    assert main(["validate", os.fspath(old), "--target", "2021.4"]) == 0
+    image = np.load(path.with_name("image.npy"))
+    exact = {"INFERENCE_PRECISION_HINT": "f32"}
+    theirs = [openvino.Core().compile_model(file, "CPU", exact)([image])[0] for file in (path, old)]
+    np.testing.assert_array_equal(*theirs)
+    np.testing.assert_array_equal(*(irexec.compile_model(file)([image])[0] for file in (path, old)))
+
+
+def test_what_an_older_openvino_has_not_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    x = irexec.opset15.parameter([2], np.float32)
+    model, out = tmp_path / "model.xml", tmp_path / "old.xml"
+    irexec.save_model(irexec.Model([irexec.opset15.mish(irexec.opset15.mish(x))], [x]), model)
+    assert main(["convert", os.fspath(model), os.fspath(out), "--opset", "opset3"]) == 1
+    assert capsys.readouterr().err.count("W002") == 3
+    assert not out.exists()
+    assert main(["convert", os.fspath(model), os.fspath(out), "--opset", "4"]) == 0
+    with pytest.raises(SystemExit) as exit:
+        main(["convert", os.fspath(model), os.fspath(out), "--opset", "99"])
+    assert exit.value.code == 2

@@ -322,7 +322,7 @@ def mapped_file(array: Array) -> mmap.mmap | None:
     return owner
 
 
-def let_go(array: npt.NDArray[Any]) -> None:
+def let_go(array: Array) -> None:
     """Release the mapped pages of an array that will hardly be read again; reading it loads them from the file."""
     mapping = mapped_file(array)
     if mapping is None or array.nbytes < _MIN_LET_GO or not hasattr(mmap, "MADV_DONTNEED"):
