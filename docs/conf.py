@@ -24,7 +24,9 @@ source_suffix = {".md": "markdown"}
 
 html_theme = "furo"
 html_title = "irexec"
-html_static_path = ["images"]
+html_static_path = ["images", "static"]
+html_extra_path = ["reference/live"]
+html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
 html_show_copyright = False

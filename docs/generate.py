@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -34,6 +35,7 @@ from irexec.catalog.facts import OperatorFacts, PortFacts, all_facts, module_pat
 from irexec.catalog.text import count_text, opsets_text, types_text  # noqa: E402
 from irexec.cli.main import COMMANDS, main  # noqa: E402
 from irexec.diagnostics.codes import CODES  # noqa: E402
+from irexec.ops.declare.contents import CONTENTS  # noqa: E402
 
 _LONGEST = 1200
 EXAMPLES = DOCS / "examples"
@@ -42,7 +44,7 @@ EXAMPLES = DOCS / "examples"
 
 def write() -> None:
     """Write all generated pages anew. A page that would be the same keeps its time, so that it is not read again."""
-    pages = dict([*_operator_pages(), *_command_pages(), *_code_pages(), *_room_pages()])
+    pages = dict([*_operator_pages(), *_command_pages(), *_code_pages(), *_room_pages(), *_reports()])
     for stale in TARGET.rglob("*") if TARGET.exists() else ():
         if stale.is_file() and stale.relative_to(TARGET).as_posix() not in pages:
             stale.unlink()
@@ -96,9 +98,9 @@ def _operator_page(type: str, versions: Sequence[OperatorFacts]) -> str:
 def _version(facts: OperatorFacts, said: str) -> Iterator[str]:
     yield from (f"({facts.name.lower()})=", f"## {facts.name}", "")
     yield from (f"`version` in a file: opset {opsets_text(facts)}.", "")
-    yield from (_prose(said), "")
+    yield from (_described(said), "") if said else ()
     yield from ("```python", _signature(facts), "```", "")
-    yield from ("| port | | element types |", "|---|---|---|")
+    yield from ("| port | type | element types |", "|---|---|---|")
     yield from map(_port_row, facts.inputs)
     for number, port in enumerate(facts.outputs):
         name = "outputs" if port.variadic else "output" if len(facts.outputs) == 1 else f"output {number}"
@@ -108,7 +110,7 @@ def _version(facts: OperatorFacts, said: str) -> Iterator[str]:
         yield from ("| attribute | value | default |", "|---|---|---|")
         for attribute in facts.attributes:
             value = ", ".join(f"`{v}`" for v in attribute.values) or attribute.type
-            default = "required" if attribute.required else f"`{_text(attribute.default)}`"
+            default = "required" if attribute.required else f"`{_text(attribute.default)}`".replace("``", "none")
             yield f"| `{attribute.name}` | {_cell(value)} | {_cell(default)} |"
         yield ""
     page = page_address(facts)
@@ -127,10 +129,18 @@ def _signature(facts: OperatorFacts) -> str:
     operator = operator_of(facts)
     name = operator.__name__.rpartition("_")[0] if operator else facts.type
     ports = [f"{'*' * p.variadic}{p.name}: {p.group or 'array'}{' = None' if p.optional else ''}" for p in facts.inputs]
-    attributes = [a.name if a.required else f"{a.name}={_text(a.default)!r}" for a in facts.attributes]
+    named = {a.file_name: a.name for a in operator.attributes} if operator else {}
+    attributes = [
+        named.get(a.name, a.name) if a.required else f"{named.get(a.name, a.name)}={_default(a.default)}"
+        for a in facts.attributes
+    ]
     closing = ["/"] if ports and not any(p.variadic for p in facts.inputs) else []
     opening = ["*"] if attributes and not any(p.variadic for p in facts.inputs) else []
     return f"{name}({', '.join([*ports, *closing, *opening, *attributes])})"
+
+
+def _default(value: object) -> str:
+    return repr(tuple(value)) if isinstance(value, list) else repr(value)
 
 
 def _example(facts: OperatorFacts) -> Iterator[str]:
@@ -213,27 +223,52 @@ def _notes(facts: OperatorFacts) -> Iterator[str]:
     """What the module says of its choices, and the tests that show where OpenVINO does otherwise."""
     module = importlib.import_module(facts.module)
     doc = inspect.cleandoc(module.__doc__ or "")
-    said = re.sub(r"^Source: [^.]*\.\s*", "", doc.partition("\n\n")[2])
-    tests = list(_tests(facts))
-    if not said and not tests:
-        return
-    yield from ("## Choices", "")
+    said = re.sub(r"\s*\bSource: [^.]*\.", "", doc.partition("\n\n")[2]).strip()
     if said:
-        yield from (_prose(said), "")
-    for name, words in tests:
-        yield f"- {_prose(words)} (`{name}`)"
-    yield ""
+        yield from ("## Choices and notes", "", _described(said), "")
+    if tests := list(_tests(facts)):
+        yield from ("## Beside OpenVINO", "")
+        if told := [f"- {_prose(words)} (`{name}`)" for name, words in tests if words]:
+            yield from (*told, "")
+        if live := [f"`{name}`" for name, words in tests if not words]:
+            yield from (f"Both compute the same, live, in {', '.join(live)}.", "")
 
 
 def _tests(facts: OperatorFacts) -> Iterator[tuple[str, str]]:
-    """The tests of the operator's module that tell how OpenVINO does it."""
-    path = ROOT / "tests" / "ops" / facts.category / f"test_{facts.module.rpartition('.')[2]}.py"
-    if not path.exists():
-        return
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        words = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") else None
-        if words and "OpenVINO" in words:
-            yield f"{path.relative_to(ROOT).as_posix()}::{node.name}", " ".join(words.split())
+    """The tests of the operator's module in which OpenVINO appears, and what they say of it: in words, or in comments.
+
+    A test that names other operators of the module, and not this one, is about those.
+    """
+    others = {type for type, (module, _) in CONTENTS.items() if module.startswith(facts.category)} - {facts.type}
+    for path in sorted((ROOT / "tests" / "ops" / facts.category).glob("test_*.py")):
+        text = path.read_text("utf-8")
+        if path.stem != f"test_{facts.module.rpartition('.')[2]}" and not _names(facts.type, text):
+            continue
+        lines = text.split("\n")
+        functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+        sources = {node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in functions}
+        live = {"openvino"} | {name for name, source in sources.items() if "import openvino" in source}
+        for node in functions:
+            source = sources[node.name]
+            if not node.name.startswith("test_"):
+                continue
+            said = [part for part in (ast.get_docstring(node) or "", *_comments(source)) if "OpenVINO" in part]
+            ours = _names(facts.type, source) or not any(_names(o, f"{node.name} {said}") for o in others)
+            if ours and (said or any(f"{name}(" in source for name in live)):
+                words = " ".join(" ".join(part.split()).rstrip(".") + "." for part in said)
+                yield f"{path.relative_to(ROOT).as_posix()}::{node.name}", words
+
+
+def _comments(source: str) -> list[str]:
+    """The comments of a piece of Python; lines that follow one another are one."""
+    found = re.findall(r"(?:^|(?<=\s))#[^\n]*(?:\n\s*#[^\n]*)*", source)
+    return [re.sub(r"(?:^|\n\s*)#", " ", comment) for comment in found]
+
+
+def _names(type: str, text: str) -> bool:
+    """Whether a text is about an operator, as `ReduceMax` or `reduce_max`."""
+    words = "_?".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", type).split())
+    return re.search(rf"(?<![a-z0-9]){words}(?![a-z0-9])", text, re.IGNORECASE) is not None
 
 
 # Commands
@@ -293,13 +328,43 @@ def _room_pages() -> Iterator[tuple[str, str]]:
     yield "rooms.txt", "\n".join(lines) + "\n"
 
 
+# Reports, to be opened from the page of `irexec report`
+
+
+def _reports() -> Iterator[tuple[str, str]]:
+    classifier, image = "samples/classifier/model.xml", "samples/classifier/image.npy"
+    yield "live/classifier.html", _report(classifier, "--run", "--input", f"image={image}")
+    yield "live/transformer.html", _report("samples/transformer/model.xml")
+    yield "live/example.html", _report("samples/scatter_nd_update/example_2.xml")
+
+
+def _report(*arguments: str) -> str:
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(ROOT), contextlib.redirect_stdout(io.StringIO()):
+        written = Path(folder) / "report.html"
+        assert main(["report", *arguments, "-o", str(written)]) == 0
+        return written.read_text("utf-8")
+
+
 # Texts
+
+
+_CONSTRAINT = re.compile(r"(?:^|(?<=[.;:]\s))(?=C\d+(?:, C\d+)*(?:: |  ))|(?<=\n)(?=C\d+  )")
+
+
+def _described(text: str) -> str:
+    """What a docstring says, its constraints as a list: `C1: ... C2: ...`, or one to a line."""
+    found = []
+    for paragraph in text.split("\n\n"):
+        before, *constraints = [part.strip() for part in _CONSTRAINT.split(paragraph)]
+        listed = [re.sub(r"^(C\d+)  ", r"\1: ", " ".join(part.split())) for part in constraints]
+        if before or not listed:
+            found.append(_prose(before))
+        found.append("\n".join(f"- {_prose(part)}" for part in listed))
+    return "\n\n".join(filter(None, found))
 
 
 def _prose(text: str) -> str:
     """A docstring as Markdown: what looks like an element or a link is text."""
-    text = re.sub(r"^(C\d+)  ", r"- \1: ", text, flags=re.MULTILINE)
-    text = re.sub(r"([^\n-].*)\n(- C\d+: )", r"\1\n\n\2", text, count=1)
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(p if p.startswith("`") else re.sub(r"([<>*_\[\]$|\\])", r"\\\1", p) for p in parts)
 
@@ -309,6 +374,8 @@ def _cell(text: str) -> str:
 
 
 def _text(value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(map(_text, value))
     return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
 
 

@@ -221,7 +221,8 @@ def _type_text(schema: dict[str, Any]) -> str:
         members = schema.get("enum", [schema.get("const")])
         return "element type" if len(members) > 20 else "one of"
     if schema["type"] == "array":
-        return f"list of {_type_text(schema['items'])}"
+        items = schema["items"]
+        return f"list of {', '.join(items['enum']) if 'enum' in items else _type_text(items)}"
     text = str(schema["type"])
     for key, word in {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}.items():
         if key in schema:

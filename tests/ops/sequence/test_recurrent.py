@@ -1,4 +1,4 @@
-"""LSTM, GRU and RNN cells and sequences: against OpenVINO, and what holds of all of them."""
+"""LSTMCell, GRUCell, RNNCell, LSTMSequence, GRUSequence, RNNSequence: against OpenVINO, and what holds of all."""
 
 from __future__ import annotations
 
