@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import onnx
 from onnx import defs
 
 from irexec.diagnostics.nearest import did_you_mean
 from irexec.frontends.onnx.builder import Refused
-from irexec.frontends.onnx.kinds import constraint_type, onnx_name, type_proto
+from irexec.frontends.onnx.definitions import Definition, Port, definition
+from irexec.frontends.onnx.kinds import onnx_name, type_proto
 from irexec.frontends.onnx.refusals import why_not
 from irexec.frontends.onnx.registry import MICROSOFT, OF_ONNX, Translator, translators
 from irexec.frontends.onnx.scope import domain_of
@@ -26,63 +26,60 @@ class Call:
     attributes: dict[str, onnx.AttributeProto]
     opset: int
     version: int
-    schema: Any = None
+    definition: Definition | None = None
     translator: Translator | None = None
     function: onnx.FunctionProto | None = None
 
     def check(self, kinds: Sequence[ElementType | None]) -> None:
         """Compare the node with ONNX's definition of the operator. Raises Refused (F004)."""
-        if self.schema is None:
+        known = self.definition
+        if known is None:
             return
-        least, most = self.schema.min_input, self.schema.max_input
+        least, most = known.least, known.most
         if not least <= len(kinds) <= most:
             raise Refused("F004", f"{len(kinds)} inputs, expected {least if least == most else f'{least} to {most}'}")
-        if len(self.node.output) > self.schema.max_output:
-            raise Refused("F004", f"{len(self.node.output)} outputs, expected at most {self.schema.max_output}")
-        known = self.schema.attributes
-        for name in self.attributes.keys() - known.keys():
+        if len(self.node.output) > known.most_outputs:
+            raise Refused("F004", f"{len(self.node.output)} outputs, expected at most {known.most_outputs}")
+        for name in self.attributes.keys() - known.attributes.keys():
             message = f"the operator has no attribute {name!r}"
-            raise Refused("F004", message, attribute=name, allowed=", ".join(known) or None)
-        for name, attribute in known.items():
-            if attribute.required and name not in self.attributes:
+            raise Refused("F004", message, attribute=name, allowed=", ".join(known.attributes) or None)
+        for name, required in known.attributes.items():
+            if required and name not in self.attributes:
                 raise Refused("F004", f"the required attribute {name!r} is missing", attribute=name)
-        self._check_kinds(kinds)
+        self._check_kinds(known.ports, kinds)
 
-    def _check_kinds(self, kinds: Sequence[ElementType | None]) -> None:
-        constraints = {c.type_param_str: c.allowed_type_strs for c in self.schema.type_constraints}
-        formal = self.schema.inputs
+    def _check_kinds(self, ports: Sequence[Port], kinds: Sequence[ElementType | None]) -> None:
         for index, kind in enumerate(kinds):
-            port = formal[min(index, len(formal) - 1)] if formal else None
+            port = ports[min(index, len(ports) - 1)] if ports else None
             if port is None or kind is None or kind is DYNAMIC:
                 continue
-            texts = constraints.get(port.type_str, [port.type_str])
-            allowed = [found for text in texts if (found := constraint_type(text)) is not None]
-            if allowed and kind not in allowed:
-                names = ", ".join(map(onnx_name, allowed))
-                expected = names if len(allowed) <= _MOST_NAMED else f"one of {len(allowed)} other types"
+            if port.kinds and kind not in port.kinds:
+                names = ", ".join(map(onnx_name, port.kinds))
+                expected = names if len(port.kinds) <= _MOST_NAMED else f"one of {len(port.kinds)} other types"
                 message = f"{port.name} is {onnx_name(kind)}, expected {expected}"
                 raise Refused("F004", message, port=port.name, found=onnx_name(kind), allowed=names)
 
     def defaults(self) -> dict[str, onnx.AttributeProto]:
         """The attributes that the operator's definition gives a value."""
-        known = self.schema.attributes if self.schema is not None else {}
-        return {name: entry.default_value for name, entry in known.items() if entry.default_value.name}
+        return self.definition.defaults if self.definition is not None else {}
 
     def body(self, types: Sequence[TensorType | None]) -> onnx.FunctionProto:
         """The function that the node calls: the model's own, or the one by which ONNX defines the operator."""
         if self.function is not None:
             return self.function
-        if self.schema.has_function:
-            opset = _nearest(self.opset, self.schema.function_opset_versions)
-            data = self.schema.get_function_with_opset_version(opset)
+        assert self.definition is not None
+        schema = self.definition.schema
+        if schema.has_function:
+            opset = _nearest(self.opset, schema.function_opset_versions)
+            data = schema.get_function_with_opset_version(opset)
         else:
-            opset = _nearest(self.opset, self.schema.context_dependent_function_opset_versions)
+            opset = _nearest(self.opset, schema.context_dependent_function_opset_versions)
             node = onnx.NodeProto()
             node.CopyFrom(self.node)
             del node.attribute[:]
             node.attribute.extend(_renamed(attribute, name) for name, attribute in self.attributes.items())
             protos = [type_proto(t).SerializeToString() for t in types]
-            make = self.schema.get_context_dependent_function_with_opset_version
+            make = schema.get_context_dependent_function_with_opset_version
             try:
                 data = make(opset, node.SerializeToString(), protos)
             except (ValueError, RuntimeError) as error:
@@ -115,7 +112,7 @@ def call_of(
     if domain == MICROSOFT:
         return _of_microsoft(node, attributes, opset)
     try:
-        schema: Any = defs.get_schema(node.op_type, opset, domain)
+        known = definition(node.op_type, opset, domain)
     except (defs.SchemaError, OverflowError, TypeError):
         # Some of ONNX Runtime's own operators stand in ONNX's domain.
         own = None if domain else translators().get((MICROSOFT, node.op_type, 1))
@@ -124,11 +121,10 @@ def call_of(
         if domain:
             raise Refused("F003", f"no translation of {shown} (opset {opset})", hint=_HINT) from None
         raise Refused("F003", f"opset {opset} of ONNX has no operator {node.op_type!r}", hint=_near(node, "")) from None
-    translator = translators().get((domain, node.op_type, schema.since_version))
-    defined = translator is not None or schema.has_function or schema.has_context_dependent_function
-    if not defined or (schema.deprecated and translator is None):
-        raise Refused("F003", f"no translation of {shown}-{schema.since_version} (opset {opset})", hint=_HINT)
-    return Call(node, attributes, opset, schema.since_version, schema, translator)
+    translator = translators().get((domain, node.op_type, known.since))
+    if translator is None and (known.deprecated or not known.has_function):
+        raise Refused("F003", f"no translation of {shown}-{known.since} (opset {opset})", hint=_HINT)
+    return Call(node, attributes, opset, known.since, known, translator)
 
 
 def _of_microsoft(node: onnx.NodeProto, attributes: dict[str, onnx.AttributeProto], opset: int) -> Call:
@@ -138,12 +134,13 @@ def _of_microsoft(node: onnx.NodeProto, attributes: dict[str, onnx.AttributeProt
         return Call(node, attributes, opset, 1, translator=translator)
     shown = f"{MICROSOFT} {node.op_type}"
     if node.op_type in OF_ONNX:
-        schema: Any = defs.get_schema(node.op_type, defs.onnx_opset_version(), "")
-        known = {name: found for name, found in attributes.items() if name in schema.attributes}
+        newest = defs.onnx_opset_version()
+        of_onnx = definition(node.op_type, newest, "")
+        known = {name: found for name, found in attributes.items() if name in of_onnx.attributes}
         for name in sorted(attributes.keys() - known.keys()):
             if attributes[name].i != _WITHOUT_EFFECT.get(name, 0):
                 raise Refused("F009", f"the attribute {name!r} is not translated", attribute=name)
-        return Call(node, known, defs.onnx_opset_version(), schema.since_version, schema)
+        return Call(node, known, newest, of_onnx.since, of_onnx)
     if (why := why_not(node.op_type)) is not None:
         raise Refused("F003", f"no translation of {shown}: {why[0]}", hint=why[1])
     raise Refused("F003", f"no translation of {shown}", hint=_near(node, MICROSOFT) or _HINT)

@@ -266,7 +266,7 @@ class Converter:
         made = call.translator(op)
         if self.builder.errors > before:
             return None
-        if call.schema is None:
+        if call.definition is None:
             op.refuse_unread()
         results = [made] if isinstance(made, Value) else made
         if results and results[0] is not None and results[0].node not in {v.node for v in inputs if v is not None}:
