@@ -18,7 +18,7 @@ def read_onnx(
     that has findings. Never raises for a bad file, nor where the package `onnx` is missing (F001).
     """
     try:
-        import onnx  # noqa: F401
+        import irexec.frontends.onnx.messages  # noqa: F401
     except ImportError:
         findings = Findings(file=os.fspath(path), mode=mode)
         message = "reading ONNX takes the package onnx, which is not installed"
@@ -26,9 +26,10 @@ def read_onnx(
         return None, findings.report
     from irexec.frontends.onnx.convert import convert_file
     from irexec.frontends.onnx.findings import OnnxFindings
-    from irexec.frontends.onnx.others import examined
 
     if others:
+        from irexec.frontends.onnx.others import examined
+
         return examined(path, mode)
     found = OnnxFindings(file=os.fspath(path), mode=mode)
     model = convert_file(path, found)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import onnx
-from onnx import defs
-
 from irexec.diagnostics.nearest import did_you_mean
 from irexec.frontends.onnx.builder import Refused
-from irexec.frontends.onnx.definitions import Definition, Port, definition
+from irexec.frontends.onnx.definitions import Definition, NoSuchOperator, Port, definition, newest_opset
 from irexec.frontends.onnx.kinds import onnx_name, type_proto
+from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.refusals import why_not
 from irexec.frontends.onnx.registry import MICROSOFT, OF_ONNX, Translator, translators
 from irexec.frontends.onnx.scope import domain_of
@@ -113,7 +111,7 @@ def call_of(
         return _of_microsoft(node, attributes, opset)
     try:
         known = definition(node.op_type, opset, domain)
-    except (defs.SchemaError, OverflowError, TypeError):
+    except NoSuchOperator:
         # Some of ONNX Runtime's own operators stand in ONNX's domain.
         own = None if domain else translators().get((MICROSOFT, node.op_type, 1))
         if own is not None:
@@ -134,7 +132,7 @@ def _of_microsoft(node: onnx.NodeProto, attributes: dict[str, onnx.AttributeProt
         return Call(node, attributes, opset, 1, translator=translator)
     shown = f"{MICROSOFT} {node.op_type}"
     if node.op_type in OF_ONNX:
-        newest = defs.onnx_opset_version()
+        newest = newest_opset()
         of_onnx = definition(node.op_type, newest, "")
         known = {name: found for name, found in attributes.items() if name in of_onnx.attributes}
         for name in sorted(attributes.keys() - known.keys()):

@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 
 from irexec.diagnostics import IRError, LayerRef
 from irexec.frontends.onnx.builder import Broken, Builder, Refused
 from irexec.frontends.onnx.calls import Call, call_of
+from irexec.frontends.onnx.definitions import newest_opset
 from irexec.frontends.onnx.file import OnnxFile, read_file
 from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_names, has_type
+from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.scope import BodyScope, Scope, domain_of, opsets_of
 from irexec.frontends.onnx.tensors import BadTensor, dense, read_tensor
@@ -104,10 +105,14 @@ class Converter:
         return about | ({"metadata": metadata} if metadata else {}) | ({"dimensions": named} if named else {})
 
     def _check_opset(self, opset: int | None) -> None:
-        newest = onnx.defs.onnx_opset_version()
+        newest = newest_opset()
         if opset is not None and opset > newest:
-            message = f"the model uses opset {opset}; the installed onnx {onnx.__version__} knows opset {newest}"
-            self.find("F010", message, found=str(opset), allowed=f"at most {newest}", hint="pip install -U onnx")
+            # Someone may have a newer package than irexec's definitions are from.
+            from onnx import __version__, defs
+
+            if opset > (newest := defs.onnx_opset_version()):
+                message = f"the model uses opset {opset}; the installed onnx {__version__} knows opset {newest}"
+                self.find("F010", message, found=str(opset), allowed=f"at most {newest}", hint="pip install -U onnx")
         elif opset is not None and opset < 1:
             self.find("F012", f"there is no opset {opset}", found=str(opset), allowed=f"1 to {newest}")
 
@@ -293,7 +298,7 @@ class Converter:
     def _opsets_within(self, body: onnx.FunctionProto, call: Call, scope: Scope) -> dict[str, int]:
         """The opsets of a function's nodes. ONNX's own functions name only some of them."""
         named = opsets_of(body.opset_import)
-        own = {"": onnx.defs.onnx_opset_version()} | scope.opsets if call.function is None else {}
+        own = {"": newest_opset()} | scope.opsets if call.function is None else {}
         return own | named or scope.opsets
 
     def body(

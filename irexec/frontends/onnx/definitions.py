@@ -1,15 +1,26 @@
-"""What ONNX defines of an operator, read once: to ask its package for each node takes longer than the rest."""
+"""What ONNX defines of its operators, in a file beside this one: to ask the package onnx takes longer than the rest.
+
+`python -m irexec.frontends.onnx.definitions` writes the file anew. A line of it is about one operator. The package is
+asked for what is newer, for operators of other domains, and for the functions by which ONNX defines operators.
+"""
 
 from __future__ import annotations
 
+import json
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
-import onnx
-from onnx import defs
-
 from irexec.frontends.onnx.kinds import constraint_type
+from irexec.frontends.onnx.messages import onnx
 from irexec.types import ElementType
+
+_FILE = Path(__file__).with_name("definitions.txt")
+_FUNCTION, _DEPRECATED = 1, 2
+
+
+class NoSuchOperator(LookupError):
+    """An opset has no operator of this name."""
 
 
 class Port(NamedTuple):
@@ -19,37 +30,149 @@ class Port(NamedTuple):
     kinds: tuple[ElementType, ...]
 
 
-class Definition:
-    """One version of an operator. `schema` is ONNX's own."""
+class Definition(NamedTuple):
+    """One version of an operator. `attributes`: name → whether it must be given.
 
-    def __init__(self, schema: Any) -> None:
-        self.schema = schema
-        self.since: int = schema.since_version
-        self.least, self.most, self.most_outputs = schema.min_input, schema.max_input, schema.max_output
-        self.has_function: bool = schema.has_function or schema.has_context_dependent_function
-        self.deprecated: bool = schema.deprecated
-        # Name → whether it must be given.
-        self.attributes: dict[str, bool] = {name: entry.required for name, entry in schema.attributes.items()}
+    The last of the `ports` may stand for any number of inputs.
+    """
 
-    @cached_property
+    type: str
+    domain: str
+    since: int
+    least: int
+    most: int
+    most_outputs: int
+    has_function: bool
+    deprecated: bool
+    attributes: dict[str, bool]
+    ports: list[Port]
+
+    @property
+    def schema(self) -> Any:
+        """ONNX's own definition, from its package."""
+        from onnx import defs
+
+        return defs.get_schema(self.type, self.since, self.domain)
+
+    @property
     def defaults(self) -> dict[str, onnx.AttributeProto]:
         """The attributes that have a value where none is given."""
         entries = self.schema.attributes.items()
         return {name: entry.default_value for name, entry in entries if entry.default_value.name}
 
-    @cached_property
-    def ports(self) -> list[Port]:
-        """The inputs; the last one may stand for any number of them."""
-        constraints = {c.type_param_str: c.allowed_type_strs for c in self.schema.type_constraints}
-        found = []
-        for formal in self.schema.inputs:
-            texts = constraints.get(formal.type_str, [formal.type_str])
-            kinds = (kind for text in texts if (kind := constraint_type(text)) is not None)
-            found.append(Port(formal.name, tuple(kinds)))
-        return found
-
 
 @cache
 def definition(type: str, opset: int, domain: str) -> Definition:
-    """An operator as an opset has it. Raises SchemaError, TypeError or OverflowError where there is none."""
-    return Definition(defs.get_schema(type, opset, domain))
+    """An operator as an opset has it. Raises NoSuchOperator."""
+    if domain or not 0 < opset <= newest_opset():
+        return _asked(type, opset, domain)
+    known = [entry for entry in _table().versions(type) if entry[0] <= opset]
+    if not known:
+        raise NoSuchOperator(type)
+    since, least, most, most_outputs, flags, attributes, ports = max(known, key=lambda entry: int(entry[0]))
+    return Definition(
+        type,
+        domain,
+        since,
+        least,
+        most,
+        most_outputs,
+        bool(flags & _FUNCTION),
+        bool(flags & _DEPRECATED),
+        {name: bool(required) for name, required in attributes.items()},
+        [Port(name, _table().kinds(number)) for name, number in ports],
+    )
+
+
+def newest_opset() -> int:
+    """The newest opset that the file knows."""
+    return int(_table().head["newest"])
+
+
+class _Table:
+    """The file: a first line about all of it, then the operators, each with its name and its versions."""
+
+    def __init__(self) -> None:
+        self._text = _FILE.read_text("utf-8")
+        self._kinds: dict[int, tuple[ElementType, ...]] = {}
+
+    @cached_property
+    def head(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._text[: self._text.index("\n")])
+        return found
+
+    def versions(self, type: str) -> list[Any]:
+        at = self._text.find(f"\n{type} [") if type.isidentifier() else -1
+        if at < 0:
+            return []
+        found: list[Any] = json.loads(self._text[at + len(type) + 2 : self._text.index("\n", at + 1)])
+        return found
+
+    def kinds(self, number: int) -> tuple[ElementType, ...]:
+        """The element types of the list of this number; other types than irexec's are left out."""
+        if number not in self._kinds:
+            texts = self.head["types"][number]
+            self._kinds[number] = tuple(kind for text in texts if (kind := constraint_type(text)) is not None)
+        return self._kinds[number]
+
+
+@cache
+def _table() -> _Table:
+    return _Table()
+
+
+def _asked(type: str, opset: int, domain: str) -> Definition:
+    """As `definition`, from the package onnx."""
+    from onnx import defs
+
+    try:
+        schema: Any = defs.get_schema(type, opset, domain)
+    except (defs.SchemaError, OverflowError, TypeError):
+        raise NoSuchOperator(type) from None
+    types: list[list[str]] = []
+    since, least, most, most_outputs, flags, attributes, ports = _entry(schema, types)
+    kinds = [tuple(kind for text in texts if (kind := constraint_type(text)) is not None) for texts in types]
+    return Definition(
+        type,
+        domain,
+        since,
+        least,
+        most,
+        most_outputs,
+        bool(flags & _FUNCTION),
+        bool(flags & _DEPRECATED),
+        attributes,
+        [Port(name, kinds[number]) for name, number in ports],
+    )
+
+
+def _entry(schema: Any, types: list[list[str]]) -> list[Any]:
+    """A version of an operator as the file has it; `types` gets the lists of types that it names by number."""
+    constraints = {c.type_param_str: sorted(c.allowed_type_strs) for c in schema.type_constraints}
+    ports = []
+    for formal in schema.inputs:
+        texts = constraints.get(formal.type_str, [formal.type_str])
+        if texts not in types:
+            types.append(texts)
+        ports.append([formal.name, types.index(texts)])
+    flags = _FUNCTION * (schema.has_function or schema.has_context_dependent_function) + _DEPRECATED * schema.deprecated
+    attributes = {name: int(entry.required) for name, entry in sorted(schema.attributes.items())}
+    return [schema.since_version, schema.min_input, schema.max_input, schema.max_output, flags, attributes, ports]
+
+
+def text() -> str:
+    """What the file says, from the package onnx."""
+    from onnx import __version__, defs
+
+    types: list[list[str]] = []
+    operators: dict[str, list[Any]] = {}
+    schemas: Any = defs.get_all_schemas_with_history()
+    for schema in sorted((s for s in schemas if not s.domain), key=lambda s: (s.name, s.since_version)):
+        operators.setdefault(schema.name, []).append(_entry(schema, types))
+    head = {"onnx": __version__, "newest": defs.onnx_opset_version(), "types": types}
+    lines = [f"{name} {json.dumps(versions, separators=(',', ':'))}" for name, versions in operators.items()]
+    return "\n".join([json.dumps(head), *lines]) + "\n"
+
+
+if __name__ == "__main__":
+    _FILE.write_text(text(), "utf-8")

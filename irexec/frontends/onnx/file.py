@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import IO, NamedTuple
 
 import numpy as np
-import onnx
 from google.protobuf.message import DecodeError
 
 from irexec.diagnostics import Place
 from irexec.diagnostics.findings import Findings
 from irexec.frontends.onnx.kinds import element_type
+from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.texts import not_text
 from irexec.frontends.onnx.wire import Unusual, without_large_tensors
 from irexec.ir.files import open_regular

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import onnx
-
 from irexec import types
+from irexec.frontends.onnx.messages import onnx
 from irexec.types import (
     CONTAINERS,
     DYNAMIC,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
-import onnx
 
 from irexec.frontends.onnx.builder import Builder, Refused
+from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.tensors import dense, read_tensor
 from irexec.graph.model import Body, Node, Value
 from irexec.ops.declare import contents

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import onnx
-
+from irexec.frontends.onnx.messages import onnx
 from irexec.graph.model import Node, Value
 
 

@@ -9,15 +9,17 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 import numpy as np
-import onnx
-from onnx import numpy_helper
 
 from irexec.frontends.onnx.kinds import element_type
+from irexec.frontends.onnx.messages import onnx
 from irexec.types import BOOLEAN, STRING, Array, ElementType
 
 # The field that holds a type's elements where they are not raw bytes, and how many of its items an element takes.
 _FIELDS = {"f32": "float_data", "c64": "float_data", "f64": "double_data", "c128": "double_data"}
 _FIELDS |= {"i64": "int64_data", "u64": "uint64_data", "u32": "uint64_data", "string": "string_data"}
+
+_ITEMS = {"float_data": np.float32, "double_data": np.float64, "int64_data": np.int64, "uint64_data": np.uint64}
+_ITEMS |= {"int32_data": np.int32}
 
 # NumPy's arrays have no more axes.
 _MAX_RANK = 64
@@ -99,11 +101,16 @@ def _from_items(tensor: onnx.TensorProto, kind: ElementType, shape: tuple[int, .
         except UnicodeDecodeError as error:
             raise BadTensor("F006", f"a string is not UTF-8: {error.reason}") from None
         return np.array(texts, kind.dtype).reshape(shape)
-    try:
-        array = numpy_helper.to_array(tensor)
-    except (ValueError, OverflowError, TypeError) as error:
-        raise BadTensor("F006", f"the data cannot be read: {error}") from None
-    return array.astype(kind.dtype, copy=False).reshape(shape)
+    assert kind.dtype is not None
+    items = np.array(getattr(tensor, field), _ITEMS[field])
+    if kind.is_packed:
+        return _unpacked(items.astype(np.uint8), kind)[:count].reshape(shape)
+    if kind.kind == "c":
+        return items.view(kind.dtype).reshape(shape)
+    if kind.is_real and field == "int32_data":
+        # Their bits, as a whole number.
+        return items.astype(f"u{kind.dtype.itemsize}").view(kind.dtype).reshape(shape)
+    return items.astype(kind.dtype).reshape(shape)
 
 
 def _from_bytes(data: Array, kind: ElementType, shape: tuple[int, ...]) -> Array:
