@@ -1,8 +1,9 @@
-"""Chains: a layer and those after it that its kernel may compute before it stores its result.
+"""Chains: a layer, and elementwise layers after it that its kernel may compute before it stores its result.
 
-Nothing else changes: the layers keep their steps, buffers and checks. When the first layer has computed them all, the
-others hand on its result, which lies in the buffer that all of them have. So a chain needs that each layer alone reads
-the one before, writes its result in place, and that what else it reads is there when the first layer runs.
+Nothing else changes: all layers keep their steps, buffers and checks. When the first kernel has computed the whole
+chain, the other steps only pass its result on; it is in the buffer that all of them share. So three things must hold for
+a layer to be in a chain: nothing else reads the result of the layer before, it writes its own result in place, and its
+other inputs are there when the first layer runs.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from irexec.types import Array
 
 
 class Chain(NamedTuple):
-    """The calls of one chain: by number of the steps, and the slots that the first one reads besides its inputs."""
+    """The calls of one chain by the numbers of their steps, and the slots that the first reads besides its inputs."""
 
     first: int
     operands: tuple[int, ...]
     lead: Callable[..., bool]
-    # By the number of the step that follows, the input that is handed on.
+    # For the number of each step that follows: which of its inputs is the result of the step before.
     ports: dict[int, int]
 
 
@@ -112,7 +113,7 @@ class _Finder:
         return Link(follow, constants[follow.operand], step.given[follow.operand])
 
     def _pointwise(self, step: Step) -> Leader | None:
-        """A layer of single elements as a leader: what it does to an input of its result's shape."""
+        """An elementwise layer as the first of a chain: what it does to an input that has its result's shape."""
         if step.dtype != np.float32:
             return None
         for port, given in enumerate(step.given):
@@ -123,7 +124,7 @@ class _Finder:
 
 
 class Leading:
-    """The call of a chain's first step; `did_all` says what became of the others, until the next run."""
+    """The call of a chain's first step; `did_all`: in this run it computed the whole chain."""
 
     def __init__(self, chain: Chain, out: Array) -> None:
         self._chain, self._out = chain, out
@@ -135,7 +136,7 @@ class Leading:
 
 
 def handing_on(leading: Leading, port: int, call: Callable[..., Any]) -> Callable[..., Any]:
-    """The call of a step that follows: what the first step has done already is handed on."""
+    """The call of a step that follows: it passes the result on where the first step has computed the whole chain."""
 
     def run(*inputs: Any) -> Any:
         return inputs[port] if leading.did_all else call(*inputs)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from irexec.native.llvm import Compiler
 
-# From so many calls of one kernel on, which then have taken so many multiply-adds together, compiling pays.
+# Compiling pays for a kernel that was called this often, and did this many multiply-adds in all of its calls.
 MANY_CALLS = 3
 MANY_PRODUCTS = 1 << 28
 

@@ -1,4 +1,4 @@
-"""What a layer that follows does to each element of a result, as compiled code is told it."""
+"""The elementwise operations of the layers that follow a kernel, in the form that the code generator takes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ Unary = Literal["clamp", "swish", "sigmoid", "gelu_erf", "gelu_tanh", "hsigmoid"
 Kind = Binary | Unary
 # Those that compute powers of e: a step costs dozens of instructions instead of one or two.
 DEAR = frozenset({"swish", "sigmoid", "gelu_erf", "gelu_tanh", "mish", "tanh"})
-# So many numbers a step may take.
+# The most numbers that a step takes.
 NUMBERS = 8
-# The record of each operand, of 64-bit numbers: where it is, and for rows and runs of it which one row r of the result
-# takes: the one at r // divisor % cycle * step.
+# The record of an operand, of 64-bit numbers: its address, and for an operand with a number or a run for each row,
+# which of them row r of the result takes: the one at r // divisor % cycle * step.
 OPERAND = ("address", "divisor", "cycle", "step")
 
 

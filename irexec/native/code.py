@@ -1,4 +1,4 @@
-"""A few words to write LLVM functions with: numbers, runs of f32 in memory, vectors of them, and loops."""
+"""A small builder of LLVM functions: 64-bit numbers, runs of f32 in memory, vectors of them, and loops."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class Code:
         b.position_at_end(end)
 
     def pause(self) -> None:
-        """Wait for a moment, and leave the core's units to others."""
+        """The processor's instruction for a thread that spins: wait for a moment, to the benefit of the core's others."""
         if platform.machine().lower() in ("x86_64", "amd64"):
             name = "llvm.x86.sse2.pause"
             found = self.module.globals.get(name)
@@ -146,14 +146,14 @@ class Code:
 
 @dataclass(slots=True)
 class Fold:
-    """The number of a round, and the values that it finds and leaves."""
+    """One round of a loop: its number, the values that it begins with, and those that it leaves to the next one."""
 
     index: Number
     values: list[Any]
 
 
 class Number:
-    """A whole number of 64 bits that is known when the code runs; also an address."""
+    """A 64-bit integer at the time when the compiled code runs; addresses are such numbers, too."""
 
     def __init__(self, code: Code, value: Any) -> None:
         self.code, self.value = code, value
@@ -249,7 +249,8 @@ class Run:
     def _vectors(self, index: int | Number) -> Any:
         return self.code.builder.bitcast((self + index).pointer, self.code.vector.as_pointer())
 
-    # Numbers that several threads read and write: what was written before a number is seen by who reads it.
+    # Numbers that several threads read and write (atomic: acquire and release): who reads one also sees what the thread
+    # that wrote it had written before.
 
     def shared(self, index: int) -> Number:
         return Number(self.code, self.code.builder.load_atomic((self + index).pointer, "acquire", 8))
@@ -261,7 +262,7 @@ class Run:
         self.code.builder.atomic_rmw("add", (self + index).pointer, I64(value), "acq_rel")
 
     def replaced(self, index: int, old: Number, new: Number) -> Any:
-        """True when the number was the old one, and is now the new one."""
+        """Compare and swap: true when the number was `old`, and it is `new` then."""
         place = (self + index).pointer
         pair = self.code.builder.cmpxchg(place, old.value, new.value, "acq_rel", "acquire")
         return self.code.builder.extract_value(pair, 1)

@@ -1,4 +1,4 @@
-"""A convolution as a sum of products whose columns are never made: each kernel tap is a place in the padded input.
+"""A convolution without columns in memory (no im2col): each kernel tap is an offset into the padded input.
 
 `result[m, p] = Σ_k weights[k, m] · input[offsets[k] + p]` over runs of pixels p: see `irexec.ops.convolution.shifted`
 for an input in which the pixels under each tap are one run.

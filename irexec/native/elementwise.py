@@ -1,4 +1,4 @@
-"""Layers of single elements without another one to lead them: what `epilogue` does, from one array to another."""
+"""Elementwise layers that follow no other kernel: what `epilogue` does, from one array to another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done to each element before it is stored: the layers of single elements that follow the one that made it."""
+"""What is done to each element before it is stored: the elementwise layers that follow the layer that made it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The product of a matrix and one whose columns were laid out in panels: sums that stay in registers."""
+"""The product of a matrix and one whose columns are laid out in panels: a tile of sums stays in registers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAYER = (
     "columns",  # of the result
 )  # fmt: skip
 TASK = ("first_panel", "last_panel", "first_row", "last_row")
-# So many products of each sum follow one another without a jump.
+# The loop over products is unrolled so many times.
 UNROLLED = 8
 
 

@@ -1,9 +1,10 @@
-"""Threads that take tasks of compiled code from one another without a word of Python, and spin while they wait.
+"""Threads that share the tasks of compiled code among themselves, without Python, and spin while they wait.
 
-A job is a function, a record that all of its tasks share, and a table with a record for each task; it may be done in
-several rounds, none of which begins before the one before is done. One word says how far it is: the number of rounds
-that this team ever began, how many tasks this one has, and the next one. Whoever puts the word up by one has taken a
-task. A member that read the word of an earlier round fails at that, so nobody needs to know who takes part.
+A job is a function, a record that all of its tasks share, and a table with a record for each task. It is done in one or
+several rounds; none begins before the one before is done. One 64-bit word is the state of the job: the number of rounds
+that this team ever began, the number of tasks in this round, and the index of the next task. A thread takes a task by
+adding one to the word with a compare and swap. That fails for a thread that read the word in an earlier round, so it
+does not matter which threads take part, or when they come.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from typing import Any
 
 from irexec.native.code import I64, Code, Number
 
-# Where in the team's state each number stands; what different threads write lies in cache lines of its own.
+# Where in the team's state each number is. Numbers that different threads write are in different cache lines.
 WORD, DONE, AWAKE, ROUND, JOB = 0, 8, 16, 24, 25
 SIZE = 40
 # The fields of a job: addresses of the function, of the shared record, of the tasks; the bytes between two tasks; an
 # address of scratch memory for all members, and the bytes that each of them has.
 FUNCTION, SHARED, TASKS, STRIDE, SCRATCH, SCRATCH_STRIDE = range(JOB, JOB + 6)
 FIELDS = 6
-# Of `lead`, in their order.
+# The parameters of `lead` before the job's, in their order.
 LEADS = ("state", "patience", "rest", "rest_for", "rounds", "count")
 # A word: index in the low bits, count in the middle, the round's number in the rest.
 BITS = 20
@@ -29,8 +30,8 @@ MOST_TASKS = (1 << BITS) - 1
 def write_lead(module: Any, name: str, lanes: int) -> None:
     """`lead(state, patience, rest, rest_for, rounds, count, job...)`: hand out a job of so many tasks, and take part.
 
-    Returns when all is done. Whenever it waited for other members for `patience` rounds of its own, it calls
-    rest(rest_for), unless that address is 0: somebody who was interrupted may need this core.
+    Returns when all is done. While it waits for the others it calls rest(rest_for) after every `patience` spins, unless
+    that address is 0: a member that the system interrupted in the middle of a task may need this core.
     """
     take, wait = _take(module, f"{name}_take", lanes), _wait(module, f"{name}_wait", lanes)
     code = Code(module, name, len(LEADS) + FIELDS, lanes)
@@ -49,7 +50,7 @@ def write_lead(module: Any, name: str, lanes: int) -> None:
 
 
 def write_serve(module: Any, name: str, lanes: int) -> None:
-    """`serve(state, patience, member)`: take part in any job, until there was none for `patience` rounds."""
+    """`serve(state, patience, member)`: take part in any job, until there was none for `patience` spins."""
     take = _take(module, f"{name}_take", lanes)
     code = Code(module, name, 3, lanes)
     address, patience, member = code.parameters
@@ -61,7 +62,7 @@ def write_serve(module: Any, name: str, lanes: int) -> None:
 
 
 def _take(module: Any, name: str, lanes: int) -> Code:
-    """`take(state, patience, member)`: do tasks until there was none for more than `patience` rounds."""
+    """`take(state, patience, member)`: do tasks until there was none for more than `patience` spins."""
     code = Code(module, name, 3, lanes)
     address, patience, member = code.parameters
     state, b = address.numbers(), code.builder

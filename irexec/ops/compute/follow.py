@@ -1,7 +1,7 @@
-"""Layers of single elements that compiled code can compute on the way, before it stores the result of another layer.
+"""Elementwise layers that compiled code can compute together with the layer before, before it stores that one's result.
 
-An operator says by `follows` what it does to the one input that comes from that layer; who made the layer's kernel says
-by `leads` what it can take on. The engine finds the chains: irexec.engine.chains.
+An operator declares by `follows` what it does to the input that comes from that layer; the kernel of that layer says by
+`leads` how many of them it can compute itself. The engine finds the chains: irexec.engine.chains.
 """
 
 from __future__ import annotations
@@ -34,14 +34,16 @@ class Link(NamedTuple):
 
 
 Lead = Callable[..., bool]
-"""Takes a kernel's inputs, the operands that come when the model runs, and `out`; False: only itself was computed."""
+"""Takes a kernel's inputs, the operands that are known only when the model runs, and `out`.
+
+Returns False where only the kernel itself was computed, and none of the layers that follow."""
 
 
 class Leader(Protocol):
     """A kernel that may compute the layers that follow it."""
 
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
-        """How many of the links it takes on, and the call that computes itself and those; None: it stays a kernel."""
+        """How many of the links it can compute itself, and the call that computes all of them; None if it can none."""
         ...
 
 
@@ -71,7 +73,7 @@ def follow_of(
 def after_sums(
     links: Sequence[Link], shape: tuple[int, ...], dtype: np.dtype[Any], takes: Literal["channel", "column"]
 ) -> tuple[tuple[After, ...], Operands]:
-    """As many of the links as compiled code takes on after an f32 result of this shape, with their operands.
+    """As many of the links as compiled code can compute on an f32 result of this shape, with their operands.
 
     `takes`: whether a constant has a number for each channel (axis 1) or each column (the last axis).
     """

@@ -1,4 +1,4 @@
-"""Tasks of compiled code on all threads: a team that waits by spinning for a moment, so that a few µs of work divide.
+"""Tasks of compiled code on all threads: a team that spins while it waits, so that even some 20 µs of work are shared.
 
 See `irexec.native.team` for how its members share the tasks of a job.
 """
@@ -20,7 +20,7 @@ from irexec.native.team import AWAKE, FIELDS, LEADS, SIZE, write_lead, write_ser
 from irexec.ops.compute.parallel import all_cores_have_callers, num_threads, scratch
 from irexec.types import Array
 
-# A member that found nothing to do for so many rounds, some 100 µs, sleeps until it is woken.
+# A member that found nothing to do for so many spins, some 100 µs, sleeps until it is woken.
 PATIENCE = 4000
 # Microseconds for which the caller leaves its core to a member that was interrupted.
 BREAK = 20
