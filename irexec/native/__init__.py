@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 MANY_CALLS = 3
 MANY_PRODUCTS = 1 << 28
 
-_lock = threading.Lock()
+# One thread compiles at a time.
+_lock = threading.RLock()
 _products = 0
 _compiler: Compiler | None = None
 _available: bool | None = None
@@ -67,5 +68,10 @@ def compiler() -> Compiler:
         if _compiler is None:
             from irexec.native.llvm import Compiler
 
-            _compiler = Compiler()
+            _compiler = Compiler(_lock)
         return _compiler
+
+
+if hasattr(os, "register_at_fork"):
+    # A process that is forked while another thread compiles would have a compiler that is never free again.
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)

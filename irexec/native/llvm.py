@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from llvmlite import binding, ir
@@ -37,9 +37,9 @@ VECTOR_HEIGHTS = (4, 8, 16)
 
 
 class Compiler:
-    """Compiles functions once each, and keeps them as long as the process lives."""
+    """Compiles functions once each, one at a time under a lock, and keeps them as long as the process lives."""
 
-    def __init__(self) -> None:
+    def __init__(self, lock: AbstractContextManager[Any]) -> None:
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
         features = binding.get_host_cpu_features()
@@ -50,7 +50,7 @@ class Compiler:
         self.lanes, self.registers = _vectors(features)
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), self.target)
         self._made: dict[Any, Native] = {}
-        self._lock = threading.Lock()
+        self._lock = lock
 
     def tile(self, rows: int, columns: int) -> Tile:
         """The tile that covers so many rows and columns in the least time.

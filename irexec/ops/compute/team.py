@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
 
@@ -110,7 +111,8 @@ class Team:
 
     def _wake(self) -> None:
         for waker in self._wakers:
-            if waker.locked():
+            # Who ends the team may have released it already.
+            with suppress(RuntimeError):
                 waker.release()
 
     def close(self) -> None:
