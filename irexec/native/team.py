@@ -15,27 +15,26 @@ from irexec.native.code import I64, Code, Number
 
 # Where in the team's state each number is. Numbers that different threads write are in different cache lines.
 WORD, DONE, AWAKE, ROUND, JOB = 0, 8, 16, 24, 25
+# A job: addresses of the function, of the shared record, of the tasks; the bytes between two tasks.
+FUNCTION, SHARED, TASKS, STRIDE = range(JOB, JOB + 4)
+# What stays from job to job: an address of scratch memory for all members, and the bytes that each of them has; the
+# spins for which a member waits; a function of the system that leaves the core to others, and for how long it should.
+SCRATCH, SCRATCH_STRIDE, PATIENCE, REST, REST_FOR = range(32, 37)
 SIZE = 40
-# The fields of a job: addresses of the function, of the shared record, of the tasks; the bytes between two tasks; an
-# address of scratch memory for all members, and the bytes that each of them has.
-FUNCTION, SHARED, TASKS, STRIDE, SCRATCH, SCRATCH_STRIDE = range(JOB, JOB + 6)
-FIELDS = 6
-# The parameters of `lead` before the job's, in their order.
-LEADS = ("state", "patience", "rest", "rest_for", "rounds", "count")
 # A word: index in the low bits, count in the middle, the round's number in the rest.
 BITS = 20
 MOST_TASKS = (1 << BITS) - 1
 
 
 def write_lead(module: Any, name: str, lanes: int) -> None:
-    """`lead(state, patience, rest, rest_for, rounds, count, job...)`: hand out a job of so many tasks, and take part.
+    """`lead(state, rounds, count, function, shared, tasks, stride)`: hand out a job of so many tasks, and take part.
 
-    Returns when all is done. While it waits for the others it calls rest(rest_for) after every `patience` spins, unless
+    Returns when all is done. While it waits for the others it calls REST(REST_FOR) after every PATIENCE spins, unless
     that address is 0: a member that the system interrupted in the middle of a task may need this core.
     """
     take, wait = _take(module, f"{name}_take", lanes), _wait(module, f"{name}_wait", lanes)
-    code = Code(module, name, len(LEADS) + FIELDS, lanes)
-    address, patience, rest, rest_for, rounds, count, *job = code.parameters
+    code = Code(module, name, 7, lanes)
+    address, rounds, count, *job = code.parameters
     state = address.numbers()
     for place, value in enumerate(job, JOB):
         state.put(place, value.value)
@@ -45,18 +44,18 @@ def write_lead(module: Any, name: str, lanes: int) -> None:
         before = state.number(WORD) & -(1 << 2 * BITS)
         state.put_shared(WORD, before + (1 << 2 * BITS) + count * (1 << BITS))
         code.run(take, address, 0, 0)
-        code.run(wait, address, patience, rest, rest_for, count)
+        code.run(wait, address, count)
     code.end()
 
 
 def write_serve(module: Any, name: str, lanes: int) -> None:
-    """`serve(state, patience, member)`: take part in any job, until there was none for `patience` spins."""
+    """`serve(state, member)`: take part in any job, until there was none for PATIENCE spins."""
     take = _take(module, f"{name}_take", lanes)
-    code = Code(module, name, 3, lanes)
-    address, patience, member = code.parameters
+    code = Code(module, name, 2, lanes)
+    address, member = code.parameters
     state = address.numbers()
     state.add_shared(AWAKE, 1)
-    code.run(take, address, patience, member)
+    code.run(take, address, state.number(PATIENCE), member)
     state.add_shared(AWAKE, -1)
     code.end()
 
@@ -89,10 +88,11 @@ def _take(module: Any, name: str, lanes: int) -> Code:
 
 
 def _wait(module: Any, name: str, lanes: int) -> Code:
-    """`wait(state, patience, rest, rest_for, count)`: until so many tasks are done."""
-    code = Code(module, name, 5, lanes)
-    address, patience, rest, rest_for, count = code.parameters
+    """`wait(state, count)`: until so many tasks are done."""
+    code = Code(module, name, 2, lanes)
+    address, count = code.parameters
     state, b = address.numbers(), code.builder
+    patience, rest = state.number(PATIENCE), state.number(REST)
     idle = b.alloca(I64)
     b.store(I64(0), idle)
     with code.rounds() as end:
@@ -100,6 +100,6 @@ def _wait(module: Any, name: str, lanes: int) -> Code:
         code.pause()
         b.store(b.add(b.load(idle), I64(1)), idle)
         with code.when(b.and_(patience < Number(code, b.load(idle)), code.number(0) < rest)):
-            code.run_at(rest, rest_for)
+            code.run_at(rest, state.number(REST_FOR))
             b.store(I64(0), idle)
     return code.end()

@@ -17,17 +17,26 @@ import numpy as np
 from irexec.native import compiler
 from irexec.native.llvm import Native
 from irexec.native.memory import address
-from irexec.native.team import AWAKE, FIELDS, LEADS, SIZE, write_lead, write_serve
-from irexec.ops.compute.parallel import all_cores_have_callers, num_threads, scratch
+from irexec.native.team import (
+    AWAKE,
+    PATIENCE,
+    REST,
+    REST_FOR,
+    SCRATCH,
+    SCRATCH_STRIDE,
+    SIZE,
+    write_lead,
+    write_serve,
+)
+from irexec.ops.compute.parallel import all_cores_have_callers, num_threads
 from irexec.types import Array
 
 # A member that found nothing to do for so many spins, some 100 µs, sleeps until it is woken.
-PATIENCE = 4000
+SPINS = 4000
 # Microseconds for which the caller leaves its core to a member that was interrupted.
 BREAK = 20
 # So many multiply-adds are worth a second thread.
 WORTH_PRODUCTS = 1 << 20
-_F32, _I64 = np.dtype(np.float32), np.dtype(np.int64)
 
 
 class Tasks:
@@ -50,17 +59,27 @@ class Job(NamedTuple):
     tasks: Tasks
     rounds: int
 
-    def led(self, state: int, scratch: int, scratch_bytes: int) -> None:
-        """Do it in this thread, with whoever serves the same state."""
-        tasks = self.tasks
-        places = (self.shared, tasks.address, tasks.stride, scratch, scratch_bytes)
-        _lead().call(state, PATIENCE, *_rest(), self.rounds, tasks.count, self.function.address, *places)
 
+class State:
+    """What compiled code knows of a team, or of a thread alone, and the scratch memory of its members."""
 
-@cache
-def _lead() -> Native:
-    made = compiler()
-    return made.made("lead", len(LEADS) + FIELDS, lambda module, name: write_lead(module, name, made.lanes))
+    def __init__(self, members: int = 0) -> None:
+        made = compiler()
+        self._lead = made.made("lead", 7, lambda module, name: write_lead(module, name, made.lanes)).call
+        self._members = 1 + members
+        self.numbers = np.zeros(SIZE, np.int64)
+        self.numbers[PATIENCE] = SPINS
+        self.numbers[REST], self.numbers[REST_FOR] = _rest()
+        self.address = address(self.numbers)
+        self._scratch, self._size = np.empty(0, np.uint8), 0
+
+    def lead(self, job: Job, scratch_bytes: int) -> None:
+        """Do a job, with whoever serves this state."""
+        if self._size < scratch_bytes:
+            self._scratch, self._size = np.empty(scratch_bytes * self._members, np.uint8), scratch_bytes
+            self.numbers[SCRATCH], self.numbers[SCRATCH_STRIDE] = address(self._scratch), scratch_bytes
+        function, shared, tasks, rounds = job
+        self._lead(self.address, rounds, tasks.count, function.address, shared, tasks.address, tasks.stride)
 
 
 @cache
@@ -75,10 +94,8 @@ class Team:
 
     def __init__(self, members: int) -> None:
         made = compiler()
-        self._serve = made.made("serve", 3, lambda module, name: write_serve(module, name, made.lanes)).call
-        self._state = np.zeros(SIZE, np.int64)
-        self._address = self._state.ctypes.data
-        self._scratch, self._scratch_address = np.empty(0, np.uint8), 0
+        self._serve = made.made("serve", 2, lambda module, name: write_serve(module, name, made.lanes)).call
+        self._state = State(members)
         self._turn = threading.Lock()
         self._wakers = [threading.Lock() for _ in range(members)]
         self._ended = False
@@ -92,19 +109,16 @@ class Team:
 
     def _member(self, number: int, waker: threading.Lock) -> None:
         while waker.acquire() and not self._ended:
-            self._serve(self._address, PATIENCE, number)
+            self._serve(self._state.address, number)
 
     def run(self, job: Job, scratch_bytes: int) -> bool:
         """Do the job; False when another thread has the team."""
         if not self._turn.acquire(blocking=False):
             return False
         try:
-            if self._scratch.size < scratch_bytes * (len(self._wakers) + 1):
-                self._scratch = np.empty(scratch_bytes * (len(self._wakers) + 1), np.uint8)
-                self._scratch_address = address(self._scratch)
-            if self._state[AWAKE] < len(self._wakers):
+            if self._state.numbers[AWAKE] < len(self._wakers):
                 self._wake()
-            job.led(self._address, self._scratch_address, scratch_bytes)
+            self._state.lead(job, scratch_bytes)
         finally:
             self._turn.release()
         return True
@@ -121,6 +135,7 @@ class Team:
         self._wake()
 
 
+_local = threading.local()
 _team: Team | None = None
 _lock = threading.Lock()
 
@@ -140,8 +155,9 @@ def run_tasks(function: Native, shared: Array, tasks: Tasks, scratch_size: int, 
     job = Job(function, address(shared), tasks, rounds)
     if members and tasks.count > 1 and _the_team(members).run(job, 4 * scratch_size):
         return
-    state, memory = scratch("alone", (SIZE,), _I64), scratch("compiled", (scratch_size,), _F32)
-    job.led(address(state), address(memory), 0)
+    if (alone := getattr(_local, "alone", None)) is None:
+        alone = _local.alone = State()
+    alone.lead(job, 4 * scratch_size)
 
 
 def _the_team(members: int) -> Team:

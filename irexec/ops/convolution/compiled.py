@@ -69,7 +69,7 @@ class CompiledConvolver:
         if self.padding is not None:
             data = self.padding(data)
         layer = self.layer.copy()
-        layer[:3] = address(data), address(out), address(operands)
+        layer[0], layer[1], layer[2] = address(data), address(out), address(operands)
         run_tasks(self._function(after), layer, self.tasks, self.scratch)
         return out
 
@@ -241,7 +241,7 @@ class _Padding:
     def __call__(self, data: Array) -> Array:
         padded = scratch("padded input", (self.size,), F32)
         record = self.record.copy()
-        record[:2] = address(data), address(padded)
+        record[0], record[1] = address(data), address(padded)
         run_tasks(self.function, record, self.tasks, 0)
         return padded
 

@@ -82,7 +82,7 @@ class Sliding:
         """Slide, with what comes `after`: the records of an operand for each, see `native.epilogue`."""
         data = np.ascontiguousarray(data)
         layer = self.layer.copy()
-        layer[:3] = address(data), address(out), address(operands)
+        layer[0], layer[1], layer[2] = address(data), address(out), address(operands)
         run_tasks(self._function(after), layer, self.tasks, self.scratch)
         return out
 

@@ -51,7 +51,7 @@ class CompiledProduct:
             prepared = self._prepared[rows] = self._prepare(rows)
         height, tasks = prepared
         layer = self._layer.copy()
-        layer[:3] = address(a), address(out), address(operands)
+        layer[0], layer[1], layer[2] = address(a), address(out), address(operands)
         run_tasks(self._function(height, after), layer, tasks, height * self.across)
         return out
 
