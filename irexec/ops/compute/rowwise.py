@@ -36,7 +36,7 @@ class RowWise:
         kind: Kind,
         number: float = 0.0,
         others: int = 0,
-        means: tuple[int, ...] = (),
+        means: tuple[int, ...] | None = None,
     ) -> None:
         self.plain, self.axes, self.kind, self.number, self.others = plain, axes, kind, number, others
         self.means = means
@@ -47,7 +47,8 @@ class RowWise:
         compiled = self.when_it_pays(data.size, self.width(data))
         if compiled is None or not (out is None or out.flags.c_contiguous):
             return self.plain(data, *others, out=out)
-        target = np.empty(self.means or data.shape, data.dtype) if out is None else out
+        shape = data.shape if self.means is None else self.means
+        target = np.empty(shape, data.dtype) if out is None else out
         compiled(data, self.width(data), target)
         return target
 

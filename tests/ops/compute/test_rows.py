@@ -35,6 +35,7 @@ def norm(x: Any, *along: int, variance: bool = True, eps: float = 1e-5, mode: st
 LAYERS: dict[str, Callable[[Any], Any]] = {
     "softmax": lambda x: ops.softmax(x, axis=-1),
     "mean": lambda x: ops.reduce_mean(x, axes(-1), False),
+    "mean of all": lambda x: ops.reduce_mean(x, axes(0, 1, 2), False),
     "mean of planes": lambda x: ops.reduce_mean(x, axes(2, 1), True),
     "normalized": lambda x: norm(x, -1),
     "outside": lambda x: norm(x, -1, eps=0.1, mode="outside_sqrt"),

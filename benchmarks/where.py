@@ -1,0 +1,110 @@
+"""Where the time of a model goes: milliseconds of each kind of layer, beside what the bare products of its shapes take.
+
+    python benchmarks/where.py FOLDER [FOLDER ...] [--runs 20] [--threads 1]
+
+A FOLDER holds `model.xml` with its inputs, as for models.py. Each layer counts with the least processor time of all
+runs, on one thread unless told otherwise; layers that are computed with the one before count with that one. The bare
+products are one call of BLAS's sgemm for each convolution and product, its column matrix given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from models import arrays, models
+
+PRODUCTS = {"Convolution", "GroupConvolution", "MatMul"}
+
+
+def layers(folder: Path, runs: int) -> list[tuple[Any, float]]:
+    """Each step of the plan, with its least seconds."""
+    from irexec.api import compile_model
+
+    compiled = compile_model(folder / "model.xml")
+    given = arrays(folder, [port.any_name if port.names else "" for port in compiled.inputs])
+    request = compiled.create_infer_request()
+    for _ in range(5):
+        request.reset_state()
+        request.infer(given)
+    (runner,) = request._runners.values()
+    least = [float("inf")] * len(runner._calls)
+
+    def timed(number: int, call: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*inputs: Any) -> Any:
+            begin = time.process_time()
+            result = call(*inputs)
+            least[number] = min(least[number], time.process_time() - begin)
+            return result
+
+        return run
+
+    runner._calls = [(timed(number, call), *rest) for number, (call, *rest) in enumerate(runner._calls)]
+    for _ in range(runs):
+        request.reset_state()
+        request.infer(given)
+    return list(zip(runner.plan.steps, least, strict=True))
+
+
+def bare(step: Any) -> tuple[int, float]:
+    """The multiply-adds of a layer's products, and the least seconds of sgemm for them."""
+    given = [type.shape.to_shape() for type in step.given[:2]]
+    result = step.types[0].shape.to_shape()
+    if step.node.type == "MatMul":
+        right = given[1]
+        columns, count = result[-1], prod(result[:-2]) if len(right) > 2 and prod(right[:-2]) > 1 else 1
+        rows, depth = prod(result) // columns // count, prod(right[-2:]) // columns
+    else:
+        count = given[1][0] if step.node.type == "GroupConvolution" else 1
+        depth = prod(given[1][-len(given[0]) + 1 :])
+        rows, columns = result[1] // count, result[0] * prod(result[2:])
+    a, b = np.ones((count, rows, depth), np.float32), np.ones((count, depth, columns), np.float32)
+    out, seconds = np.empty((count, rows, columns), np.float32), []
+    for _ in range(5):
+        begin = time.process_time()
+        np.matmul(a, b, out=out)
+        seconds.append(time.process_time() - begin)
+    return count * rows * depth * columns, min(seconds)
+
+
+def tell(folder: Path, runs: int) -> None:
+    from irexec.ops.compute.parallel import single_threaded_blas
+
+    kinds: dict[str, list[float]] = defaultdict(lambda: [0.0, 0, 0, 0.0])
+    for step, seconds in layers(folder, runs):
+        told = kinds[step.node.type]
+        told[0] += seconds
+        told[1] += 1
+        if step.node.type in PRODUCTS and all(type.shape.is_static for type in step.given[:2]):
+            with single_threaded_blas():
+                count, least = bare(step)
+            told[2] += count
+            told[3] += least
+    total = sum(told[0] for told in kinds.values())
+    print(f"{folder.name}: {total * 1e3:.2f} ms in {sum(int(told[1]) for told in kinds.values())} layers")
+    for kind, (seconds, count, products, least) in sorted(kinds.items(), key=lambda item: -item[1][0]):
+        if seconds >= total / 200:
+            beside = f", bare products {least * 1e3:.2f} ms of {products / 1e9:.2f} G multiply-adds" if products else ""
+            print(f"    {kind:26} {seconds * 1e3:8.2f} ms  {int(count):4} layers{beside}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    parser.add_argument("--runs", type=int, default=20, help="inferences that are measured (20)")
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    os.environ["IREXEC_NUM_THREADS"] = str(options.threads)
+    for folder in [model for given in options.folders for model in models(given)]:
+        tell(folder, options.runs)
+
+
+if __name__ == "__main__":
+    main()
