@@ -40,8 +40,12 @@ SAMPLES = ("classifier", "transformer", "loop")
 NO_KERNEL = ("Parameter", "Result", "Assign", "ReadValue")
 """Nothing of these could be wrong but what the engine itself does."""
 RANDOM = ("RandomUniform", "Multinomial")
-LIMIT = 60
+LIMIT = 300
 """Seconds that a comparison may take."""
+
+
+class TooLong(BaseException):
+    """Nothing on the way takes it for a failure of its own."""
 
 
 def positions(run: Reference) -> list[Node]:
@@ -92,7 +96,7 @@ def plant(run: Reference, count: int | None = None) -> Planted:
         try:
             with _limited():
                 told = compare(run, Wrong(node.friendly_name))
-        except CannotRun as error:
+        except (CannotRun, TooLong) as error:
             found.stopped.append(f"{name}: {error}")
             continue
         if told.culprit is not None and [n.friendly_name for n in told.culprit.nodes] == [node.friendly_name]:
@@ -104,10 +108,10 @@ def plant(run: Reference, count: int | None = None) -> Planted:
 
 @contextmanager
 def _limited() -> Iterator[None]:
-    """Raises CannotRun when something takes longer than LIMIT."""
+    """Raises TooLong when something takes longer than LIMIT."""
 
     def stop(*_: object) -> None:
-        raise CannotRun(f"no end within {LIMIT} s")
+        raise TooLong(f"no end within {LIMIT} s")
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, LIMIT)

@@ -168,8 +168,15 @@ def _facts(type: str, opset: str, operator: Operator | None) -> OperatorFacts:
     return made if operator is None else made.model_copy(update=_signature(operator))
 
 
+_PER = {
+    "element": "",
+    "root": " times the root of the number of terms",
+    "extent": " times the number of elements of the axes that change",
+}
+
+
 def _units(tolerance: Tolerance) -> str:
-    return f"{tolerance.ulp:g} ulp" + (" times the root of the number of terms" if tolerance.per_root else "")
+    return f"{tolerance.ulp:g} ulp{_PER[tolerance.per]}"
 
 
 def _signature(operator: Operator) -> dict[str, Any]:

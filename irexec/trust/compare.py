@@ -10,9 +10,10 @@ from irexec.graph.cut import constant_nodes
 from irexec.graph.model import Model, Node, Value
 from irexec.ops.declare.operator import Tolerance
 from irexec.trust.culprit import Culprit, alone, descend, look_behind
-from irexec.trust.errors import Bounds, Error, judge, measure, tolerance_of, tolerance_text
+from irexec.trust.errors import Bounds, Error, judge, measure
 from irexec.trust.record import Reference
 from irexec.trust.runtimes import Loaded, Runtime
+from irexec.trust.tolerances import tolerance_of, tolerance_text
 from irexec.trust.windows import HELD_BYTES, SHOWN_BYTES, comparable, observed, windows
 from irexec.types import Array
 from irexec.watch.run import port_name
@@ -196,7 +197,7 @@ class _Comparing:
         return [*given, self._written[node]] if node in self._written else given
 
     def _row(self, node: Node, mine: list[dict[Value, Array]], theirs: list[dict[Value, Array]]) -> Row | None:
-        tolerance = tolerance_of(node)
+        tolerance = tolerance_of(node, theirs[0] | mine[0])
         kind = node.outputs[0].element_type
         text = str(self.bounds) if self.bounds is not None else tolerance_text(tolerance, kind)
         row = Row(node, (), True, None, None, text)

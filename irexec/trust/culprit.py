@@ -17,10 +17,11 @@ from irexec.graph.cut import constant_nodes, copied, cut, leaving
 from irexec.graph.model import Model, Node, Value
 from irexec.native import plainly
 from irexec.ops.declare.operator import Tolerance
-from irexec.trust.errors import Bounds, Error, combined, judge, shown_error, tolerance_of, tolerance_text
+from irexec.trust.errors import Bounds, Error, judge, shown_error
 from irexec.trust.extract import STATE, Extract, give_types
 from irexec.trust.record import Reference
 from irexec.trust.runtimes import CannotRun, KnowsBodies, Loaded, Runtime, Steps
+from irexec.trust.tolerances import combined, tolerance_of, tolerance_text
 from irexec.types import DYNAMIC, Array, ElementType
 
 # So many iterations of a body are looked at.

@@ -1,9 +1,9 @@
-"""Errors: how far two arrays lie apart, and how far two right results of an operator may."""
+"""Errors: how far two arrays lie apart, and whether that is more than two right results may."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,20 +11,14 @@ import ml_dtypes
 import numpy as np
 
 from irexec.arrays.brief import shown_number
-from irexec.graph.model import Node
-from irexec.ops.declare.operator import Tolerance, exact, rounded
-from irexec.survey.multiply_adds import multiply_adds
-from irexec.types import Array, ElementType, PartialShape, TensorType
+from irexec.ops.declare.operator import Tolerance
+from irexec.trust.tolerances import FUSED
+from irexec.types import Array, ElementType
 
 # Inputs are moved by so many units in the last place to see how far that moves a result.
 _NUDGE = 4.0
 _RANDOM_NUDGES = 2
 _BLOCK = 1 << 18
-# Where the rank of an input is open.
-_UNKNOWN_TERMS = 1024.0
-FUSED = 4.0
-"""Units in the last place that a layer of real numbers may be off although it is exact alone: a runtime that runs it
-together with its neighbours does not round what is between them."""
 
 Run = Callable[[Sequence[Array]], list[Array]]
 
@@ -119,44 +113,6 @@ def _blocks(*arrays: Array) -> Iterator[tuple[Any, ...]]:
     flat = [array.reshape(-1) for array in arrays]
     for begin in range(0, flat[0].size, _BLOCK):
         yield begin, *(array[begin : begin + _BLOCK] for array in flat)
-
-
-def tolerance_of(node: Node) -> Tolerance:
-    """How far two right results of a layer may lie apart; of one with bodies, what its layers add up to."""
-    if node.bodies:
-        return combined(tolerance_of(inner) for body in node.bodies for inner in body.model.nodes)
-    tolerance = exact if node.operator is None else node.operator.tolerance
-    return rounded(tolerance.ulp * math.sqrt(_terms(node))) if tolerance.per_root else tolerance
-
-
-def _terms(node: Node) -> float:
-    """Of how many terms an element of the result is a sum; open extents, such as that of a batch, do not matter."""
-    inputs = [None if value is None else _closed(value.type) for value in node.inputs]
-    outputs = [_closed(value.type) for value in node.outputs]
-    total = multiply_adds(node, inputs, outputs)
-    return max(1.0, total / max(1, outputs[0].shape.size.min)) if total else _UNKNOWN_TERMS
-
-
-def _closed(type: TensorType) -> TensorType:
-    if type.shape.rank is None:
-        return type
-    return TensorType(type.element_type, PartialShape([d.value if d.is_static else 1 for d in type.shape]))
-
-
-def combined(tolerances: Iterable[Tolerance]) -> Tolerance:
-    """The tolerance of layers that follow one another: independent errors add up as the root of their squares."""
-    found = list(tolerances)
-    if any(t.kind == "random" for t in found):
-        return Tolerance("random")
-    units = math.sqrt(sum(t.ulp**2 for t in found))
-    return rounded(units) if units else exact
-
-
-def tolerance_text(tolerance: Tolerance, kind: ElementType) -> str:
-    """The tolerance in words: `64 ulp of f32`."""
-    if tolerance.kind == "random" or not kind.is_real:
-        return "exact" if tolerance.kind != "random" else "random"
-    return f"{max(tolerance.ulp, FUSED):.4g} ulp of {kind}"
 
 
 def judge(

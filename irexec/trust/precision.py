@@ -16,8 +16,9 @@ from irexec.graph.model import Model, Node, Value, ordered
 from irexec.ops.declare.contents import load
 from irexec.opsets.nodes import constant_node
 from irexec.trust.delta import fewest
-from irexec.trust.errors import Error, combined, measure, tolerance_of
+from irexec.trust.errors import Error, measure
 from irexec.trust.record import Reference
+from irexec.trust.tolerances import combined, tolerance_of
 from irexec.types import BF16, F16, F32, Array, ElementType, TensorType
 from irexec.watch.run import port_name
 

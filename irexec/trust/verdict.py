@@ -16,8 +16,9 @@ from irexec.engine import CompiledModel
 from irexec.native import plainly
 from irexec.trust.case import Case
 from irexec.trust.case_files import save_case
-from irexec.trust.errors import Bounds, Error, Run, combined, judge, shown_error, tolerance_of, tolerance_text
+from irexec.trust.errors import Bounds, Error, Run, judge, shown_error
 from irexec.trust.runtimes import CannotRun, CannotWrite, Died, Runtime
+from irexec.trust.tolerances import combined, tolerance_of, tolerance_text
 from irexec.types import Array
 
 # A fault that is so many times the tolerance must not shrink to what rounding might be.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
 
 from irexec import opset15 as ops
-from irexec.trust.errors import measure, tolerance_of
+from irexec.trust.errors import measure
+from irexec.trust.tolerances import tolerance_of
 from irexec.types import Array
 
 F = np.float32
@@ -32,6 +34,42 @@ def test_a_sum_in_another_order_is_within_its_tolerance() -> None:
     typical = float(np.sqrt(np.mean(exact.astype(np.float64) ** 2)))
     units = float(np.abs(exact.astype(np.float64) - one_by_one).max()) / float(np.spacing(F(typical)))
     assert 4 < units < 8 * math.sqrt(4608)
+
+
+def resized(x: Any, width: int, mode: str, corners: str = "align_corners") -> Any:
+    """`x` [1, 1, height, n] with n made `width`."""
+    return ops.interpolate(
+        x, np.int64([width]), np.int64([3]), mode=mode, shape_calculation_mode="sizes",
+        coordinate_transformation_mode=corners, pads_begin=[0], pads_end=[0],
+    )  # fmt: skip
+
+
+def test_the_tolerance_of_what_lies_between_grows_with_the_extent() -> None:
+    x, open_x = ops.parameter([1, 1, 8, 500], F, name="x"), ops.parameter([1, 1, 8, -1], F, name="x")
+    node, open_node = resized(x, 750, "linear_onnx"), resized(open_x, 750, "linear_onnx")
+    assert tolerance_of(node).ulp == 8 * 500
+    assert tolerance_of(resized(x, 750, "nearest")).ulp == 0
+    known = {open_node.inputs[0]: np.zeros((1, 1, 8, 20), F), open_node.outputs[0]: np.zeros((1, 1, 8, 750), F)}
+    assert tolerance_of(open_node, known).ulp == 8 * 20
+
+
+@pytest.mark.parametrize("corners", ["align_corners", "half_pixel", "asymmetric"])
+@pytest.mark.parametrize("n", [16, 300])
+def test_places_in_f64_are_within_the_tolerance(corners: str, n: int) -> None:
+    """White noise, in which neighbours have nothing to do with each other."""
+    x = np.random.default_rng(n).normal(0, 1, (1, 1, 8, n)).astype(F)
+    for width in (int(0.37 * n), int(1.7 * n), int(3.3 * n)):
+        target, wide = np.arange(width, dtype=np.float64), x.astype(np.float64)
+        places = {
+            "align_corners": target * (n - 1) / (width - 1),
+            "half_pixel": (target + 0.5) * n / width - 0.5,
+            "asymmetric": target * n / width,
+        }[corners].clip(0, n - 1)
+        low = places.astype(np.int64)
+        weight, high = places - low, np.minimum(low + 1, n - 1)
+        exact = wide[..., low] * (1 - weight) + wide[..., high] * weight
+        units = np.abs(resized(x, width, "linear_onnx", corners) - exact).max() / np.spacing(F(1))
+        assert units < 8 * n
 
 
 def naive(a: Array, b: Array) -> tuple[float, float, float]:

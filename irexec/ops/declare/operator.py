@@ -18,7 +18,7 @@ from irexec.ops.declare.checks import note, running
 from irexec.ops.declare.constraints import Breach, Check, ConstraintError, require
 from irexec.ops.declare.output_types import bind_types, output_types
 from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, read_signature
-from irexec.ops.declare.tolerance import Open, Tolerance, exact, random, rounded, summed
+from irexec.ops.declare.tolerance import Open, Tolerance, exact, positioned, random, rounded, summed
 from irexec.types import ANY, Array, TensorType, UnknownRank
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ __all__ = [
     "TypeFrom",
     "exact",
     "operator",
+    "positioned",
     "random",
     "require",
     "rounded",

@@ -16,7 +16,7 @@ from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.declare.attributes import NonNegativeInts
 from irexec.ops.declare.capacity import reserve
 from irexec.ops.declare.groups import AttributesOf
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, positioned, require
 from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, resample
 from irexec.ops.image.resized_shape import Padding, full_pads, require_axes, resized_shape, scaled_extent, spatial_pads
 from irexec.ops.rules.axes import integers
@@ -34,10 +34,8 @@ ShapeMode = Literal["sizes", "scales"]
 PILLOW = ("bilinear_pillow", "bicubic_pillow")
 
 
-# A coordinate of about n is a sum in f32, off by up to n units in the last place, and so is the weight of a neighbour:
-# what two right results may differ by grows with the extent. This holds for maps of 64 and, as errors of weights are
-# parts of the difference of neighbours, for smooth ones of a few hundred.
-_TOLERANCE = rounded(64)
+# What was measured, and a third of it more.
+_TOLERANCE = positioned(8)
 
 
 @operator("Interpolate", "opset11", tolerance=_TOLERANCE)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, positioned, require
 from irexec.types import BOOLEAN, F32, FLOATS, I64, NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
@@ -42,7 +42,7 @@ class Side(NamedTuple):
     end: float
 
 
-@operator("Resize", "onnx19", tolerance=rounded(64))
+@operator("Resize", "onnx19", tolerance=positioned(8))
 def resize_19(
     x: T,
     roi: T_ROI | None = None,

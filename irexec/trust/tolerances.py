@@ -1,0 +1,78 @@
+"""Tolerances: how far two right results of a layer may lie apart, from what its operator declares and its shapes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from irexec.graph.model import Node, Value
+from irexec.ops.declare.operator import Tolerance, exact, rounded
+from irexec.survey.multiply_adds import multiply_adds
+from irexec.types import Array, ElementType, PartialShape, TensorType
+
+# Where nothing tells of how many terms, or how long an axis is.
+_UNKNOWN_TERMS, _UNKNOWN_EXTENT = 1024.0, 256
+FUSED = 4.0
+"""Units in the last place that a layer of real numbers may be off although it is exact alone: a runtime that runs it
+together with its neighbours does not round what is between them."""
+
+
+def tolerance_of(node: Node, values: Mapping[Value, Array] | None = None) -> Tolerance:
+    """How far two right results of a layer may lie apart; of one with bodies, what its layers add up to. `values`: of
+    its inputs and outputs, where these are known, for extents that are open."""
+    if node.bodies:
+        return combined(tolerance_of(inner) for body in node.bodies for inner in body.model.nodes)
+    tolerance = exact if node.operator is None else node.operator.tolerance
+    if tolerance.per == "root":
+        return rounded(tolerance.ulp * math.sqrt(_terms(node)))
+    if tolerance.per == "extent":
+        return _positioned(node, tolerance.ulp, values or {})
+    return tolerance
+
+
+def _terms(node: Node) -> float:
+    """Of how many terms an element of the result is a sum; open extents, such as that of a batch, do not matter."""
+    inputs = [None if value is None else _closed(value.type) for value in node.inputs]
+    outputs = [_closed(value.type) for value in node.outputs]
+    total = multiply_adds(node, inputs, outputs)
+    return max(1.0, total / max(1, outputs[0].shape.size.min)) if total else _UNKNOWN_TERMS
+
+
+def _closed(type: TensorType) -> TensorType:
+    if type.shape.rank is None:
+        return type
+    return TensorType(type.element_type, PartialShape([d.value if d.is_static else 1 for d in type.shape]))
+
+
+def _positioned(node: Node, units: float, values: Mapping[Value, Array]) -> Tolerance:
+    """`units` for each element of the axes that change; an element that is taken as it is, is exact."""
+    if node.attributes.get("mode") == "nearest" or node.inputs[0] is None:
+        return exact
+    before, after = (_extents(value, values) for value in (node.inputs[0], node.outputs[0]))
+    if before is None or after is None:
+        return rounded(units * _UNKNOWN_EXTENT)
+    changed = [a for a, b in zip(before, after, strict=True) if a != b or a == _UNKNOWN_EXTENT]
+    return rounded(units * max(1, sum(changed)))
+
+
+def _extents(value: Value, values: Mapping[Value, Array]) -> list[int] | None:
+    if value in values:
+        return list(values[value].shape)
+    shape = value.type.shape
+    return None if shape.rank is None else [d.value if d.is_static else _UNKNOWN_EXTENT for d in shape]
+
+
+def combined(tolerances: Iterable[Tolerance]) -> Tolerance:
+    """The tolerance of layers that follow one another: independent errors add up as the root of their squares."""
+    found = list(tolerances)
+    if any(t.kind == "random" for t in found):
+        return Tolerance("random")
+    units = math.sqrt(sum(t.ulp**2 for t in found))
+    return rounded(units) if units else exact
+
+
+def tolerance_text(tolerance: Tolerance, kind: ElementType) -> str:
+    """The tolerance in words: `64 ulp of f32`."""
+    if tolerance.kind == "random" or not kind.is_real:
+        return "exact" if tolerance.kind != "random" else "random"
+    return f"{max(tolerance.ulp, FUSED):.4g} ulp of {kind}"
