@@ -1,9 +1,9 @@
 """Chains: a layer, and elementwise layers after it that its kernel may compute before it stores its result.
 
 Nothing else changes: all layers keep their steps, buffers and checks. When the first kernel has computed the whole
-chain, the other steps only pass its result on; it is in the buffer that all of them share. So three things must hold for
-a layer to be in a chain: nothing else reads the result of the layer before, it writes its own result in place, and its
-other inputs are there when the first layer runs.
+chain, the other steps only pass its result on; it is in the buffer that all of them share. So three things must hold
+for a layer to be in a chain: nothing else reads the result of the layer before, it writes its own result in place, and
+its other inputs are there when the first layer runs.
 """
 
 from __future__ import annotations

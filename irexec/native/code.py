@@ -131,7 +131,7 @@ class Code:
         b.position_at_end(end)
 
     def pause(self) -> None:
-        """The processor's instruction for a thread that spins: wait for a moment, to the benefit of the core's others."""
+        """The processor's instruction for a thread that spins: wait for a moment; others of the core gain by it."""
         if platform.machine().lower() in ("x86_64", "amd64"):
             name = "llvm.x86.sse2.pause"
             found = self.module.globals.get(name)
