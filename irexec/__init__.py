@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from irexec.aliases import ModuleAliases, is_opset, real_module
 
 if TYPE_CHECKING:
-    from irexec.api import validate
     from irexec.diagnostics import Diagnostic, IRError, Report, Severity
+    from irexec.mend.files import validate
     from irexec.openvino.async_queue import AsyncInferQueue
     from irexec.openvino.compiled import CompiledModel
     from irexec.openvino.core import (
@@ -62,8 +62,8 @@ __version__ = "0.2.0.dev0"
 
 # Where the public names live. Those of OpenVINO's API, and the classes that it extends, come from irexec.openvino.
 _HOMES = {
-    "irexec.api": "validate",
     "irexec.diagnostics": "Diagnostic IRError Report Severity",
+    "irexec.mend.files": "validate",
     "irexec.openvino.async_queue": "AsyncInferQueue",
     "irexec.openvino.compiled": "CompiledModel",
     "irexec.openvino.core": "Core Extension OpExtension Version compile_model get_batch get_version read_model "

@@ -13,6 +13,7 @@ from irexec.cli.settings import Settings, read_settings
 from irexec.diagnostics import Report, Severity
 from irexec.diagnostics.choice import Choice, names_no_code
 from irexec.diagnostics.codes import CODES
+from irexec.diagnostics.folded import folded
 from irexec.diagnostics.nearest import did_you_mean
 from irexec.diagnostics.render import FORMATS, write
 
@@ -32,8 +33,8 @@ def add_showing_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", "--output-format", choices=FORMATS, default="text", help="how to show findings (default: text)"
     )
     show.add_argument("--statistics", action="store_true", help="count the findings of each code instead")
-    show.add_argument("--most", type=int, default=MOST, metavar="N", help="of one code and file (default: 20; 0: all)")
-    show.add_argument("--verbose", action="store_true", help="show notes, too")
+    show.add_argument("--most", type=int, metavar="N", help="of one code and file (default: 20; 0: all)")
+    show.add_argument("--verbose", action="store_true", help="show notes, too, and all of one code")
     show.add_argument("--quiet", action="store_true", help="show findings only, and no summary")
     show.add_argument("--exit-zero", action="store_true", help="exit with 0 where there are findings")
 
@@ -73,18 +74,24 @@ def show_findings(reports: Iterable[Report], args: argparse.Namespace, out: IO[s
     whole, shown = Report(), Report()
     for report in reports:
         whole.extend(report)
-        if args.format not in FOR_MACHINES:
-            report = report if args.verbose else without_notes(report)
-            report = report.capped(args.most) if args.most > 0 else report
-        shown.extend(report)
+        shown.extend(report if args.format in FOR_MACHINES else _for_people(report, args))
     if args.statistics:
         from irexec.diagnostics.render.statistics import statistics
 
         out.write(statistics(whole))
     else:
-        write(shown, out, args.format, summary=not args.quiet)
+        write(shown, out, args.format, summary=not args.quiet, whole=whole if args.verbose else without_notes(whole))
     code = exit_code(whole) or int(every and len(without_notes(whole)) > 0)
     return 0 if args.exit_zero and code == 1 else code
+
+
+def _for_people(report: Report, args: argparse.Namespace) -> Report:
+    """What is shown of a report: of many findings with one cause the first few, and of one code no more than asked."""
+    most = args.most if args.most is not None else 0 if args.verbose else MOST
+    report = report if args.verbose else without_notes(report)
+    if args.format == "text" and not args.verbose and most > 0:
+        report = folded(report)
+    return report.capped(most) if most > 0 else report
 
 
 def without_notes(report: Report) -> Report:

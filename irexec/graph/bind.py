@@ -262,12 +262,10 @@ def _check_shape(name: str, shape: PartialShape, kinds: list[ElementType], layer
         message = f"{name} is written in brackets, which not every version of OpenVINO reads"
         findings.add("S004", message, found=cut(text), hint=f'{name}="{shape.to_string()}"', **details)
     if 0 in shape.dims:
-        findings.add(
-            "S005",
-            f"extent {shape.dims.index(Dimension(0))} of {name} is 0: the tensor has no elements",
-            found=cut(text),
-            **details,
-        )
+        # Of constants, empty ones are how a list of nothing is written: no axes, no sizes.
+        if layer.type == "Parameter":
+            message = f"extent {shape.dims.index(Dimension(0))} of {name} is 0: the tensor has no elements"
+            findings.add("S005", message, found=cut(text), **details)
         return
     widest = max([8, *(kind.bitwidth for kind in kinds)])
     count = product_within((max(1, extent.min) for extent in shape.dims), INT64_MAX * 8 // widest)

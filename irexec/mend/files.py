@@ -6,7 +6,8 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from irexec.api import is_onnx, is_snippet, load, validate, validate_snippet
+from irexec import api
+from irexec.api import is_onnx, is_snippet, load, validate_snippet
 from irexec.diagnostics import Diagnostic, Edit, Report
 from irexec.diagnostics.findings import Mode
 from irexec.graph.model import Model
@@ -59,6 +60,28 @@ def is_model_file(path: PathLike) -> bool:
     return not is_onnx(path) and not is_snippet(Source.from_path(path))
 
 
+def validate(
+    source: PathLike | bytes | Model,
+    *,
+    weights: PathLike | None = None,
+    mode: Mode = "strict",
+    strict: bool = False,
+    others: bool = False,
+) -> Report:
+    """Every finding about a model or snippet, in file order, as `irexec validate` does. Never raises for a bad file.
+
+    Findings know their fixes, and those that the file asks to ignore are left out; the settings of a project are the
+    command's alone. `mode="openvino"` makes warnings of what does not keep `read_model` from running the file.
+    `strict`: a snippet's repairs count as errors. `others`: with what ONNX's own checks find in an ONNX file, and what
+    onnx.reference and ONNX Runtime do with one that has findings; they are asked in processes of their own.
+    """
+    if isinstance(source, Model):
+        return api.validate(source, mode=mode)
+    if isinstance(source, bytes):
+        return validate_text(source, None, weights=weights, mode=mode, strict=strict)
+    return validate_file(source, weights=weights, mode=mode, strict=strict, others=others)
+
+
 def validate_file(
     path: PathLike,
     *,
@@ -67,9 +90,9 @@ def validate_file(
     strict: bool = False,
     others: bool = False,
 ) -> Report:
-    """As `irexec.validate` of a file; findings about a model have their fixes, and the file may ask to ignore some."""
+    """As `validate`, of a file."""
     if is_onnx(path):
-        return validate(path, weights=weights, mode=mode, strict=strict, others=others)
+        return api.validate(path, weights=weights, mode=mode, strict=strict, others=others)
     source = Source.from_path(path)
     if is_snippet(source):
         return _of_layers(source, read_bytes(path), mode, strict)

@@ -107,8 +107,8 @@ def test_notes_are_shown_on_request(folder: Path, capsys: pytest.CaptureFixture[
 
 
 def test_many_findings_of_one_code_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    edge = '<edge from-layer="0" from-port="0" to-layer="77" to-port="0"/>'
-    (folder / "many.xml").write_text(EMPTY.replace("</edges>", edge * 30 + "</edges>"))
+    edges = [f'<edge from-layer="0" from-port="0" to-layer="{n}" to-port="0"/>' for n in range(70, 100)]
+    (folder / "many.xml").write_text(EMPTY.replace("</edges>", "".join(edges) + "</edges>"))
     main(["validate", "many.xml"])
     shown = capsys.readouterr().out
     assert shown.count("error[E009]") == 20
@@ -118,6 +118,23 @@ def test_many_findings_of_one_code_are_counted(folder: Path, capsys: pytest.Capt
     assert capsys.readouterr().out.count("error[E009]") == 30
     main(["validate", "many.xml", "--most", "1", "--format", "concise"])
     assert "error[E009] and 29 more\n" in capsys.readouterr().out
+
+
+def test_many_findings_of_one_cause_are_told_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edge = '\n<edge from-layer="0" from-port="0" to-layer="77" to-port="0"/>'
+    (folder / "many.xml").write_text(EMPTY.replace("</edges>", edge * 30 + "</edges>"))
+    assert main(["validate", "many.xml"]) == 1
+    shown = capsys.readouterr().out
+    assert shown.count("error[E009]") == 3
+    assert "= and: 27 more like it in lines 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, ...; --verbose shows all\n" in shown
+    assert shown.endswith("30 errors\nnot shown: 27 more of E009\nmore: irexec explain E009\n")
+    for options in (["--verbose"], ["--most", "0"]):
+        main(["validate", "many.xml", *options])
+        assert capsys.readouterr().out.count("error[E009]") == 30
+    main(["validate", "many.xml", "--format", "json"])
+    assert [finding["code"] for finding in json.loads(capsys.readouterr().out)["diagnostics"]].count("E009") == 30
+    main(["validate", "many.xml", "--format", "concise"])
+    assert capsys.readouterr().out.count("many.xml:") == 20
 
 
 SETTINGS = {

@@ -52,12 +52,47 @@ def preprocessing() -> Any:
     return steps.build()
 
 
+def empty_lists_and_masks() -> Any:
+    x = opset13.parameter([2, 3], np.float32)
+    total = opset13.reduce_sum(x, opset13.constant(np.zeros(0, np.int64)), keep_dims=False)
+    mask = opset13.constant(np.triu(np.full((3, 3), -np.inf, np.float32), 1))
+    weights = opset13.constant(np.linspace(0, 9, 64 * 3, dtype=np.float32).reshape(3, 64))
+    return ov.Model([total, opset13.matmul(opset13.matmul(x, mask, False, False), weights, False, False)], [x])
+
+
+def control_flow_and_state() -> Any:
+    x, more = opset13.parameter([-1, 3], np.float32, name="x"), opset13.parameter([], bool, name="more")
+    inner = [opset13.parameter([-1, 3], np.float32) for _ in range(2)]
+    choice = opset13.if_op(more)
+    bodies = [ov.Model([opset13.relu(inner[0])], [inner[0]]), ov.Model([opset13.exp(inner[1])], [inner[1]])]
+    choice.set_then_body(bodies[0])
+    choice.set_else_body(bodies[1])
+    choice.set_input(x.output(0), *inner)
+    chosen = choice.set_output(*(body.results[0] for body in bodies))
+    kept = opset13.read_value(opset13.constant(np.zeros((1, 3), np.float32)), "v", np.float32, [-1, 3])
+    total = opset13.add(chosen, kept)
+    return ov.Model(
+        results=[opset13.result(total)], sinks=[opset13.assign(total, "v")], parameters=[x, more], name="stateful"
+    )
+
+
 @pytest.mark.parametrize(
     "make",
-    [lstm_cell_of_opset1, constants_at_odd_places, names_and_information, preprocessing],
+    [
+        lstm_cell_of_opset1,
+        constants_at_odd_places,
+        names_and_information,
+        preprocessing,
+        empty_lists_and_masks,
+        control_flow_and_state,
+    ],
     ids=lambda f: f.__name__,
 )
-@pytest.mark.parametrize("compress", [False, True])
-def test_nothing_is_said(make: Callable[[], Any], compress: bool, tmp_path: Path) -> None:
-    ov.save_model(make(), tmp_path / "m.xml", compress_to_fp16=compress)
-    assert irexec.validate(tmp_path / "m.xml").diagnostics == []
+@pytest.mark.parametrize("how", ["serialized", "saved", "compressed"])
+def test_nothing_is_said(make: Callable[[], Any], how: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.xml"
+    if how == "serialized":
+        ov.serialize(make(), path)
+    else:
+        ov.save_model(make(), path, compress_to_fp16=how == "compressed")
+    assert irexec.validate(path).diagnostics == []

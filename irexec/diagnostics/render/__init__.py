@@ -24,16 +24,24 @@ def render(report: Report, format: Format = "text", *, color: bool | None = None
 
 
 def write(
-    report: Report, file: IO[str], format: Format = "text", *, color: bool | None = None, summary: bool = True
+    report: Report,
+    file: IO[str],
+    format: Format = "text",
+    *,
+    color: bool | None = None,
+    summary: bool = True,
+    whole: Report | None = None,
 ) -> None:
     """Write the report to `file`, finding by finding.
 
     `color` None means: as `wants_color` says. Without `summary`, a text has nothing but the findings; on a terminal
-    source lines are cut to its width. Raises ValueError for an unknown format.
+    source lines are cut to its width. `whole` is what the summary counts, where `report` is only what is to be shown of
+    it. Raises ValueError for an unknown format.
     """
     details: dict[str, Any] = {}
     if format == "text":
-        details = {"summary": summary, "width": shutil.get_terminal_size().columns if file.isatty() else None}
+        width = shutil.get_terminal_size().columns if file.isatty() else None
+        details = {"summary": summary, "width": width, "whole": whole}
     file.writelines(_chunks(report, format, color=wants_color(file) if color is None else color, **details))
 
 

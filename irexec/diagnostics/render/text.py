@@ -35,12 +35,22 @@ class _Piece(NamedTuple):
 _Line = list[_Piece]
 
 
-def chunks(report: Report, *, color: bool = False, summary: bool = True, width: int | None = None) -> Iterator[str]:
-    """One text per finding, then the summary. `width`: the cells of the terminal that source lines are cut to."""
+def chunks(
+    report: Report,
+    *,
+    color: bool = False,
+    summary: bool = True,
+    width: int | None = None,
+    whole: Report | None = None,
+) -> Iterator[str]:
+    """One text per finding, then the summary. `width`: the cells of the terminal that source lines are cut to.
+
+    `whole`: all findings, where those shown are not all.
+    """
     for diagnostic in report:
         yield _printed([*_finding(diagnostic, width), []], color)
     if summary:
-        yield _printed(_summary(report), color)
+        yield _printed(_summary(report if whole is None else whole, report), color)
 
 
 def _finding(diagnostic: Diagnostic, width: int | None) -> Iterator[_Line]:
@@ -125,10 +135,11 @@ def _cost(char: str) -> int:
     return max(cells(char), 1)
 
 
-def _summary(report: Report) -> Iterator[_Line]:
-    """`2 errors, 1 warning`, and where to read more."""
-    counts = Counter(diagnostic.severity for diagnostic in report)
-    for (severity, _), count in report.left_out.items():
+def _summary(report: Report, shown: Report) -> Iterator[_Line]:
+    """`2 errors, 1 warning`, what of it is not shown, and where to read more."""
+    kinds = Counter((diagnostic.severity, diagnostic.code) for diagnostic in report) + report.left_out
+    counts: Counter[Severity] = Counter()
+    for (severity, _), count in kinds.items():
         counts[severity] += count
     if not counts:
         yield [_Piece("no findings", "strong")]
@@ -139,11 +150,12 @@ def _summary(report: Report) -> Iterator[_Line]:
             line += [_Piece(", ")] if line else []
             line.append(_Piece(f"{count} {severity}{'' if count == 1 else 's'}", severity))
     yield line
-    for (_, code), count in sorted(report.left_out.items()):
+    hidden = kinds - Counter((diagnostic.severity, diagnostic.code) for diagnostic in shown)
+    for (_, code), count in sorted(hidden.items()):
         yield [_Piece(f"not shown: {count:,} more of {code}")]
     if fixable := _fixable(report):
         yield [_Piece(f"fixable with irexec fix: {fixable}")]
-    yield [_Piece(f"more: irexec explain {' '.join(sorted({diagnostic.code for diagnostic in report}))}")]
+    yield [_Piece(f"more: irexec explain {' '.join(sorted({diagnostic.code for diagnostic in shown}))}")]
 
 
 def _fixable(report: Report) -> str:

@@ -248,8 +248,7 @@ class Weights:
                 raw = raw.copy()
                 self._let_go(offset, raw.size)
             array = raw.view(element_type.dtype).reshape(shape)
-            if element_type.is_real and array.size <= _MAX_SEARCHED and not np.isfinite(array).all():
-                count = array.size - np.count_nonzero(np.isfinite(array))
+            if element_type.is_real and array.size <= _MAX_SEARCHED and (count := _spoilt(array)):
                 add("C011", f"{count} of the constant's {array.size} values are NaN or infinity", attribute="offset")
         array.flags.writeable = False
         return array
@@ -334,3 +333,13 @@ def let_go(array: Array) -> None:
     stop = (high - begin) // mmap.PAGESIZE * mmap.PAGESIZE
     if start < stop:
         mapping.madvise(mmap.MADV_DONTNEED, start, stop - start)
+
+
+def _spoilt(array: Array) -> int:
+    """How many values are no numbers, unless they are meant: a mask or a limit is of infinities, with 0 at most."""
+    finite = np.isfinite(array)
+    if finite.all():
+        return 0
+    if not np.isnan(array).any() and not array[finite].any():
+        return 0
+    return int(array.size - np.count_nonzero(finite))

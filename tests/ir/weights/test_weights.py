@@ -170,6 +170,13 @@ def test_values_that_are_no_numbers() -> None:
     ]
 
 
+@pytest.mark.parametrize("values", [[0, -np.inf, -np.inf, 0], [np.inf] * 4, [0, -np.inf, np.inf, 0]])
+def test_masks_and_limits_are_meant(values: list[float]) -> None:
+    findings = Findings()
+    Weights(np.float32(values).tobytes()).constant(F32, (4,), 0, 16, findings)
+    assert not len(findings.report)
+
+
 def test_usage() -> None:
     weights, findings = Weights(DATA, file="m.bin"), Findings()
     for offset, size in ((0, 8), (0, 8), (8, 4), (20, 8), (24, 8), (13, 4)):
