@@ -107,6 +107,10 @@ def _attributes(node: Node) -> Iterator[Attribute]:
             value = node.attributes[attribute.name]
             default = attribute.file_name not in written if node.layer is not None else value == attribute.default
             yield Attribute(attribute.file_name, "" if value is None else attribute_text(value), bool(default))
+        elif attribute.file_name in written:  # A value that the operator cannot have: a finding says so.
+            yield Attribute(attribute.file_name, written[attribute.file_name])
+    known = {attribute.file_name for attribute in node.operator.attributes}
+    yield from (Attribute(name, text) for name, text in written.items() if name not in known)
 
 
 def _output(value: Value) -> Output:

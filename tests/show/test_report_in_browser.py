@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 from support.browser import NO_BROWSER, PROGRAM, Browser
-from support.drawable import HOSTILE, altered, stacked
+from support.drawable import altered
 from support.nets import iterating
 
 from irexec.cli.main import main
 from irexec.show.report.page import report_page
 from irexec.survey.read import read_survey
-from irexec.survey.survey import survey
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
@@ -180,19 +179,6 @@ def test_everything_has_a_name_for_those_who_do_not_see_it(browser: Browser, rep
     browser.run("choose(1)")
     assert browser.run("document.querySelector('#said').textContent")
     assert browser.run("document.documentElement.lang") == "en"
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_do_nothing(name: str, browser: Browser, tmp_path: Path) -> None:
-    path = tmp_path / "hostile.html"
-    path.write_text(report_page([survey(stacked(8, name))]), "utf-8")
-    browser.open(path)
-    browser.run("openAll(true)")
-    index = browser.run("data.layers.findIndex((layer) => layer.n.endsWith('relu'))")
-    browser.run(f"choose({index})")
-    assert words(browser, "#panel h2") == name + "relu"
-    assert browser.run("document.querySelectorAll('#panel script, #panel img, #panel b, svg script').length") == 0
-    assert browser.errors == []
 
 
 def test_a_body_opens_in_its_layer(browser: Browser, tmp_path: Path) -> None:

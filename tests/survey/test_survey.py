@@ -132,3 +132,13 @@ def test_loose_layers_are_no_model() -> None:
     found, report = read_survey(SAMPLES / "scatter_nd_update" / "example_1.xml")
     assert found is None
     assert [d.code for d in report] == ["U003"]
+
+
+def test_attributes_that_an_operator_cannot_have_are_shown_as_they_are_written(tmp_path: Path) -> None:
+    text = (SAMPLES / "classifier" / "model.xml").read_text("utf-8").replace('axis="1"', 'axis="high" axes="0"')
+    (tmp_path / "model.xml").write_text(text, "utf-8")
+    (tmp_path / "model.bin").write_bytes((SAMPLES / "classifier" / "model.bin").read_bytes())
+    found, _ = read_survey(tmp_path / "model.xml")
+    assert found is not None
+    layer = next(layer for layer in found.layers if layer.type == "SoftMax")
+    assert [(a.name, a.value, a.default) for a in layer.attributes] == [("axis", "high", False), ("axes", "0", False)]

@@ -4,7 +4,7 @@
 function soft(words) {
   if (typeof words !== "string" || words.length < 12) return words;
   const found = document.createDocumentFragment();
-  for (const part of words.split(/(?<=[/.:,-])(?=\w)/)) found.append(part, document.createElement("wbr"));
+  for (const part of visible(words).split(/(?<=[/.:,-])(?=\w)/)) found.append(part, document.createElement("wbr"));
   return found;
 }
 function section(title, ...children) { return [make("h3", {}, title), ...children]; }
@@ -144,7 +144,7 @@ function tellBlock(box) {
 
 const quoted = (words) => (/^[\w@%+=:,./-]+$/.test(words) ? words : "'" + words.replace(/'/g, "'\\''") + "'");
 function command(words) {
-  const shown = make("code", {}, words);
+  const shown = make("code", {}, document.createTextNode(words));
   const copy = () => {
     const range = document.createRange();
     range.selectNodeContents(shown);

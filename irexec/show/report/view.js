@@ -17,6 +17,10 @@ async function unpacked(packed) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
 }
 
+/** A text with what would act on those around it, or cannot be seen, written as a code: line ends, changed directions. */
+const visible = (child) => (typeof child !== "string" ? child :
+  child.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => `\\u${c.codePointAt(0).toString(16).padStart(4, "0")}`));
+
 function make(tag, options = {}, ...children) {
   const made = document.createElement(tag);
   for (const [key, value] of Object.entries(options)) {
@@ -24,7 +28,7 @@ function make(tag, options = {}, ...children) {
     else if (key === "class") made.className = value;
     else made.setAttribute(key, value);
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined));
+  made.append(...children.filter((child) => child !== null && child !== undefined).map(visible));
   return made;
 }
 
