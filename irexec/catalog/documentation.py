@@ -17,6 +17,21 @@ _NAMES = {
     "PReLU": "prelu", "ReLU": "relu", "SoftMax": "softmax", "SoftPlus": "softplus", "SoftSign": "softsign",
     "DeformablePSROIPooling": "deformable-psroi-pooling",
     "ExperimentalDetectronROIFeatureExtractor": "experimental-detectron-roi-feature-extractor",
+    "ExperimentalDetectronTopKROIs": "experimental-detectron-top-krois", "Col2Im": "col2im", "MatMul": "matmul",
+    "GroupedMatMul": "grouped-matmul", "MatrixNms": "matrix-non-max-suppression",
+    "MulticlassNms": "multiclass-non-max-suppression", "RGBtoNV12": "rgb-to-nv12", "BGRtoNV12": "bgr-to-nv12",
+    "I420toBGR": "i420-to-bgr", "I420toRGB": "i420-to-rgb", "NV12toBGR": "nv12-to-bgr", "NV12toRGB": "nv12-to-rgb",
+}  # fmt: skip
+
+
+# Pages that stand in another folder or under another number than the operator, or are named as no rule would have it.
+_PAGES = {
+    "Acosh-4": "arithmetic/acosh-3", "Asinh-4": "arithmetic/asinh-3", "Atanh-4": "arithmetic/atanh-3",
+    "Exp-1": "activation/exp-1", "SegmentMax-16": "arithmetic/segment-max-16", "Identity-16": "activation/identity-16",
+    "Const-1": "infrastructure/constant-1", "Xor-1": "logical/logical-xor-1", "RNNCell-1": "sequence/rnn-cell-3",
+    "NonMaxSuppression-5": "sort/no-max-suppression-5",
+    "ScaledDotProductAttention-13": "sequence/scaled-dot-product-attention",
+    "SparseFillEmptyRows-16": "sparse/fill-empty-rows-16",
 }  # fmt: skip
 
 
@@ -24,6 +39,8 @@ def page_address(facts: OperatorFacts) -> str | None:
     """The page of an operator on docs.openvino.ai; None for an operator that OpenVINO does not have."""
     if not facts.opset.startswith("opset"):
         return None
+    if facts.name in _PAGES:
+        return f"{_BASE}/{_PAGES[facts.name]}.html"
     name = _NAMES.get(facts.type) or _WORD.sub("-", facts.type).lower()
     return f"{_BASE}/{facts.category}/{name}-{_number(facts)}.html"
 
