@@ -30,6 +30,19 @@ def test_beside_onnx_runtime(name: str, dynamo: bool, tmp_path: Path) -> None:
     for index, wanted in enumerate(session.run(None, fed)):
         assert (found[index].dtype, found[index].shape) == (wanted.dtype, wanted.shape)
         np.testing.assert_allclose(found[index], wanted, rtol=1e-3, atol=1e-4)
+    if not dynamo:
+        agrees_as_ir(path, inputs, [found[index] for index in range(len(found))])
+
+
+def agrees_as_ir(path: Path, inputs: list[np.ndarray], expected: list[np.ndarray]) -> None:
+    """The model, converted, is read by OpenVINO, which makes the same of it."""
+    openvino = pytest.importorskip("openvino")
+    irexec.save_model(irexec.read_model(path), path.with_suffix(".xml"))
+    assert irexec.validate(path.with_suffix(".xml")).ok
+    config = {"INFERENCE_PRECISION_HINT": "f32"}
+    made = openvino.Core().compile_model(path.with_suffix(".xml"), "CPU", config)(inputs)
+    for index, wanted in enumerate(expected):
+        np.testing.assert_allclose(made[index], wanted, rtol=1e-3, atol=1e-4)
 
 
 class Samples:

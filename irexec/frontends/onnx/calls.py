@@ -11,7 +11,7 @@ from irexec.frontends.onnx.definitions import Definition, NoSuchOperator, Port, 
 from irexec.frontends.onnx.kinds import onnx_name, type_proto
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.refusals import why_not
-from irexec.frontends.onnx.registry import MICROSOFT, OF_ONNX, Translator, translators
+from irexec.frontends.onnx.registry import EXPERIMENTAL, MICROSOFT, OF_ONNX, Translator, translators
 from irexec.frontends.onnx.scope import domain_of
 from irexec.types import DYNAMIC, ElementType, TensorType
 
@@ -112,8 +112,9 @@ def call_of(
     try:
         known = definition(node.op_type, opset, domain)
     except NoSuchOperator:
-        # Some of ONNX Runtime's own operators stand in ONNX's domain.
-        own = None if domain else translators().get((MICROSOFT, node.op_type, 1))
+        # Some of ONNX Runtime's own operators stand in ONNX's domain, and some were ONNX's once.
+        known_by = [(MICROSOFT, node.op_type, 1), ("", node.op_type, EXPERIMENTAL)]
+        own = None if domain else next(filter(None, map(translators().get, known_by)), None)
         if own is not None:
             return Call(node, attributes, opset, 1, translator=own)
         if domain:

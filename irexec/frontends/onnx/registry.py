@@ -17,6 +17,8 @@ Translator = Callable[[Op], Result]
 _TRANSLATORS: dict[tuple[str, str, int], Translator] = {}
 
 MICROSOFT = "com.microsoft"
+# The version of operators from before versions counted.
+EXPERIMENTAL = 0
 # Operators of that domain that became ONNX's, which defines them by functions.
 OF_ONNX = ("CausalConvWithState", "LinearAttention")
 

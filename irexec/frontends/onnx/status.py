@@ -8,7 +8,7 @@ from typing import Any
 from onnx import defs
 
 from irexec.frontends.onnx import refusals
-from irexec.frontends.onnx.registry import MICROSOFT, OF_ONNX, translators
+from irexec.frontends.onnx.registry import EXPERIMENTAL, MICROSOFT, OF_ONNX, translators
 
 _PAGE = """\
 # ONNX models
@@ -102,7 +102,7 @@ refused with finding [F003](codes/F003.md). {count} of {total} operators run in 
 |---|---|---|
 {rows}
 
-ai.onnx.preview.training: {training}.
+ai.onnx.preview.training: {training}. From before versions counted: {experimental}.
 
 ## What is not translated
 
@@ -143,6 +143,7 @@ def page() -> str:
         classical=missing["ai.onnx.ml"],
         no_training=missing["ai.onnx.preview.training"],
         training=", ".join(named.get("ai.onnx.preview.training", [])),
+        experimental=", ".join(sorted(type for domain, type, since in table if (domain, since) == ("", EXPERIMENTAL))),
         runtime=refusals.RUNTIME,
         # SimplifiedLayerNormalization stands in ONNX's own domain.
         on_cpu=len(microsoft) - 1 + len(refusals.ON_CPU),

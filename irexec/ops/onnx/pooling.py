@@ -1,7 +1,7 @@
 """Pools of ONNX that IR has not: by a norm, of regions, and the way back from indices.
 
-Source: ONNX operator pages LpPool-18, MaxUnpool-9, MaxRoiPool-1, RoiAlign-16; for the maximum over the samples of a
-region, which the page does not define, ONNX's reference implementation.
+Source: ONNX operator pages LpPool-18, AveragePool-19, MaxUnpool-9, MaxRoiPool-1, RoiAlign-16; for the maximum over the
+samples of a region, which the page does not define, ONNX's reference implementation.
 """
 
 from __future__ import annotations
@@ -43,6 +43,31 @@ def lp_pool_18(data: T, /, *, windows: PoolWindowing, p: float = 2.0) -> T:
 
 @lp_pool_18.shapes
 def _(check: Check, data: TensorType, *, windows: PoolWindowing, p: float) -> PartialShape:
+    return pooled_shape(check, data, windows=windows)
+
+
+@operator("AveragePool", "onnx19", tolerance=rounded(16))
+def average_pool_19(data: T, /, *, windows: PoolWindowing) -> T:
+    """The mean of each window of `data` `[N, C, *X]` and its padding; what sticks out of the padding does not count.
+
+    C1 to C3 as in LpPool.
+    """
+    over = windows.over(data.shape[2:])
+    wide = widen(data)
+    total = np.empty((*data.shape[:2], *over.counts), wide.dtype)
+    slide(np.add, wide, over, 0, total)
+    sizes = np.ones((), np.int64)
+    axes = zip(
+        over.counts, over.strides, over.kernel, over.dilations, over.extents, over.begins, over.ends, strict=True
+    )
+    for count, stride, kernel, dilation, extent, begin, end in axes:
+        room = extent + begin + end - np.arange(count) * stride
+        sizes = sizes[..., None] * np.minimum(-(-room // dilation), kernel)
+    return narrow(total / np.maximum(sizes, 1).astype(wide.dtype), data.dtype)
+
+
+@average_pool_19.shapes
+def _(check: Check, data: TensorType, *, windows: PoolWindowing) -> PartialShape:
     return pooled_shape(check, data, windows=windows)
 
 

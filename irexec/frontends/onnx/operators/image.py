@@ -81,7 +81,8 @@ def _interpolated(
 @translates("Resize", since=(10,))
 @translates("Upsample", since=(9,))
 def _upsample(op: Op) -> Value:
-    return _by_scales(op, op[1])
+    # Resize-10 takes the next pixel where it makes an image smaller.
+    return _by_scales(op, op[1], "simple" if op.type == "Resize" else "floor")
 
 
 @translates("Upsample", since=(7,))
@@ -95,13 +96,13 @@ def _upsample_1(op: Op) -> Value:
     return _by_scales(op, op.constant(np.array(scales, np.float32)))
 
 
-def _by_scales(op: Op, scales: Value) -> Value:
+def _by_scales(op: Op, scales: Value, nearest: str = "floor") -> Value:
     mode = op.text("mode", "nearest", allowed=("nearest", "linear", "bilinear"))
     if mode != "nearest" and op.kind() is not F32:
         return op.make(
             "Resize", op[0], None, scales, opset="onnx19", mode="linear", coordinates="asymmetric", nearest_mode="floor"
         )
-    return _interpolated(op, mode.removeprefix("bi"), "asymmetric", "floor", scales, None, [])
+    return _interpolated(op, mode.removeprefix("bi"), "asymmetric", nearest, scales, None, [])
 
 
 @translates("GridSample", since=(16, 20, 22))

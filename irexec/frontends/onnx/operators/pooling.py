@@ -61,7 +61,22 @@ def _average_pool(op: Op) -> Value:
 
 def average_pool(op: Op, x: Value) -> Value:
     """The mean of each window, as the node's attributes say."""
-    return op.make("AvgPool", x, opset=16, exclude_pad=not op.flag("count_include_pad"), **_windows(op))
+    windows, counted = _windows(op), op.flag("count_include_pad")
+    if counted and _sticks_out(x, windows):
+        return op.make("AveragePool", x, opset="onnx19", **windows)
+    return op.make("AvgPool", x, opset=16, exclude_pad=not counted, **windows)
+
+
+def _sticks_out(x: Value, windows: dict[str, Any]) -> bool:
+    """True where a window may be larger than what is left of a padded image: IR counts all of it."""
+    begins, ends, kernel = windows["pads_begin"], windows["pads_end"], windows["kernel"]
+    if windows["rounding_type"] == "floor" or windows["auto_pad"] != "explicit" or not any([*begins, *ends]):
+        return False
+    for axis, (stride, k, d) in enumerate(zip(windows["strides"], kernel, windows["dilations"], strict=True)):
+        extent = x.type.shape[2 + axis]
+        if not extent.is_static or (extent.value + begins[axis] + ends[axis] - (k - 1) * d - 1) % max(stride, 1):
+            return True
+    return False
 
 
 @translates("LpPool", since=(2, 11, 18, 22))
