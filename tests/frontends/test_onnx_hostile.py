@@ -131,3 +131,26 @@ def test_expressions_that_re2_has_not(pattern: str) -> None:
 
     with pytest.raises(ValueError, match="cannot be read"):
         regex_full_match_20(np.array(["a"], np.dtypes.StringDType()), pattern=pattern)
+
+
+@pytest.mark.parametrize("place", ["location", "initializer", "input", "operator", "attribute"])
+def test_names_of_any_length_make_short_messages(tmp_path: Path, place: str) -> None:
+    model = parsed("g (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { y = Add(x, w) }")
+    long = "a" * 1_000_000
+    if place == "location":
+        tensor = model.graph.initializer[0]
+        tensor.ClearField("float_data")
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value=long)
+    elif place == "initializer":
+        model.graph.initializer[0].name = long
+        model.graph.initializer[0].dims[:] = [4]
+    elif place == "attribute":
+        model.graph.node[0].attribute.append(onnx.helper.make_attribute(long, 1))
+    elif place == "operator":
+        model.graph.node[0].op_type = long
+    else:
+        model.graph.node[0].input.append(long)
+    report = report_of(tmp_path, model)
+    assert not report.ok
+    assert all(len(d.message) < 600 for d in report)

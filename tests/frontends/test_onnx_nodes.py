@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -155,3 +156,25 @@ def test_the_page_of_operators_is_in_step() -> None:
         pytest.skip(f"the page is of onnx 1.23, this is {onnx.__version__}")
     page = (Path(__file__).parents[2] / "docs" / "onnx.md").read_text("utf-8")
     assert page == status.page(), "regenerate: python -m irexec.frontends.onnx.status > docs/onnx.md"
+
+
+def test_every_version_of_every_operator_from_opset_7_on_is_translated(tmp_path: Path) -> None:
+    """But one, which ONNX took away; it is refused by name."""
+    from irexec.frontends.onnx.status import ways
+
+    newer: dict[str, list[tuple[int, str]]] = {}
+    for name, versions in ways("").items():
+        # The version that opset 7 has, and those that came later.
+        first = max((since for since, _ in versions if since <= 7), default=0)
+        newer[name] = [(since, how) for since, how in versions if since >= first]
+    counts = Counter(how for versions in newer.values() for _, how in versions)
+    refused = [(name, since) for name, versions in newer.items() for since, how in versions if how == "no"]
+    print(f"onnx {onnx.__version__}: {len(newer)} operators from opset 7 on, versions: {dict(counts)}")
+    assert len(newer) >= 203 and counts.total() > 500
+    assert refused == [("Upsample", 10)]
+    model = onnx.parser.parse_model(
+        '<ir_version: 9, opset_import: ["" : 10]> g (float[1] x) => (float[1] y) { [up] y = Upsample(x, x) }'
+    )
+    onnx.save(model, tmp_path / "model.onnx")
+    (finding,) = irexec.validate(tmp_path / "model.onnx").errors
+    assert (finding.code, finding.layer.name) == ("F003", "up") and "Upsample-10" in finding.message

@@ -7,6 +7,9 @@ from dataclasses import replace
 
 from irexec.diagnostics import Diagnostic, LayerRef, Severity
 from irexec.diagnostics.findings import Findings
+from irexec.ir.text import cut
+
+_LONGEST = 500
 
 
 class OnnxFindings(Findings):
@@ -16,12 +19,14 @@ class OnnxFindings(Findings):
     inputs: Callable[[], str] = staticmethod(str)
 
     def keep(self, finding: Diagnostic) -> None:
+        # Names in the file may be of any length.
+        finding = replace(finding, message=cut(finding.message, _LONGEST))
         if self.node is None:
             super().keep(finding)
             return
         notes = finding.notes
         if told := self.inputs():
-            notes = (("inputs", told), *notes)
+            notes = (("inputs", cut(told, _LONGEST)), *notes)
         super().keep(replace(finding, layer=self.node, notes=notes))
         # Checks ask about the IR layer that the node becomes.
         if finding.layer is not None:

@@ -128,11 +128,11 @@ def page() -> str:
     """The text of docs/onnx.md."""
     import onnx
 
-    own = _ways("")
+    own = ways("")
     table = translators()
     named = {domain: sorted(type for d, type, _ in table if d == domain) for domain in {d for d, _, _ in table}}
     microsoft = sorted([*named[MICROSOFT], *OF_ONNX])
-    missing = {domain: _missing(_ways(domain)) for domain in ("", "ai.onnx.ml", "ai.onnx.preview.training")}
+    missing = {domain: _missing(ways(domain)) for domain in ("", "ai.onnx.ml", "ai.onnx.preview.training")}
     return _PAGE.format(
         version=".".join(onnx.__version__.split(".")[:2]),
         onnx_version=onnx.__version__,
@@ -158,7 +158,7 @@ Versions = list[tuple[int, str]]
 """Versions of an operator in order, and how each runs: "yes", "function" or "no"."""
 
 
-def _ways(domain: str) -> dict[str, Versions]:
+def ways(domain: str) -> dict[str, Versions]:
     """How the operators of a domain run, by name."""
     table = translators()
     found: dict[str, Versions] = {}
