@@ -99,3 +99,31 @@ def test_a_pool_whose_windows_all_fit_is_irs(tmp_path: Path) -> None:
         path.write_bytes(model_of(nodes, fed, ["y"], opset, stored).SerializeToString())
         pools = [n.type for n in irexec.read_model(path).nodes if n.type not in ("Parameter", "Result")]
         assert pools == types
+
+
+def test_weights_of_four_bits_in_blocks_become_ir_that_openvino_agrees_with(tmp_path: Path) -> None:
+    openvino = pytest.importorskip("openvino")
+    helper, numpy_helper = onnx.helper, onnx.numpy_helper
+    import ml_dtypes
+
+    codes = RNG.integers(-8, 8, (64, 5)).astype(ml_dtypes.int4)
+    zeros = RNG.integers(-8, 8, (4, 5)).astype(ml_dtypes.int4)
+    stored = {"w": codes, "s": np.abs(f(4, 5)) + np.float32(0.1), "z": zeros}
+    nodes = [node("DequantizeLinear", ["w", "s", "z"], ["d"], axis=0, block_size=16), node("MatMul", ["x", "d"], ["y"])]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", 1, [3, 64])],
+        [helper.make_tensor_value_info("y", 1, [3, 5])],
+        [numpy_helper.from_array(array, name) for name, array in stored.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    fed = {"x": f(3, 64)}
+    onnx.save(model, tmp_path / "model.onnx")
+    whole = codes.astype(np.float32) - zeros.astype(np.float32).repeat(16, 0)
+    expected = fed["x"] @ (whole * stored["s"].repeat(16, 0))
+    np.testing.assert_allclose(irexec.compile_model(tmp_path / "model.onnx")(fed)[0], expected, rtol=1e-4, atol=1e-4)
+    irexec.save_model(irexec.read_model(tmp_path / "model.onnx"), tmp_path / "out.xml")
+    config = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
+    made = openvino.Core().compile_model(tmp_path / "out.xml", "CPU", config)(fed)
+    np.testing.assert_allclose(made[0], expected, rtol=1e-4, atol=1e-4)

@@ -81,12 +81,23 @@ def _sticks_out(x: Value, windows: dict[str, Any]) -> bool:
 
 @translates("LpPool", since=(2, 11, 18, 22))
 def _lp_pool(op: Op) -> Value:
-    return op.make("LpPool", op[0], opset="onnx18", p=float(op.integer("p", 2)), **_windows(op))
+    return _lp_pooled(op, float(op.integer("p", 2)))
 
 
 @translates("LpPool", since=(1,))
 def _lp_pool_1(op: Op) -> Value:
-    return op.make("LpPool", op[0], opset="onnx18", p=op.number("p", 2.0), **_windows(op))
+    return _lp_pooled(op, op.number("p", 2.0))
+
+
+def _lp_pooled(op: Op, p: float) -> Value:
+    """The root of the sum of powers: of their mean, times the size of a window where all are counted whole."""
+    windows = _windows(op)
+    if windows["rounding_type"] != "floor" or windows["auto_pad"] not in ("explicit", "valid"):
+        return op.make("LpPool", op[0], opset="onnx18", p=p, **windows)
+    powers = op.make("Power", op.make("Abs", op[0], opset=1), op.like(p), opset=1)
+    mean = op.make("AvgPool", powers, opset=16, exclude_pad=False, **windows)
+    total = op.make("Multiply", mean, op.like(float(np.prod(windows["kernel"]))), opset=1)
+    return op.make("Power", total, op.like(1 / p), opset=1)
 
 
 @translates("GlobalAveragePool", "GlobalMaxPool", since=(1, 22))

@@ -11,11 +11,13 @@ from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.convolution import convolved
 from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
-from irexec.types import F32, F64, I8, I16, I32, U8, U16, ElementType
+from irexec.types import F16, F32, F64, I4, I8, I16, I32, U4, U8, U16, ElementType
 
 _VERSIONS = (10, 13, 19, 21, 23, 24, 25, 28)
 # The types whose numbers, and their differences, f32 holds.
 _SMALL = frozenset({I8, U8, I16, U16})
+# The types whose numbers, and their differences, the type of the scale holds.
+_HELD = {F32: _SMALL | {I4, U4}, F16: frozenset({I8, U8, I4, U4})}
 
 
 @translates("QuantizeLinear", since=_VERSIONS)
@@ -70,14 +72,30 @@ def dequantized(
 ) -> Value:
     """The numbers that whole ones stand for."""
     to = to or scale.element_type
-    plain = x.element_type in _SMALL and not block and to is scale.element_type is F32
-    along = _along(x, scale, axis) if plain else None
+    plain = x.element_type in _HELD.get(scale.element_type, ()) and to is scale.element_type
+    apart = _blocks(x, axis, block) if plain and block else None
+    along = None
+    if apart is not None:
+        along = [1 if i == axis % len(x.shape) + 1 else extent for i, extent in enumerate(apart)]
+    elif plain and not block:
+        along = _along(x, scale, axis)
     if along is None:
         return op.make("DequantizeLinear", x, scale, zero, opset="onnx28", to=to, axis=axis, block_size=block)
-    whole = op.convert(x, F32)
+    whole = op.convert(x if apart is None else op.reshape(x, apart), to)
     if zero is not None:
-        whole = op.make("Subtract", whole, op.reshape(op.convert(zero, F32), along), opset=1)
-    return op.make("Multiply", whole, op.reshape(scale, along), opset=1)
+        whole = op.make("Subtract", whole, op.reshape(op.convert(zero, to), along), opset=1)
+    made = op.make("Multiply", whole, op.reshape(scale, along), opset=1)
+    return made if apart is None else op.reshape(made, list(x.shape))
+
+
+def _blocks(x: Value, axis: int, block: int) -> list[int] | None:
+    """The shape with an axis of its own for the elements of a block; None where it is not known, or one is shorter."""
+    if x.type.shape.is_dynamic or not -len(x.shape) <= axis < len(x.shape):
+        return None
+    shape, at = list(x.shape), axis % len(x.shape)
+    if shape[at] % block:
+        return None
+    return [*shape[:at], shape[at] // block, block, *shape[at + 1 :]]
 
 
 def _along(x: Value, scale: Value, axis: int) -> list[int] | None:
