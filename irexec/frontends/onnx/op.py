@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
@@ -262,8 +263,20 @@ class Op:
         return self.make("ShapeOf", value, opset=3, output_type="i64")
 
     def reshape(self, value: Value, shape: Input, zero_copies: bool = False) -> Value:
+        """The same elements in another shape. A constant gets it at once, as most biases and scales do."""
+        stored = value.node.constant
+        if stored is not None and isinstance(shape, list) and not zero_copies and _fits(stored, shape):
+            return self.constant(stored.reshape(shape), value.element_type)
         return self.make("Reshape", value, shape, opset=1, special_zero=zero_copies)
 
     def same(self, value: Value) -> Value:
         """The value under another name."""
         return self.make("Identity", value, opset=16)
+
+
+def _fits(array: Array, shape: list[int]) -> bool:
+    """True where the shape, in which -1 stands for what is left, has as many elements."""
+    known = math.prod(extent for extent in shape if extent != -1)
+    return bool(known) and (
+        array.size == known if -1 not in shape else array.size % known == 0 and shape.count(-1) == 1
+    )
