@@ -156,8 +156,8 @@ class Extended(Task[R]):
     def report(self, result: R) -> Report:
         return self.task.report(result)
 
-    def stands(self, item: str) -> bool:
-        return self.task.stands(item)
+    def outputs_exist(self, item: str) -> bool:
+        return self.task.outputs_exist(item)
 
 
 _loaded = cache(load_extensions)

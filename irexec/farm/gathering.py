@@ -31,7 +31,7 @@ class Outcome(Generic[R]):
 
 
 class _Attempt(NamedTuple):
-    """What a worker sends back. `same`: nothing that the logged result depends on has changed."""
+    """What a worker sends back. `same`: the logged result still holds, as nothing that it depends on has changed."""
 
     key: str
     result: Any
@@ -93,7 +93,7 @@ def _logged_key(item: str, log: Log | None) -> str | None:
 def _attempt(task: Task[Any], item: str, logged: str | None) -> _Attempt:
     """In a worker: do the task, unless the result that is logged still holds."""
     key = "" if logged is None else task.key(item)
-    if logged and key == logged and task.stands(item):
+    if logged and key == logged and task.outputs_exist(item):
         return _Attempt(key, None, True)
     return _Attempt(key, task(item), False)
 
@@ -119,6 +119,6 @@ def _failure(item: str, error: BaseException) -> Report:
     findings = Findings()
     why = f"{type(error).__name__}: {error}"
     if isinstance(error, BrokenExecutor):
-        why = "the process that had it was killed, or crashed"
+        why = "the process that worked on it was killed, or crashed"
     findings.add("U008", f"there is no result: {why}", place=Place(file=item))
     return findings.report

@@ -98,7 +98,7 @@ class RunInput(Task[InputRun]):
     def report(self, result: InputRun) -> Report:
         return result.report
 
-    def stands(self, item: str) -> bool:
+    def outputs_exist(self, item: str) -> bool:
         return self.target(item).is_file()
 
     def target(self, item: str) -> Path:

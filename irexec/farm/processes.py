@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class _Worker:
-    """One process, in a pool of its own: when it dies, it is known which call it had."""
+    """One process, in a pool of its own: when it dies, it is known which call it was working on."""
 
     def __init__(self) -> None:
         self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_begin)
@@ -79,7 +79,7 @@ class Processes(Executor):
 
 
 def _begin() -> None:
-    """In a new process: one thread; Ctrl-C is the parent's business, which ends the work by SIGTERM."""
+    """In a new process: one thread for kernels; Ctrl-C is ignored, as the parent handles it and sends SIGTERM."""
     import threadpoolctl
 
     from irexec.ops.compute.parallel import set_num_threads

@@ -31,14 +31,14 @@ class Task(ABC, Generic[R]):
 
     @abstractmethod
     def files(self, item: str) -> Iterable[PathLike]:
-        """The files that the result for an item depends on. Those that are not there belong to them."""
+        """The files that the result for an item depends on, also those that do not exist (yet)."""
 
     def report(self, result: R) -> Report:
         """What was found."""
         return Report()
 
-    def stands(self, item: str) -> bool:
-        """Whether what an earlier run made of the item, beside its result, is still there."""
+    def outputs_exist(self, item: str) -> bool:
+        """Whether the files that an earlier run wrote for the item, besides its result, still exist."""
         return True
 
     def key(self, item: str) -> str:

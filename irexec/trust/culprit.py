@@ -24,9 +24,9 @@ from irexec.trust.runtimes import CannotRun, KnowsBodies, Loaded, Runtime, Steps
 from irexec.trust.tolerances import combined, tolerance_of, tolerance_text
 from irexec.types import DYNAMIC, Array, ElementType
 
-# So many iterations of a body are looked at.
+# The most iterations of a body that are compared.
 _MAX_ITERATIONS = 32
-# An error vanishes when it becomes so many times smaller.
+# An error counts as gone when it is this many times smaller.
 _VANISHING = 8.0
 
 Run = Callable[[Sequence[Array]], list[Array]]
@@ -148,7 +148,7 @@ def descend(
 
 
 def body_of(runtime: Runtime, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
-    """Who runs a body, and with which inputs if only with some; None where nobody can."""
+    """The runtime for a body, and the inputs if it has results for these alone; None where there is none."""
     if runtime.runs_parts:
         return runtime, None
     return runtime.body(node, number, step) if isinstance(runtime, KnowsBodies) else None
@@ -176,13 +176,13 @@ def iterations(whole: Model, node: Node, inputs: Mapping[Value, Array]) -> Itera
 
 
 def _unread(value: Value) -> Array:
-    """Something for a Parameter that no layer reads."""
+    """A placeholder for a Parameter that no layer reads: zeros, with the least extents it may have."""
     shape = value.type.shape
     extents = [] if shape.rank is None else [d.min for d in shape]
     return np.zeros(extents, np.float32 if value.element_type is DYNAMIC else value.element_type.dtype)
 
 
-# Behind what showing layers changes
+# Errors that vanish while layers are shown
 
 
 def look_behind(

@@ -58,7 +58,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=self._complaints,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            # An interrupt of the terminal is for the one who asks.
+            # Ctrl-C in the terminal is handled by the process that asks, which then ends this one.
             start_new_session=True,
         )
         self._ask(self._running, (self.server, self.arguments))

@@ -37,10 +37,10 @@ class Reduction:
 
 
 class Watcher(Protocol):
-    """Is told how a reduction goes on."""
+    """Is told about the progress of a reduction."""
 
     def tried(self, reduction: Reduction, stage: Stage, smaller: bool) -> None:
-        """Another candidate was judged, and is the smallest case so far or not."""
+        """One more candidate was tried; `smaller`: it is the smallest case so far."""
 
 
 def whole(reference: Reference) -> Case:

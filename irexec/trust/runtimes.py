@@ -66,7 +66,7 @@ class KnowsBodies(Protocol):
     """A runtime that runs no parts, but knows the bodies of the model that it loaded."""
 
     def body(self, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
-        """Who runs a body of a layer; and the inputs of its iterations in a step, where it can tell of these only."""
+        """The runtime for a body of a layer, and its iterations' inputs in a step if it has results for these alone."""
 
 
 class OtherModel:

@@ -1,7 +1,7 @@
-"""Sanitising: a listener that looks for what is no error and yet rarely meant, where it begins.
+"""Sanitising: a listener that looks for what is allowed but rarely meant, and names the layer where it begins.
 
-NaN and infinities at birth, results that an open order decides, indices that are wrapped or clamped, integers that
-overflow, conversions that lose values, divisions by zero, states that are read before they are written.
+NaN and infinities made of finite inputs, results that an open order decides, indices that are wrapped or clamped,
+integers that overflow, conversions that lose values, divisions by zero, states that are read before they are written.
 """
 
 from __future__ import annotations

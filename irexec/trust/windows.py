@@ -15,8 +15,8 @@ _UNKNOWN_BYTES = 1 << 20
 
 
 def comparable(model: Model) -> list[Node]:
-    """The layers that compute something which can be looked at. What Assign makes is nowhere to be seen: it is what it
-    was given."""
+    """The layers whose results can be compared. Assign is left out: it passes on what it is given, and a runtime shows
+    no result of it."""
     constant = constant_nodes(model)
     skipped = ("Parameter", "Result", "Const", "Assign")
     return [n for n in model.nodes if n.type not in skipped and n not in constant and n.outputs]

@@ -59,7 +59,7 @@ def test_a_process_that_dies_takes_nothing_with_it(files: list[str]) -> None:
         outcomes = list(farm.gather(Words(), files, workers))
     assert [outcome.item for outcome in outcomes if outcome.result is None] == [files[0], files[5]]
     (finding,) = outcomes[0].report
-    assert finding.message == "there is no result: the process that had it was killed, or crashed"
+    assert finding.message == "there is no result: the process that worked on it was killed, or crashed"
 
 
 def test_a_process_has_one_thread() -> None:
