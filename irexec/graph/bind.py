@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 from irexec.diagnostics import Severity
@@ -172,22 +173,20 @@ class Binder:
 def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dict[str, Any]:
     """The layer's attributes by Python name; every problem becomes a finding at the attribute's value."""
     given: dict[str, str] = dict(layer.data)
-    own = {a.file_name for a in operator.attributes}
-    for name in [n for n in given if n in _PLUGIN_HINTS and n not in own]:
+    own, python_names, differing = _words(operator)
+    for name in given.keys() & (_PLUGIN_HINTS - own):
         del given[name]
     if given.keys() >= _WEIGHTLESS and not own & {"offset", "size"}:
         for name in _WEIGHTLESS - own:
             del given[name]
-    renamed = {a.name: a for a in operator.attributes if a.name != a.file_name and a.name in given}
+    renamed = {name: python_names[name] for name in given if name in python_names} if python_names else {}
     for name in renamed:
         del given[name]
     values, problems = operator.parse_attributes(given)
-    for name, attribute in renamed.items():
-        message, hint = f"the operator has no attribute {name!r}", f"did you mean {attribute.file_name!r}?"
-        problems.append(AttributeFault("D001", name, message, hint, candidates=(attribute.file_name,)))
+    for name, file_name in renamed.items():
+        message, hint = f"the operator has no attribute {name!r}", f"did you mean {file_name!r}?"
+        problems.append(AttributeFault("D001", name, message, hint, candidates=(file_name,)))
     where = layer.data_at if layer.data_at >= 0 else layer.at
-    names = {a.file_name: a.name for a in operator.attributes}
-    differing = {a.file_name: f"takes {_text(a.reader_default)}" for a in operator.attributes if a.differs}
     for problem in problems:
         if operator.type == "Const" and problem.attribute in own | {"value"}:
             if problem.code == "D002":
@@ -220,8 +219,10 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
         )
         if finding.severity is Severity.ERROR:
             # Drop the placeholder, so that it causes no follow-up findings.
-            values.pop(names.get(problem.attribute, ""), None)
-    for attribute in operator.attributes:
+            for attribute in operator.attributes:
+                if attribute.file_name == problem.attribute:
+                    values.pop(attribute.name, None)
+    for attribute in operator.attributes if differing else ():
         name = attribute.file_name
         if name in differing and name not in layer.data and not attribute.required:
             message = f"{name} is left out: the page's default is {_text(attribute.default)}"
@@ -232,6 +233,18 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
             kinds = [value for value in values.values() if isinstance(value, ElementType)]
             _check_shape(attribute.file_name, shape, kinds, layer, findings)
     return values
+
+
+@cache
+def _words(operator: Operator) -> tuple[frozenset[str], dict[str, str], dict[str, str]]:
+    """Of an operator's attributes: their names in a file; those that have others in Python, by these; and what OpenVINO
+    takes where one is left out, of those for which that is not the page's default."""
+    attributes = operator.attributes
+    return (
+        frozenset(a.file_name for a in attributes),
+        {a.name: a.file_name for a in attributes if a.name != a.file_name},
+        {a.file_name: f"takes {_text(a.reader_default)}" for a in attributes if a.differs},
+    )
 
 
 def _port_of(name: str, operator: Operator) -> tuple[int, str] | None:

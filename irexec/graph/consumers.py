@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Protocol
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import ref
+
+
+class Taken(Protocol):
+    """A value, as far as it matters here. `takers`: the nodes that took it at some time, which it keeps no hold of."""
+
+    takers: set[ref[Any]] | None
 
 
 class Taker(Protocol):
@@ -16,17 +22,20 @@ class Taker(Protocol):
     def inputs(self) -> Sequence[Any]: ...
 
 
-_takers: WeakKeyDictionary[Any, WeakSet[Any]] = WeakKeyDictionary()
-
-
 def note_inputs(node: Taker) -> None:
     """Remember whose outputs a node takes. Called whenever its inputs were set."""
+    own = ref(node)
     for value in node.inputs:
-        if value is not None:
-            _takers.setdefault(value, WeakSet()).add(node)
+        if value is None:
+            continue
+        if value.takers is None:
+            value.takers = {own}
+        else:
+            value.takers.add(own)
 
 
-def consumers(value: Any) -> list[tuple[Any, int]]:
+def consumers(value: Taken) -> list[tuple[Any, int]]:
     """The nodes that take the value, each with the position of the input, oldest node first."""
-    takers = sorted(_takers.get(value, ()), key=lambda node: node.number)
+    living = [node for taker in value.takers or () if (node := taker()) is not None]
+    takers = sorted(living, key=lambda node: node.number)
     return [(node, index) for node in takers for index, taken in enumerate(node.inputs) if taken is value]

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import ref
 
 from irexec.diagnostics import LayerRef
 from irexec.graph.body_maps import BodyInput, BodyOutput
@@ -26,7 +27,7 @@ _numbers = itertools.count(1)
 class Value:
     """One output port of a node: the tensor that flows along its edges."""
 
-    __slots__ = ("__weakref__", "declared", "index", "names", "node", "rt_info", "type")
+    __slots__ = ("__weakref__", "declared", "index", "names", "node", "rt_info", "takers", "type")
 
     def __init__(self, node: Node, index: int, type: TensorType) -> None:
         self.node = node
@@ -35,6 +36,7 @@ class Value:
         self.declared: TensorType | None = None
         self.names: set[str] = set()
         self.rt_info: dict[str, Any] = {}
+        self.takers: set[ref[Node]] | None = None
 
     @property
     def element_type(self) -> ElementType:
@@ -345,12 +347,13 @@ class Model:
         """All nodes, those of bodies included, each body after its node."""
         levels = [iter(self.nodes)]
         while levels:
-            node = next(levels[-1], None)
-            if node is None:
-                levels.pop()
-            else:
+            for node in levels[-1]:
                 yield node
-                levels += [iter(body.model.nodes) for body in reversed(node.bodies)]
+                if node.bodies:
+                    levels += [iter(body.model.nodes) for body in reversed(node.bodies)]
+                    break
+            else:
+                levels.pop()
 
     def __repr__(self) -> str:
         ports = "\n".join(map(repr, [*self.inputs, *self.outputs]))

@@ -134,17 +134,21 @@ class _Reader:
         return net
 
     def layer(self, element: etree._Element) -> Layer:
-        at = self._enter()
-        other = _attributes(element)
-        take, once = other.pop, self._once.setdefault
-        layer = Layer(
-            at,
-            take("id", None),
-            take("name", None),
-            once(kind := take("type", None), kind),
-            once(version := take("version", None), version),
-            take("output_names", None),
-        )
+        layer, once = Layer(at := self._enter()), self._once.setdefault
+        other: dict[str, str] = {}
+        for name, text in _items(element):
+            if name == "id":
+                layer.id = text
+            elif name == "name":
+                layer.name = text
+            elif name == "type":
+                layer.type = once(text, text)
+            elif name == "version":
+                layer.version = once(text, text)
+            elif name == "output_names":
+                layer.output_names = text
+            else:
+                other[name] = text
         if other:
             layer.other = other
             self._unknown_attributes("layer", other, at, _LAYER_ATTRIBUTES)
@@ -185,12 +189,17 @@ class _Reader:
     # Ports and edges
 
     def port(self, element: etree._Element) -> Port:
-        at = self._enter()
-        other = _attributes(element)
-        take, once = other.pop, self._once.setdefault
-        port = Port(
-            at, once(id := take("id", None), id), once(name := take("precision", None), name), take("names", None)
-        )
+        port, once = Port(at := self._enter()), self._once.setdefault
+        other: dict[str, str] = {}
+        for name, text in _items(element):
+            if name == "id":
+                port.id = once(text, text)
+            elif name == "precision":
+                port.precision = once(text, text)
+            elif name == "names":
+                port.names = text
+            else:
+                other[name] = text
         if other:
             port.other = other
             self._unknown_attributes("port", other, at, _PORT_ATTRIBUTES)
@@ -217,23 +226,32 @@ class _Reader:
         return port
 
     def edge(self, element: etree._Element) -> Edge:
-        at = self._enter()
-        other = _attributes(element)
-        take = other.pop
-        edge = Edge(
-            at, take("from-layer", None), take("from-port", None), take("to-layer", None), take("to-port", None)
-        )
+        edge, once = Edge(at := self._enter()), self._once.setdefault
+        other: dict[str, str] = {}
+        for name, text in _items(element):
+            if name == "from-layer":
+                edge.from_layer = text
+            elif name == "from-port":
+                edge.from_port = once(text, text)
+            elif name == "to-layer":
+                edge.to_layer = text
+            elif name == "to-port":
+                edge.to_port = once(text, text)
+            else:
+                other[name] = text
         if other:
             edge.other = other
             # Where an end is missing, one of these is it: the check of edges says so.
             if None not in (edge.from_layer, edge.from_port, edge.to_layer, edge.to_port):
                 self._unknown_attributes("edge", other, at, _EDGE_ATTRIBUTES)
-        self._no_children(element)
+        if len(element):
+            self._no_children(element)
         return edge
 
     def data(self, element: etree._Element) -> dict[str, str]:
         self._enter()
-        self._no_children(element)
+        if len(element):
+            self._no_children(element)
         return _attributes(element)
 
     # Bodies
@@ -283,9 +301,8 @@ class _Reader:
         )
 
     def _no_children(self, element: etree._Element) -> None:
-        if len(element):
-            for child in element:
-                self._unknown_element(child, element.tag, ())
+        for child in element:
+            self._unknown_element(child, element.tag, ())
 
     def _unknown_element(self, element: etree._Element, parent: object, known: Iterable[str]) -> None:
         tag, at = str(element.tag), At(self._skip(element))
@@ -308,7 +325,11 @@ class _Reader:
 
 
 def _attributes(element: etree._Element) -> dict[str, str]:
-    return dict(cast("Sequence[tuple[str, str]]", element.items()))
+    return dict(_items(element))
+
+
+# The attributes of an element in the order of the file; a tree that was parsed from text has no bytes in it.
+_items = cast("Callable[[etree._Element], Sequence[tuple[str, str]]]", etree._Element.items)
 
 
 class _Section(NamedTuple):

@@ -96,7 +96,9 @@ def list_of(item: Callable[[str], Reading[T]], text: str) -> Reading[list[T]]:
 
 def int64_list(text: str) -> Reading[list[int]]:
     """A list of integers."""
-    return list_of(int64, text)
+    numbers = [_digits(part.strip(_BLANKS)) for part in text.split(",")]
+    plain = [number for number in numbers if number is not None]
+    return Reading(plain, plain) if len(plain) == len(numbers) else list_of(int64, text)
 
 
 def float64_list(text: str) -> Reading[list[float]]:

@@ -121,15 +121,25 @@ def _report_missing_ends(scope: NetScope) -> None:
         scope.broken |= {edge.at for edge in edges}
 
 
+def _plain_ends(edge: Edge, scope: NetScope) -> tuple[_End, _End] | None:
+    """Both ends of an edge with which nothing is wrong; None for one that has to be looked at."""
+    numbers, layers = scope.numbers, scope.by_id
+    try:
+        source = layers[numbers[edge.from_layer or ""]]
+        target = layers[numbers[edge.to_layer or ""]]
+        given = scope.outputs(source)[numbers[edge.from_port or ""]]
+        taken = scope.inputs(target)[numbers[edge.to_port or ""]]
+    except KeyError:
+        return None
+    return None if target.type in _SOURCES else (_End(source, given), _End(target, taken))
+
+
 def _ends(edge: Edge, scope: NetScope, astray: Counter[int | None]) -> tuple[_End | None, _End | None]:
-    number = scope.numbers.get
-    texts = edge.from_layer, edge.from_port, edge.to_layer, edge.to_port
-    from_layer, from_port, to_layer, to_port = (number(text or "") for text in texts)
-    if from_layer is None or from_port is None or to_layer is None or to_port is None:
-        from_layer, from_port, to_layer, to_port = (
-            None if text is None else scope.whole(text, edge.at, name, "E010", name)
-            for name, text in ends_of(edge).items()
-        )
+    if (plain := _plain_ends(edge, scope)) is not None:
+        return plain
+    from_layer, from_port, to_layer, to_port = (
+        None if text is None else scope.whole(text, edge.at, name, "E010", name) for name, text in ends_of(edge).items()
+    )
     if to_layer is None or to_port is None:
         astray[None] += 1
     source = target = None

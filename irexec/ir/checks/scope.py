@@ -24,7 +24,8 @@ class NetScope:
         self.broken: set[int] = set()
         # Shapes already reported as too large.
         self.too_large: set[tuple[int, ...]] = set()
-        self._ports_of: dict[tuple[int, bool], dict[int, Port]] = {}
+        self._inputs: dict[int, dict[int, Port]] = {}
+        self._outputs: dict[int, dict[int, Port]] = {}
         # Cache of valid unsigned integers by their text.
         self.numbers: dict[str, int] = {}
 
@@ -72,24 +73,28 @@ class NetScope:
 
     def inputs(self, layer: Layer) -> dict[int, Port]:
         """A layer's input ports by id, the first where an id repeats."""
-        return self._ports(layer.at, False, layer.inputs)
+        found = self._inputs.get(layer.at)
+        if found is None:
+            found = self._inputs[layer.at] = self._ports(layer.inputs)
+        return found
 
     def outputs(self, layer: Layer) -> dict[int, Port]:
         """A layer's output ports by id, the first where an id repeats."""
-        return self._ports(layer.at, True, layer.outputs)
+        found = self._outputs.get(layer.at)
+        if found is None:
+            found = self._outputs[layer.at] = self._ports(layer.outputs)
+        return found
 
     def has_broken(self, ports: tuple[Port, ...]) -> bool:
         """True when one of the ports has an id that cannot be read."""
         return bool(self.broken) and any(port.at in self.broken for port in ports)
 
-    def _ports(self, layer: int, is_output: bool, ports: tuple[Port, ...]) -> dict[int, Port]:
-        found = self._ports_of.get((layer, is_output))
-        if found is None:
-            found = self._ports_of[layer, is_output] = {}
-            for port in ports:
-                number = self.numbers.get(port.id or "")
-                if number is None:
-                    number = whole(port.id).value
-                if number is not None:
-                    found.setdefault(number, port)
+    def _ports(self, ports: tuple[Port, ...]) -> dict[int, Port]:
+        found: dict[int, Port] = {}
+        for port in ports:
+            number = self.numbers.get(port.id or "")
+            if number is None:
+                number = whole(port.id).value
+            if number is not None:
+                found.setdefault(number, port)
         return found

@@ -107,6 +107,24 @@ class Weights:
         )
         extents = shape.openvino if trailing else shape.strict
         dims = extents if extents is not None and min(extents, default=0) >= 0 else None
+        if element_type is None or dims is None or trailing or offset.strict is None or size.strict is None:
+            self._report_texts(layer, findings, element_type, dims, offset, size, trailing)
+        if element_type is None or dims is None or offset.value is None or size.value is None:
+            return None
+        at = At(layer.data_at)
+        return self.constant(element_type, tuple(dims), offset.value, size.value, findings, at, layer.ref)
+
+    def _report_texts(
+        self,
+        layer: Layer,
+        findings: Findings,
+        element_type: ElementType | None,
+        dims: list[int] | None,
+        offset: Reading[int],
+        size: Reading[int],
+        trailing: bool,
+    ) -> None:
+        """Report attributes of a Const that are missing or cannot be read. `trailing`: the shape ends with a comma."""
         allowed = {
             "element_type": ("an element type other than dynamic", element_type is None),
             "shape": ("extents between commas, such as 1, 3", dims is None),
@@ -137,10 +155,6 @@ class Weights:
             elif name == "shape" and trailing:
                 message = f"the list {quoted(text)} has a trailing comma"
                 findings.add("D006", message, at=at, layer=layer.ref, attribute=name, found=cut(text))
-        if element_type is None or dims is None or offset.value is None or size.value is None:
-            return None
-        at = At(layer.data_at)
-        return self.constant(element_type, tuple(dims), offset.value, size.value, findings, at, layer.ref)
 
     @staticmethod
     def _is_wrong(reading: Reading[int], name: str, layer: Layer, findings: Findings) -> bool:

@@ -24,6 +24,8 @@ _PROLOG = re.compile(r"\s*+(?:<\?.*?\?>\s*+|<!--.*?-->\s*+)*+", re.DOTALL)
 _FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 _ALLOWED_IN_ASCII = b"\t\n\r" + bytes(range(0x20, 0x80))
 _MAX_PROBLEMS = 50
+# The characters of `<a/>` and of ` a=""`: a text that is short enough needs no counting.
+_LEAST_ELEMENT, _LEAST_ATTRIBUTE = 4, 5
 
 
 class Limits(NamedTuple):
@@ -216,10 +218,12 @@ class Source:
             self._problem("X008", "the file is not XML: it does not start with '<'", Span(start, 1))
         elif html:
             self._problem("X008", "the file is not an OpenVINO IR", Span(start, 5), html)
-        elif self.text.count("<") - self.text.count("</") > limits.elements:
+        elif len(self.text) > _LEAST_ELEMENT * limits.elements and (
+            self.text.count("<") - self.text.count("</") > limits.elements
+        ):
             excess = next(match for n, match in enumerate(re.finditer("<(?!/)", self.text)) if n >= limits.elements)
             self._problem("X005", f"more than {limits.elements} elements", Span(excess.start(), 1))
-        elif self.text.count("=") > limits.attributes:
+        elif len(self.text) > _LEAST_ATTRIBUTE * limits.attributes and self.text.count("=") > limits.attributes:
             self._problem("X005", f"more than {limits.attributes} attributes", Span(start, 1))
         return not self._faults
 

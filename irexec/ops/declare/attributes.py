@@ -10,7 +10,7 @@ import inspect
 import math
 import operator
 import types as python_types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
@@ -81,23 +81,25 @@ class Unreadable(ValueError):
         self.code, self.lenient, self.candidates = code, lenient, candidates
 
 
-def _read(reading: text.Reading[Any], message: str) -> Any:
-    """The strict reading, or Unreadable with what OpenVINO makes of the text."""
-    if reading.strict is None:
-        raise Unreadable("D010" if reading.openvino is None else "D003", message, reading.openvino)
-    return reading.strict
+def _unreadable(reading: text.Reading[Any], message: str) -> Unreadable:
+    """Of a text that is not written as it should be: with what OpenVINO makes of it."""
+    return Unreadable("D010" if reading.openvino is None else "D003", message, reading.openvino)
 
 
 def read_int(value: str) -> int:
     """A decimal 64-bit integer."""
-    result: int = _read(text.int64(value), f"{value!r} is not a 64-bit integer")
-    return result
+    reading = text.int64(value)
+    if reading.strict is None:
+        raise _unreadable(reading, f"{value!r} is not a 64-bit integer")
+    return reading.strict
 
 
 def read_float(value: str) -> float:
     """A decimal number, `inf`, `-inf` or `nan`."""
-    result: float = _read(text.float64(value), f"{value!r} is not a number")
-    return result
+    reading = text.float64(value)
+    if reading.strict is None:
+        raise _unreadable(reading, f"{value!r} is not a number")
+    return reading.strict
 
 
 def read_bool(value: str) -> bool:
@@ -278,15 +280,26 @@ class Attribute(NamedTuple):
         return Attribute(name, file_name, annotation, read, bounds, default, reader_default)
 
 
-def read_plainly(attributes: tuple[Attribute, ...], given: dict[str, Any]) -> dict[str, Any] | None:
+class Declared(NamedTuple):
+    """The attributes of an operator by their names in a file, and their defaults by Python name, in order."""
+
+    by_file_name: dict[str, Attribute]
+    defaults: dict[str, Any]
+
+    @staticmethod
+    def of(attributes: Iterable[Attribute]) -> Declared:
+        attributes = tuple(attributes)
+        return Declared({a.file_name: a for a in attributes}, {a.name: a.default for a in attributes})
+
+
+def read_plainly(declared: Declared, given: dict[str, Any]) -> dict[str, Any] | None:
     """The values by Python name, where every text or value is what its attribute takes; None where one is not.
 
     Nearly all layers are read here, and the pydantic model, which takes long to build, only where it has a finding.
     """
-    by_file_name = {a.file_name: a for a in attributes}
-    values: dict[str, Any] = {}
+    values = declared.defaults.copy()
     for name, written in given.items():
-        attribute = by_file_name.get(name)
+        attribute = declared.by_file_name.get(name)
         if attribute is None or attribute.bounds is None:
             return None
         try:
@@ -296,9 +309,7 @@ def read_plainly(attributes: tuple[Attribute, ...], given: dict[str, Any]) -> di
             return None
         if not attribute.allows(value):
             return None
-    if any(a.required and a.name not in values for a in attributes):
-        return None
-    return {a.name: values.get(a.name, a.default) for a in attributes}
+    return None if any(value is inspect.Parameter.empty for value in values.values()) else values
 
 
 def _as_it_is(attribute: Attribute, value: Any) -> Any:

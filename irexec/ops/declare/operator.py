@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from irexec.ops.declare.attributes import Attribute, AttributeFault, read_plainly
+from irexec.ops.declare.attributes import Attribute, AttributeFault, Declared, read_plainly
 from irexec.ops.declare.binding import Binding, binding_of, kernel_binding
 from irexec.ops.declare.checks import note, running
 from irexec.ops.declare.constraints import Breach, Check, ConstraintError, require
@@ -206,9 +206,13 @@ class Operator:
 
         return attribute_model(f"{self.type}_{self.opset}", self.attributes, self.__doc__)
 
+    @cached_property
+    def _declared(self) -> Declared:
+        return Declared.of(self.attributes)
+
     def parse_attributes(self, given: dict[str, Any]) -> tuple[dict[str, Any], list[AttributeFault]]:
         """The attributes by Python name, and all that is wrong with them. `given`: file name → text or value."""
-        values = read_plainly(self.attributes, given)
+        values = read_plainly(self._declared, given)
         if values is not None:
             return values, []
         from irexec.ops.declare.attribute_model import parse_attributes

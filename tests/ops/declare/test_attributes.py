@@ -16,6 +16,7 @@ from irexec.ops.declare.attribute_model import parse_attributes
 from irexec.ops.declare.attributes import (
     Alias,
     AttributeFault,
+    Declared,
     NonNegative,
     NonNegativeInts,
     PositiveInts,
@@ -103,7 +104,7 @@ def test_texts(name: str, text: str, value: object) -> None:
 @pytest.mark.parametrize(("name", "text", "value"), READABLE)
 def test_the_plain_reader_and_the_model_agree(name: str, text: str, value: object) -> None:
     given_texts = {"count": "1"} | {name.replace("odd_name", "odd-name"): text}
-    plain = read_plainly(OP.attributes, given_texts)
+    plain = read_plainly(Declared.of(OP.attributes), given_texts)
     whole, problems = parse_attributes(OP.model, OP.attributes, given_texts)
     assert plain == whole
     assert plain is not None
