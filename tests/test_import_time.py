@@ -93,6 +93,27 @@ def test_validation_imports_the_modules_of_the_operators_that_are_there(validati
     assert rooms <= {"activation", "arithmetic", "infrastructure"}
 
 
+def test_the_command_checks_a_small_file_without_numpy(tmp_path: Path) -> None:
+    path = tmp_path / "small.xml"
+    path.write_text(MODEL)
+    code = f"import sys\nsys.argv[1:] = ['validate', {str(path)!r}]"
+    modules = imported(f"{code}\nfrom irexec.cli.start import start\nassert start() == 0")
+    unneeded = ["numpy._core", "ml_dtypes", "irexec.mend.mend", "irexec.cli.fix", "pathlib", "pydantic"]
+    assert of(modules, unneeded) == []
+
+
+def test_numpy_comes_whole_when_it_is_asked_for() -> None:
+    code = "import os\nfrom irexec.cli.start import wait_with\nwait_with('numpy')\nimport numpy\nimport sys"
+    assert "numpy._core" not in imported(f"{code}\nimport numpy")
+    asked = "from numpy.lib.stride_tricks import sliding_window_view\nassert numpy.arange(3).sum() == 3"
+    modules = imported(f"{code}\n{asked}\nassert 'OPENBLAS_NUM_THREADS' not in os.environ\nimport numpy.typing")
+    assert {"numpy._core", "numpy.typing"} <= modules
+    with_threads = "os.environ['OPENBLAS_NUM_THREADS'] = '2'"
+    imported(f"{code}\n{with_threads}\nnumpy.array\nassert os.environ['OPENBLAS_NUM_THREADS'] == '2'")
+    missing = "try:\n    numpy.nonsense\nexcept AttributeError:\n    numpy.array\nelse:\n    raise AssertionError"
+    assert "numpy._core" in imported(f"{code}\n{missing}")
+
+
 def test_running_does_not_start_the_compiler(tmp_path: Path) -> None:
     """llvmlite waits until a model has run often, and convolutions and products were what it did."""
     path = tmp_path / "small.xml"

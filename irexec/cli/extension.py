@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from irexec.cli.inputs import check_readable, refuse
 from irexec.diagnostics import Place, Report
@@ -22,7 +21,9 @@ def load_extension(path: str) -> Report:
         return report
     import importlib.util
 
-    spec = importlib.util.spec_from_file_location(f"irexec_extension_{Path(path).stem}", path)
+    spec = importlib.util.spec_from_file_location(
+        f"irexec_extension_{os.path.splitext(os.path.basename(path))[0]}", path
+    )
     if spec is None or spec.loader is None:
         return refuse("U002", "an extension is a Python file (.py)", place=Place(file=path))
     module = importlib.util.module_from_spec(spec)

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Sequence
 from fnmatch import fnmatch
-from pathlib import Path
 
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.codes import CODES, Area
@@ -64,7 +63,7 @@ def find_files(
     """
     found: list[str] = []
     for path in paths:
-        if path != STDIN and Path(path).is_dir():
+        if path != STDIN and os.path.isdir(path):
             found += [e for e in named_files([path], suffixes) if not _is_excluded(e, exclude, base) and holds_ir(e)]
         elif all_named or holds_ir(path):
             found.append(path)
@@ -85,7 +84,7 @@ def holds_ir(path: str) -> bool:
 
 
 def _is_excluded(path: str, patterns: Sequence[str], base: str) -> bool:
-    relative = Path(os.path.relpath(path, base)).as_posix()
+    relative = os.path.relpath(path, base).replace(os.sep, "/")
     return any(fnmatch(relative, pattern) or fnmatch(os.path.basename(path), pattern) for pattern in patterns)
 
 
@@ -98,6 +97,8 @@ def exit_code(report: Report) -> int:
 
 def _similar(path: str) -> str | None:
     """The name beside `path` that it may have meant."""
+    from pathlib import Path
+
     wanted = Path(path)
     try:
         names = [entry.name for entry in wanted.parent.iterdir() if entry.is_file()]

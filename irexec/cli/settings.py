@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from irexec.cli.inputs import refuse
@@ -29,38 +29,44 @@ class Settings:
     base: str = "."
 
 
-def read_settings(folder: Path) -> tuple[Settings, Report]:
+def read_settings(folder: str) -> tuple[Settings, Report]:
     """The settings for a folder, from the nearest file that has any; with findings, they are those without a file."""
-    for path in (
-        entry for above in (folder, *folder.parents) for entry in (above / "irexec.toml", above / "pyproject.toml")
-    ):
-        if path.is_file():
-            table, report = _table(path)
-            if not report.ok:
-                return Settings(), report
-            if table is not None:
-                return _settings(table, path)
+    for above in _and_above(folder):
+        for path in (os.path.join(above, "irexec.toml"), os.path.join(above, "pyproject.toml")):
+            if os.path.isfile(path):
+                table, report = _table(path)
+                if not report.ok:
+                    return Settings(), report
+                if table is not None:
+                    return _settings(table, path)
     return Settings(), Report()
 
 
-def _table(path: Path) -> tuple[dict[str, Any] | None, Report]:
+def _and_above(folder: str) -> Iterator[str]:
+    """A folder and all that it is in, the innermost first."""
+    yield folder
+    while (above := os.path.dirname(folder)) != folder:
+        yield (folder := above)
+
+
+def _table(path: str) -> tuple[dict[str, Any] | None, Report]:
     import tomllib
 
     try:
-        with path.open("rb") as stream:
+        with open(path, "rb") as stream:
             whole = tomllib.load(stream)
     except (OSError, ValueError) as error:
-        if path.name == "pyproject.toml":  # It is another tool's to complain about.
+        if os.path.basename(path) == "pyproject.toml":  # It is another tool's to complain about.
             return None, Report()
-        return None, refuse("U004", f"the settings cannot be read: {error}", place=Place(str(path)))
-    return (whole if path.name == "irexec.toml" else whole.get("tool", {}).get("irexec")), Report()
+        return None, refuse("U004", f"the settings cannot be read: {error}", place=Place(path))
+    return (whole if os.path.basename(path) == "irexec.toml" else whole.get("tool", {}).get("irexec")), Report()
 
 
-def _settings(table: dict[str, Any], path: Path) -> tuple[Settings, Report]:
+def _settings(table: dict[str, Any], path: str) -> tuple[Settings, Report]:
     report = Report()
 
     def wrong(message: str, hint: str | None = None) -> None:
-        report.extend(refuse("U004", message, place=Place(str(path)), hint=hint))
+        report.extend(refuse("U004", message, place=Place(path), hint=hint))
 
     def texts(key: str, value: Any) -> tuple[str, ...]:
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -89,6 +95,6 @@ def _settings(table: dict[str, Any], path: Path) -> tuple[Settings, Report]:
         per_file={pattern: codes(f"per-file-ignores of {pattern}", listed) for pattern, listed in per_file.items()},
         mode=mode,
         exclude=texts("exclude", table.get("exclude", [])),
-        base=str(path.parent),
+        base=os.path.dirname(path),
     )
     return (settings, report) if report.ok else (Settings(), report)

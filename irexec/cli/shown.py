@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import IO
 
 from irexec.cli.extension import load_extensions
@@ -41,7 +41,7 @@ def add_showing_arguments(parser: argparse.ArgumentParser) -> None:
 
 def begin(args: argparse.Namespace) -> tuple[Settings, Choice, Report]:
     """The project's settings, and which findings count; the extensions are loaded. The report: why not to go on."""
-    settings, report = read_settings(Path.cwd())
+    settings, report = read_settings(os.getcwd())
     choice, unknown = chosen(args, settings)
     report.extend([*unknown, *load_extensions(args.extension)])
     return settings, choice, report

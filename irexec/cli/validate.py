@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from irexec.api import is_onnx, is_snippet
-from irexec.cli.fix import mended
 from irexec.cli.inputs import STDIN, check_readable, check_weights, exit_code, find_files, read_stdin, refuse
 from irexec.cli.many import add_many_arguments, gather_all, shared_path
 from irexec.cli.options import add_extensions, add_weights, release
@@ -17,10 +17,10 @@ from irexec.diagnostics import Place, Report
 from irexec.diagnostics.choice import Choice
 from irexec.diagnostics.findings import Findings
 from irexec.farm.models import SUFFIXES, Validate
-from irexec.graph.releases import Release, check_release
-from irexec.ir.reader import read
-from irexec.ir.xml.source import Source
 from irexec.mend.files import validate_text
+
+if TYPE_CHECKING:
+    from irexec.graph.releases import Release
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,6 +81,10 @@ def _reports(files: list[str], args: argparse.Namespace, settings: Settings, cho
 
 def _too_new(path: str, target: Release) -> Report:
     """What a release of OpenVINO cannot read of a model's file."""
+    from irexec.graph.releases import check_release
+    from irexec.ir.reader import read
+    from irexec.ir.xml.source import Source
+
     source = Source.from_path(path)
     findings = Findings(source.locate, file=path)
     document = read(source, Findings(source.locate)) if source.root is not None and not is_snippet(source) else None
@@ -93,6 +97,8 @@ def _prepared(path: str, args: argparse.Namespace, choice: Choice) -> Report:
     """Mend a file, where that is asked for; the findings of one that cannot be used, and is not to be validated."""
     missing = check_readable(path)
     if args.fix and path != STDIN and not len(missing) and not is_onnx(path):
+        from irexec.cli.fix import mended
+
         remaining = mended(path, weights=args.weights, wanted=choice.keeps, out=sys.stderr)
         return remaining if exit_code(remaining) == 2 else missing
     return missing

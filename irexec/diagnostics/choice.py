@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from pathlib import Path
 
 from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.diagnostic import Diagnostic, Report
@@ -41,7 +40,7 @@ class Choice:
     def _ignored_in(self, file: str | None) -> tuple[str, ...]:
         if file is None or not self.per_file:
             return ()
-        path, name = Path(os.path.relpath(file, self.base)).as_posix(), os.path.basename(file)
+        path, name = os.path.relpath(file, self.base).replace(os.sep, "/"), os.path.basename(file)
         return tuple(
             code
             for pattern, codes in self.per_file.items()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from irexec.api import is_onnx
 from irexec.diagnostics import Report
@@ -30,10 +30,12 @@ class Validate(Task[Report]):
 
     def files(self, item: str) -> list[PathLike]:
         if is_onnx(item):
+            from pathlib import Path
+
             # Its external data may be any files below its folder.
             beside = (path for path in sorted(Path(item).parent.rglob("*")) if path.suffix.lower() not in SUFFIXES)
             return [item, *(path for path in beside if path.is_file())]
-        return [item, self.weights or Path(item).with_suffix(".bin")]
+        return [item, self.weights or os.path.splitext(item)[0] + ".bin"]
 
     def report(self, result: Report) -> Report:
         return result

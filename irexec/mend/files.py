@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irexec import api
 from irexec.api import is_onnx, is_snippet, load, validate_snippet
 from irexec.diagnostics import Diagnostic, Edit, Report
 from irexec.diagnostics.findings import Mode
 from irexec.graph.model import Model
-from irexec.ir.xml.edits import Editable
-from irexec.ir.xml.encoding import encoding_of
-from irexec.ir.xml.positions import Span
 from irexec.ir.xml.source import Source
-from irexec.mend.ignored import without_ignored
-from irexec.mend.mend import Mended, PathLike, Wanted, mend
 from irexec.mend.replacing import read_bytes, replace_file
-from irexec.mend.table import with_fixes
+
+if TYPE_CHECKING:
+    # Mending is imported for a file that needs it.
+    from irexec.ir.xml.edits import Editable
+    from irexec.mend.mend import Mended, PathLike, Wanted
 
 
 class NotAModel(ValueError):
@@ -52,6 +51,8 @@ def mended_bytes(data: bytes, file: PathLike | None, *, weights: PathLike | None
         from irexec.mend.pages import mended_page
 
         return mended_page(data, file or "stdin.xml", **how)
+    from irexec.mend.mend import mend
+
     return mend(data, file, weights=weights, **how)
 
 
@@ -123,6 +124,10 @@ def load_file(
 
 def _of_layers(source: Source, data: bytes, mode: Mode, strict: bool) -> Report:
     """The findings about loose layers; their fixes are made for the text in UTF-8, and here for the file's bytes."""
+    from irexec.ir.xml.edits import Editable
+    from irexec.ir.xml.encoding import encoding_of
+    from irexec.mend.ignored import without_ignored
+
     report = without_ignored(validate_snippet(source, mode=mode, strict=strict), source.text)
     if encoding_of(data) == (0, "utf-8"):
         return report
@@ -131,6 +136,8 @@ def _of_layers(source: Source, data: bytes, mode: Mode, strict: bool) -> Report:
 
 
 def _encoded(finding: Diagnostic, editable: Editable) -> Diagnostic:
+    from irexec.ir.xml.positions import Span
+
     offset = editable.positions.offset
 
     def edit(old: Edit) -> Edit:
@@ -146,6 +153,9 @@ def _load(
     found, report = load(model, weights, mode=mode, source=source)
     if source.root is None or not len(report):
         return found, report
+    from irexec.mend.ignored import without_ignored
+    from irexec.mend.table import with_fixes
+
     if data is None:
         data = model if isinstance(model, bytes) else read_bytes(model)
     return found, without_ignored(with_fixes(report, data, source, found), source.text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import shutil
 from collections.abc import Iterator
 from typing import IO, Any, Literal, get_args
 
@@ -40,9 +39,14 @@ def write(
     """
     details: dict[str, Any] = {}
     if format == "text":
-        width = shutil.get_terminal_size().columns if file.isatty() else None
-        details = {"summary": summary, "width": width, "whole": whole}
+        details = {"summary": summary, "width": _width() if file.isatty() else None, "whole": whole}
     file.writelines(_chunks(report, format, color=wants_color(file) if color is None else color, **details))
+
+
+def _width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def wants_color(file: IO[str]) -> bool:

@@ -6,6 +6,8 @@ three rows of x's length. f32 is right to its rounding or a few units more; f64 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from irexec.ops.arithmetic.error_function import erfc_f64, minus_normal_logit_f32
@@ -52,7 +54,7 @@ def gelu_erf(x: Array, out: Array, scratch: Array) -> None:
 
 
 # 2u / x, with u as below, as a polynomial in x².
-GELU_TANH = (2 * np.sqrt(2 / np.pi), 2 * np.sqrt(2 / np.pi) * 0.044715)
+GELU_TANH = (2 * math.sqrt(2 / math.pi), 2 * math.sqrt(2 / math.pi) * 0.044715)
 
 
 def gelu_tanh(x: Array, out: Array, scratch: Array) -> None:

@@ -5,20 +5,17 @@ The coefficients were fitted for this file: least weighted maximum error (f32), 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from irexec.types import Array
 
-_F32 = np.float32
-
 # With L(x) = ln(Φ(x) / Φ(-x)), Φ the normal distribution: -L(x) / x as a fraction in x², whose lower part ends with the
 # plain cube. Φ and erf are right to 1.6e-7.
-LOGIT_ABOVE = tuple(
-    map(_F32, (-17180.163165559257, -2395.0211127452176, -200.1114747710613, -6.222210553242162, -0.01727755443939564))
-)
-LOGIT_BELOW = tuple(map(_F32, (10766.072413101188, 1010.5566004902812, 79.89922893893025)))
+LOGIT_ABOVE = (-17180.163165559257, -2395.0211127452176, -200.1114747710613, -6.222210553242162, -0.01727755443939564)
+LOGIT_BELOW = (10766.072413101188, 1010.5566004902812, 79.89922893893025)
 
 # erf(x) / x in x², for |x| <= 1.
 _ERF_SMALL = (
@@ -68,20 +65,20 @@ _ERFC_SCALED = (
 )
 
 
-def _polynomial(coefficients: Sequence[float | np.float32], x: Array, out: Array) -> None:
+def _polynomial(coefficients: Sequence[float], x: Array, out: Array) -> None:
     """The polynomial with these coefficients, lowest first, by Horner's rule."""
     np.multiply(x, coefficients[-1], out)
     _finish(coefficients[:-1], x, out)
 
 
-def _monic(coefficients: Sequence[float | np.float32], x: Array, out: Array) -> None:
+def _monic(coefficients: Sequence[float], x: Array, out: Array) -> None:
     """The polynomial with these coefficients, lowest first, and 1 for the next power."""
     np.add(x, coefficients[-1], out)
     np.multiply(out, x, out)
     _finish(coefficients[:-1], x, out)
 
 
-def _finish(coefficients: Sequence[float | np.float32], x: Array, out: Array) -> None:
+def _finish(coefficients: Sequence[float], x: Array, out: Array) -> None:
     """Horner's rule for the remaining coefficients."""
     for c in coefficients[:0:-1]:
         np.add(out, c, out)
@@ -94,7 +91,7 @@ def minus_normal_logit_f32(x: Array, out: Array, scratch: Array) -> None:
     square, below = scratch[0], scratch[1]
     np.multiply(x, x, square)
     if not square.max(initial=0) <= 144:  # beyond 12 the f32 result is constant; infinity / infinity would be nan
-        np.minimum(square, _F32(144), out=square)
+        np.minimum(square, 144, out=square)
     _polynomial(LOGIT_ABOVE, square, out)
     _monic(LOGIT_BELOW, square, below)
     np.divide(out, below, out)
@@ -104,9 +101,9 @@ def minus_normal_logit_f32(x: Array, out: Array, scratch: Array) -> None:
 def erf_f32(x: Array, out: Array, scratch: Array) -> None:
     """The error function of f32 blocks."""
     root, logit = scratch[1], scratch[2]
-    np.multiply(x, _F32(np.sqrt(2)), out)
+    np.multiply(x, math.sqrt(2), out)
     minus_normal_logit_f32(out, logit, scratch)
-    np.multiply(logit, _F32(-0.5), root)
+    np.multiply(logit, -0.5, root)
     np.tanh(root, out)
 
 
@@ -118,7 +115,7 @@ def erfc_f64(x: Array) -> Array:
     np.divide(bounded - 4.0, bounded + 4.0, u)
     _polynomial(_ERFC_SCALED, u, scaled)
     # exp(-x²) in two factors: the square of the upper half of x has no rounding error.
-    upper = bounded.astype(_F32).astype(np.float64)
+    upper = bounded.astype(np.float32).astype(np.float64)
     tail = scaled / (1.0 + 2.0 * bounded) * np.exp(-upper * upper) * np.exp((upper - bounded) * (upper + bounded))
     return np.where(np.isnan(x), x, np.where(x < 0, 2.0 - tail, tail))
 

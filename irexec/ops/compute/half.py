@@ -9,14 +9,14 @@ import numpy as np
 from irexec.types import Array
 
 # An f16's exponent counts from -15, an f32's from -127: 2 to the difference puts one in the other's place.
-_REBIAS = np.float32(2.0**112)
-_SIGN_AND_REST = np.int32(-0x7000_2000)  # the sign, and 15 bits from bit 13 on
-_BEYOND = np.float32(2.0**16)  # what the exponent of infinity and NaN would mean if it were an ordinary one
-_SMALLEST = np.uint32(0x3880_0000)  # 2**-14 as f32 bits, the smallest normal f16
-_NORMALS = np.uint32(0x477F_F000 - 0x3880_0000)  # from there to 65520, which rounds to infinity
-_MAGNITUDE = np.uint32(0x7FFF_FFFF)
+_REBIAS = 2.0**112
+_SIGN_AND_REST = -0x7000_2000  # the sign, and 15 bits from bit 13 on
+_BEYOND = 2.0**16  # what the exponent of infinity and NaN would mean if it were an ordinary one
+_SMALLEST = 0x3880_0000  # 2**-14 as f32 bits, the smallest normal f16
+_NORMALS = 0x477F_F000 - 0x3880_0000  # from there to 65520, which rounds to infinity
+_MAGNITUDE = 0x7FFF_FFFF
 # Takes the f32 bias off and adds just under half a unit of the last f16 place.
-_ROUND = np.uint32((0xFFF - (112 << 23)) & 0xFFFF_FFFF)
+_ROUND = (0xFFF - (112 << 23)) & 0xFFFF_FFFF
 
 
 def widen_half(array: Array) -> Array:

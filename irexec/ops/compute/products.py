@@ -13,18 +13,18 @@ import numpy as np
 from irexec.ops.compute.precision import is_narrow
 from irexec.types import Array
 
-_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
-
 
 def sum_dtype(dtype: np.dtype[Any], depth: int) -> np.dtype[Any]:
     """The dtype in which sums of `depth` products are computed."""
     if is_narrow(dtype):
-        return _F32
+        return np.dtype(np.float32)
     if dtype.kind not in "iu" or dtype.itemsize > 2:
         return dtype
     information = np.iinfo(dtype)
     largest = max(information.max, -information.min) ** 2 * max(depth, 1)
-    return _F32 if largest <= 1 << 24 else _F64 if largest <= 1 << 53 else dtype
+    if largest > 1 << 53:
+        return dtype
+    return np.dtype(np.float32 if largest <= 1 << 24 else np.float64)
 
 
 def settle(sums: Array, dtype: np.dtype[Any], out: Array | None = None) -> Array:
