@@ -119,7 +119,7 @@ class CompiledConvolver:
         else:
             whole = Shifted(self.windows, (0, self.windows.counts[1]), (0, self.windows.counts[2]))
             nbytes = self.inputs * whole.channel_size * F32.itemsize
-            if self.windows.counts[0] == 1 and self.batch * self.groups * nbytes <= SHARED_BYTES and wanted > 1:
+            if self.windows.counts[0] == 1 and self.batch * self.groups * nbytes <= SHARED_BYTES:
                 # All tasks read the same input, so it is padded once.
                 self.padding = _Padding(self, whole)
                 image = self.padding.channel
@@ -156,12 +156,16 @@ class CompiledConvolver:
     def _rectangles(self, parts: int) -> Iterator[tuple[Range, Range]]:
         """Rows and their span: output pixels of one plane in about so many parts, none smaller than a tile."""
         _, height, width = self.windows.counts
-        least = -(-self.step // width)
-        rows = split(height, min(parts, max(height // least, 1)))
-        spans = (
-            self._runs(-(-parts // len(rows)), width) if width >= self.step and len(rows) == height else [(0, width)]
-        )
-        return product(rows, spans)
+        if height == 1 and width >= self.step:
+            return product([(0, 1)], self._runs(parts, width))
+        most = max(height // -(-self.step // width), 1)
+
+        def tiles(parts: int) -> int:
+            return sum(-(-(stop - start) * width // self.step) for start, stop in split(height, parts))
+
+        # A few parts more or less may fill their tiles better.
+        candidates = range(min(max(parts * 3 // 4, 1), most), min(parts * 3 // 2, most) + 1)
+        return product(split(height, min(candidates, key=tiles)), [(0, width)])
 
     def _run_of_pixels(self, start: int, stop: int, offsets: int) -> dict[str, int]:
         """Pixels of an input that is read where it is."""
