@@ -33,7 +33,9 @@ class CompiledProduct:
     def __init__(self, right: Array, rows: int) -> None:
         self.depth, self.columns = right.shape
         made = compiler()
-        self.vectors = 2 if rows >= FEW_ROWS else 8 if made.registers == 32 else 4
+        needed = -(-self.columns // made.lanes)
+        fitting = [vectors for vectors in (1, 2, 4, 8) if vectors >= needed or vectors == made.registers // 4]
+        self.vectors = 2 if rows >= FEW_ROWS else fitting[0]
         self.across = self.vectors * made.lanes
         self.panels = _packed(right, self.across)
         self._layer = np.array([0, 0, 0, address(self.panels), self.depth, DEPTH_STEP, self.columns])
