@@ -105,13 +105,20 @@ class Code:
         b.position_at_end(end)
         fold.values = list(phis)
 
-    def in_vectors(self, count: Number, write: Callable[[Number, Any], None]) -> None:
-        """Go over so many elements: `write(index, None)` for whole vectors, then with the mask of what is left."""
+    def in_vectors(self, count: Number, write: Callable[[Number, Any], None], known: int | None = None) -> None:
+        """Go over so many elements: `write(index, None)` for whole vectors, then with the mask of what is left.
+
+        Less code is written where the count is known beforehand.
+        """
+        if known is not None and known < self.lanes:
+            write(self.number(0), self.mask(count))
+            return
         whole = count & -self.lanes
         with self.loop(0, whole, self.lanes) as index:
             write(index, None)
-        with self.when(whole < count):
-            write(whole, self.mask(count - whole))
+        if known is None or known % self.lanes:
+            with self.when(whole < count):
+                write(whole, self.mask(count - whole))
 
     @contextmanager
     def rounds(self) -> Iterator[Callable[[Any], None]]:

@@ -41,13 +41,20 @@ LINE = ("target", "before", "source", "count", "after")
 
 
 def write_convolve(
-    module: Any, name: str, lanes: int, tile: Tile, is_short: bool = False, after: Sequence[After] = ()
+    module: Any,
+    name: str,
+    lanes: int,
+    tile: Tile,
+    after: Sequence[After] = (),
+    is_short: bool = False,
+    is_last: bool = False,
 ) -> Code:
     """`convolve(layer, task, scratch, round)`: one task.
 
-    Tiles are so many channels by vectors of pixels; `is_short`: there are fewer pixels than one tile has.
+    Tiles are so many channels by vectors of pixels. `is_short`: there are fewer pixels than one tile has. `is_last`:
+    there is one tile alone, with single sums.
     """
-    plain = _write_tile(module, f"{name}_tile", lanes, tile._replace(extra=0), is_short, after)
+    plain = None if is_last else _write_tile(module, f"{name}_tile", lanes, tile._replace(extra=0), is_short, after)
     last = _write_tile(module, f"{name}_last", lanes, tile, False, after) if tile.extra else None
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
@@ -88,9 +95,10 @@ def write_convolve(
                         count,
                     )
 
-            with code.loop(0, task.tiles) as number:
-                # The last tile may overlap the one before: then both make the same sums of the same products.
-                sums(plain, (number * step).at_most(task.last_tile), task.pixels.at_most(step))
+            if plain is not None:
+                with code.loop(0, task.tiles) as number:
+                    # The last tile may overlap the one before: then both make the same sums of the same products.
+                    sums(plain, (number * step).at_most(task.last_tile), task.pixels.at_most(step))
             if last is not None:
                 with code.when(code.number(0) < task.singles):
                     sums(last, task.last_tile, task.singles + step)

@@ -31,11 +31,19 @@ Taps = Sequence[tuple[int, int]]
 
 
 def write_sliding(
-    module: Any, name: str, lanes: int, height: int, taps: Taps, after: Sequence[After] = (), is_largest: bool = False
+    module: Any,
+    name: str,
+    lanes: int,
+    height: int,
+    width: int,
+    taps: Taps,
+    after: Sequence[After] = (),
+    is_largest: bool = False,
 ) -> Code:
     """`sliding(layer, task, scratch, round)`: one task, `height` rows at a time, of which it has as many or more.
 
-    Sums of products with a kernel for each channel, or the largest element of each window.
+    Of the `width` of rows only that counts: whether it has whole vectors, and whether others. Sums of products with a
+    kernel for each channel, or the largest element of each window.
     """
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
@@ -71,5 +79,5 @@ def write_sliding(
                 for place, change, result in zip(places, changes, results, strict=True):
                     (layer.result.floats() + place).put_vector(x, change(x, result, mask), mask)
 
-            code.in_vectors(task.width, store)
+            code.in_vectors(task.width, store, width)
     return code.end()

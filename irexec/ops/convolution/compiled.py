@@ -58,6 +58,7 @@ class CompiledConvolver:
         self._functions: dict[tuple[After, ...], Native] = {}
         self.padding: _Padding | None = None
         tasks = list(self._tasks())
+        self.is_last = not any(task["tiles"] for task in tasks)
         self.tasks = Tasks(np.array([record_of(TASK, task) for task in tasks]))
         padded = max(task["channel_padded"] for task in tasks) * self.inputs + self.step
         self.scratch = padded + self.tile.height * (self.tile.width + 1) * made.lanes
@@ -75,11 +76,11 @@ class CompiledConvolver:
 
     def _function(self, after: tuple[After, ...]) -> Native:
         if (found := self._functions.get(after)) is None:
-            made, tile, is_short = compiler(), self.tile, self.is_short
-            shape = f"{tile.height}x{tile.width}+{tile.extra}{'short' if is_short else ''}"
+            made, tile, is_short, is_last = compiler(), self.tile, self.is_short, self.is_last
+            shape = f"{tile.height}x{tile.width}+{tile.extra}{'short' * is_short}{'last' * is_last}"
             name = "_".join(("convolve", shape, *(step.name for step in after)))
             found = self._functions[after] = made.made(
-                name, 4, lambda module, name: write_convolve(module, name, made.lanes, tile, is_short, after)
+                name, 4, lambda module, name: write_convolve(module, name, made.lanes, tile, after, is_short, is_last)
             )
         return found
 

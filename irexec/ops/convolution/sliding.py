@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from irexec.types import Array
 # Rows of the result that are made at once, by the number of registers; fewer where the layers that follow are long.
 MOST_ROWS = {32: 7, 16: 4}
 MOST_LONG_ROWS = 3
+# With more taps than these, too, code would be long.
+MANY_TAPS = 25
 
 
 class Sliding:
@@ -89,18 +92,24 @@ class Sliding:
     def _function(self, after: tuple[After, ...]) -> Native:
         if (found := self._functions.get(after)) is None:
             made, taps = compiler(), self.taps
-            height = self._height(MOST_LONG_ROWS if any(step.kind in DEAR for step in after) else 0)
+            height = self._height(any(step.kind in DEAR for step in after))
             shape = "-".join(f"{column}.{shift}" for column, shift in taps)
             is_largest = self.weights is None
             kind = "largest" if is_largest else "depthwise"
-            name = "_".join((kind, str(height), shape, *(step.name for step in after)))
-            found = self._functions[after] = made.made(
-                name, 4, lambda module, name: write_sliding(module, name, made.lanes, height, taps, after, is_largest)
-            )
+            # Of the width only that counts: whether it has whole vectors, and whether others.
+            extent = self.windows.counts[2]
+            width = 1 if extent < made.lanes else made.lanes + (extent % made.lanes > 0)
+            name = "_".join((kind, f"{height}x{width}", shape, *(step.name for step in after)))
+
+            def write(module: Any, name: str) -> None:
+                write_sliding(module, name, made.lanes, height, width, taps, after, is_largest)
+
+            found = self._functions[after] = made.made(name, 4, write)
         return found
 
-    def _height(self, most: int) -> int:
+    def _height(self, is_long: bool) -> int:
         """The rows to make at once, no more than any task has."""
+        most = MOST_LONG_ROWS if is_long or len(self.taps) > MANY_TAPS else MOST_ROWS[compiler().registers]
         least = min(stop - start for start, stop in self.pieces)
         longest = max(stop - start for start, stop in self.pieces)
         reach = max(shift for _, shift in self.taps)
@@ -111,7 +120,7 @@ class Sliding:
             once: int = height * len(self.taps) + 2 * (height + reach) * columns
             return -(-longest // height) * once
 
-        return min(range(min(most or MOST_ROWS[compiler().registers], least), 0, -1), key=cycles)
+        return min(range(min(most, least), 0, -1), key=cycles)
 
     def _columns(self, block: Block) -> int:
         """The address of where each column of taps begins; `taps` says which column and row each tap is in."""
