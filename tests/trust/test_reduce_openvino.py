@@ -52,6 +52,49 @@ def compared(x: Node) -> Node:
     return ops.convert(ops.greater(nothing, np.float32(0)), "f32")
 
 
+def exponential(x: Node) -> Node:
+    """The exponential of NaN is infinite on the CPU."""
+    return ops.convert(ops.is_nan(ops.exp(nans(x))), "f32")
+
+
+def nans(x: Node) -> Node:
+    return ops.log(ops.subtract(ops.minimum(x, np.float32(0)), np.float32(1)))
+
+
+def truth_of_nan(x: Node) -> Node:
+    """NaN is not zero, and so true; on the CPU it is false."""
+    return ops.convert(ops.convert(nans(x), "boolean"), "f32")
+
+
+def unsigned(x: Node) -> Node:
+    """u32 has the range of i32 on the CPU."""
+    large = ops.add(ops.convert(ops.abs(x), "u32"), np.uint32(3_000_000_000))
+    return ops.convert(ops.greater(large, np.uint32(5)), "f32")
+
+
+def scattered_whole(x: Node) -> Node:
+    """Indices of no axis take the whole tensor; the CPU leaves it as it is."""
+    return ops.scatter_nd_update(x, np.zeros((1, 0), np.int64), ops.unsqueeze(ops.multiply(x, np.float32(2)), [0]))
+
+
+def scattered_mean(x: Node) -> Node:
+    """The mean of whole numbers goes to minus infinity on the page, to zero on the CPU."""
+    whole = ops.convert(ops.multiply(x, np.float32(3)), "i32")
+    updates = ops.add(ops.gather(whole, [0], 0), np.int32(-1))
+    mean = ops.scatter_elements_update(whole, np.zeros((1, 8), np.int32), updates, 0, reduction="mean")
+    return ops.convert(mean, "f32")
+
+
+def fractional_clamp(x: Node) -> Node:
+    """The least whole number not below 0.5 is 1; on the CPU 0 stays."""
+    return ops.convert(ops.clamp(ops.convert(x, "i8"), 0.5, 4.0), "f32")
+
+
+def tiny(x: Node) -> Node:
+    """A denormal number is finite; not on the CPU."""
+    return ops.convert(ops.is_finite(ops.multiply(x, np.float32(1e-40))), "f32")
+
+
 KNOWN: dict[str, tuple[Make, str]] = {
     "pad value": (padded, "Pad"),
     "division": (divided, "Divide"),
@@ -59,6 +102,13 @@ KNOWN: dict[str, tuple[Make, str]] = {
     "f64": (doubles, "Multiply"),
     "i64": (long_integers, "Multiply"),
     "NaN": (compared, "Greater"),
+    "exponential of NaN": (exponential, "Exp"),
+    "NaN as boolean": (truth_of_nan, "Convert"),
+    "u32": (unsigned, "Add"),
+    "scatter of everything": (scattered_whole, "ScatterNDUpdate"),
+    "mean of whole numbers": (scattered_mean, "ScatterElementsUpdate"),
+    "fractional clamp": (fractional_clamp, "Clamp"),
+    "denormal": (tiny, "IsFinite"),
 }
 
 
