@@ -39,7 +39,7 @@ def align(a: Model, b: Model) -> Alignment:
         if len(ours) == len(theirs):
             for one, other in zip(ours, theirs, strict=True):
                 found.pair(one, other)
-    while _downwards(found) or _upwards(found):
+    while _downwards(found) or _upwards(found) or _beside(found):
         pass
     return found
 
@@ -99,6 +99,24 @@ def _reading(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | No
         sources.append((other, value.index))
         anything = True
     return (node.type, *sources) if anything else None
+
+
+def _beside(found: Alignment) -> bool:
+    """Pair the layers of a type that alone in their models read the same paired values, whatever else they read."""
+    before = len(found.forward)
+    ours = _unique(_left(found.a, found.forward), lambda node: _partly(node, found.forward.get))
+    # In terms of the second model: what has no pair does not count there, either.
+    theirs = _unique(_left(found.b, found.back), lambda node: _partly(node, lambda n: n if n in found.back else None))
+    for key, node in ours.items():
+        if key in theirs:
+            found.pair(node, theirs[key])
+    return len(found.forward) > before
+
+
+def _partly(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | None:
+    """As _reading, with the values that have no pair left out."""
+    sources = [None if v is None or (other := paired(v.node)) is None else (other, v.index) for v in node.inputs]
+    return (node.type, *sources) if any(sources) else None
 
 
 def _upwards(found: Alignment) -> bool:

@@ -14,7 +14,7 @@ from irexec.trust.errors import Bounds, Error, judge, measure
 from irexec.trust.record import Reference
 from irexec.trust.runtimes import Loaded, Runtime
 from irexec.trust.tolerances import tolerance_of, tolerance_text
-from irexec.trust.windows import HELD_BYTES, SHOWN_BYTES, comparable, observed, windows
+from irexec.trust.windows import HELD_BYTES, SHOWN_BYTES, comparable, observed, read_values, windows
 from irexec.types import Array
 from irexec.watch.run import port_name
 
@@ -165,7 +165,7 @@ class _Comparing:
         self.culprit: Culprit | None = None
         self.nodes = comparable(reference.model)
         self._written = _written(reference.model)
-        self._constant = constant_nodes(reference.model)
+        self._constant, self._read = constant_nodes(reference.model), read_values(reference.model)
 
     def rows(self, window: int | None) -> Iterator[tuple[int, int, list[Row]]]:
         done = 0
@@ -177,12 +177,12 @@ class _Comparing:
 
     def _wanted(self, nodes: Sequence[Node]) -> list[Value]:
         """What layers make and are given: from one run, as another may round differently."""
-        values = {value for node in nodes for value in node.outputs}
+        values = {value for node in nodes for value in node.outputs if value in self._read}
         given = {value for node in nodes for value in self._given(node) if value.node.type != "Parameter"}
         return sorted(values | given, key=_position)
 
     def _rows(self, nodes: Sequence[Node], theirs: Sequence[Mapping[Value, Array]]) -> list[Row]:
-        made = {value for node in nodes for value in node.outputs}
+        made = {value for node in nodes for value in node.outputs if value in self._read}
         needed = made | {value for node in nodes for value in self._given(node)}
         mine = self.reference.record(made)
         held = []

@@ -20,6 +20,8 @@ from irexec.trust.record import same
 from irexec.types import Array, TensorType
 
 _FEW = 3
+_ROUNDED = 120.0
+"""Decibels above which two constants differ by the rounding of f32 alone."""
 # Said of a Const elsewhere: by its values.
 _PLACES = ("offset", "size", "element_type", "shape")
 _UNKNOWN = TensorType()
@@ -73,8 +75,8 @@ class _Diff:
             *self._replaced(),
             *self._together("renamed", self._names()),
             *self._together("opset", self._opsets()),
-            *self._connections(),
-            *self._attributes(),
+            *self._together("connection", self._connections()),
+            *self._together("attribute", self._attributes()),
             *self._types(),
             *self._constants(),
             *self._together("rt_info", self._infos()),
@@ -97,18 +99,31 @@ class _Diff:
             if len(entries) <= _FEW:
                 yield from (self._change(change, one, two, text) for one, two, text in entries)
             else:
-                such = ", ".join(text for _, _, text in entries[:_FEW])
+                few = entries[:_FEW]
+                such = ", ".join(text if change == "renamed" else one.friendly_name for one, _, text in few)
                 yield Change(change, None, None, f"{plural(len(entries), 'layer')}: {group} ({such}, ...)", self.outer)
 
     # Layers
 
     def _missing(self, model: Model, paired: dict[Node, Node], change: str) -> Iterator[Change]:
+        """Each layer by itself, or one line for many of a type."""
+        groups: dict[str, list[Node]] = defaultdict(list)
         for node in model.nodes:
             if node not in paired and node not in self.constant:
-                before = [v.node.friendly_name for v in node.inputs if v is not None and v.node not in self.constant]
-                where = f" after {', '.join(before)}" if before else ""
-                ours, theirs = (node, None) if change == "removed" else (None, node)
-                yield self._change(change, ours, theirs, f"{node.type}{where}")
+                groups[node.type].append(node)
+        for type, nodes in groups.items():
+            if len(nodes) <= _FEW:
+                for node in nodes:
+                    ours, theirs = (node, None) if change == "removed" else (None, node)
+                    where = self._behind(node)
+                    yield self._change(change, ours, theirs, f"{type} after {where}" if where else type)
+            else:
+                such = ", ".join(node.friendly_name for node in nodes[:_FEW])
+                yield Change(change, None, None, f"{plural(len(nodes), 'layer')}: {type} ({such}, ...)", self.outer)
+
+    def _behind(self, node: Node) -> str:
+        """What a layer reads that is no constant."""
+        return ", ".join(v.node.friendly_name for v in node.inputs if v is not None and v.node not in self.constant)
 
     def _replaced(self) -> Iterator[Change]:
         for one, two in self.pairs:
@@ -124,9 +139,10 @@ class _Diff:
         for one, two in self.pairs:
             versions = [n.operator.versioned_name if n.operator else n.type for n in (one, two)]
             if one.type == two.type and versions[0] != versions[1]:
-                yield one, two, " became ".join(versions), f"{one.friendly_name}: {' became '.join(versions)}"
+                text = " became ".join(versions)
+                yield one, two, text, text
 
-    def _connections(self) -> Iterator[Change]:
+    def _connections(self) -> Iterator[tuple[Node, Node, str, str]]:
         for one, two in self.pairs:
             if one.type != two.type:
                 continue
@@ -134,8 +150,11 @@ class _Diff:
                 ours, theirs = (node.inputs[port] if port < len(node.inputs) else None for node in (one, two))
                 if self._both_constant(ours, theirs) or self._leads(ours, theirs):
                     continue
-                names = ["nothing" if v is None else v.node.friendly_name for v in (ours, theirs)]
-                yield self._change("connection", one, two, f"input {port}: {names[0]} became {names[1]}")
+                nodes = [None if v is None else v.node for v in (ours, theirs)]
+                names = ["nothing" if node is None else node.friendly_name for node in nodes]
+                types = ["nothing" if node is None else node.type for node in nodes]
+                group = f"{one.type}, input {port}: {types[0]} became {types[1]}"
+                yield one, two, group, f"input {port}: {names[0]} became {names[1]}"
 
     def _leads(self, ours: Value | None, theirs: Value | None) -> bool:
         """Whether both are the same value, with nothing but added or removed layers in between."""
@@ -156,7 +175,7 @@ class _Diff:
                 stack += [v for v in top.node.inputs if v is not None]
         return found
 
-    def _attributes(self) -> Iterator[Change]:
+    def _attributes(self) -> Iterator[tuple[Node, Node, str, str]]:
         for one, two in self.pairs:
             if one.type != two.type:
                 continue
@@ -164,7 +183,8 @@ class _Diff:
             for name in sorted(ours.keys() | theirs.keys()):
                 left, right = ours.get(name, "unset"), theirs.get(name, "unset")
                 if str(left) != str(right):
-                    yield self._change("attribute", one, two, f"{name}: {left} became {right}")
+                    text = f"{name}: {left} became {right}"
+                    yield one, two, f"{one.type}, {text}", text
 
     def _types(self) -> Iterator[Change]:
         """Element types and shapes that differ where those of what is read do not."""
@@ -182,7 +202,8 @@ class _Diff:
         for one, two in self.pairs:
             if one.rt_info != two.rt_info:
                 keys = sorted(k for k in {*one.rt_info, *two.rt_info} if one.rt_info.get(k) != two.rt_info.get(k))
-                yield one, two, f"rt_info {', '.join(keys)}", one.friendly_name
+                text = f"rt_info {', '.join(keys)}"
+                yield one, two, text, text
 
     # Constants
 
@@ -191,6 +212,7 @@ class _Diff:
 
     def _constants(self) -> Iterator[Change]:
         folded: list[tuple[Node, Node]] = []
+        changed: list[tuple[Node, Node, Array, Array]] = []
         compressed: dict[str, list[tuple[float, float]]] = defaultdict(list)
         done: set[tuple[Value, Value]] = set()
         for one, two in self.pairs:
@@ -203,14 +225,20 @@ class _Diff:
                 if _stored(ours) != _stored(theirs):
                     compressed[stored].append(_apart(left, right))
                 elif not same(left, right):
-                    yield self._change("constant", ours.node, theirs.node, _said(left, right))
+                    changed.append((ours.node, theirs.node, left, right))
                 elif ours.node.type != theirs.node.type:
                     folded.append((ours.node, theirs.node))
+        rounded = [(a, b) for _, _, a, b in changed if _apart(a, b)[1] > _ROUNDED]
+        for one, two, left, right in changed:
+            if len(rounded) <= _FEW or _apart(left, right)[1] <= _ROUNDED:
+                yield self._change("constant", one, two, _said(left, right))
+        if len(rounded) > _FEW:
+            worst, least = _extremes(_apart(*pair) for pair in rounded)
+            text = f"{plural(len(rounded), 'constant')}: rounded otherwise, {worst}, {least}"
+            yield Change("constant", None, None, text, self.outer)
         for stored, errors in compressed.items():
-            worst, least = max(e for e, _ in errors), min(s for _, s in errors)
-            text = (
-                f"{plural(len(errors), 'constant')}: {stored}, largest error {shown_number(worst)}, {_decibels(least)}"
-            )
+            worst, least = _extremes(errors)
+            text = f"{plural(len(errors), 'constant')}: {stored}, {worst}, {least}"
             yield Change("compressed", None, None, text, self.outer)
         if folded:
             names = ", ".join(one.friendly_name for one, _ in folded[:_FEW])
@@ -256,6 +284,12 @@ def _apart(a: Array, b: Array) -> tuple[float, float]:
     noise, signal = float(np.sum((one - two) ** 2)), float(np.sum(one**2))
     ratio = math.inf if noise == 0 else 10 * math.log10(signal / noise) if signal > 0 else -math.inf
     return float(np.abs(one - two).max(initial=0.0)), ratio
+
+
+def _extremes(errors: Iterable[tuple[float, float]]) -> tuple[str, str]:
+    """The largest error and the least ratio of many, in words."""
+    found = list(errors)
+    return f"largest error {shown_number(max(e for e, _ in found))}", _decibels(min(s for _, s in found))
 
 
 def _said(a: Array, b: Array) -> str:

@@ -14,7 +14,7 @@ from irexec.trust.case_files import input_names
 from irexec.trust.culprit import body_of, iterations
 from irexec.trust.record import Reference
 from irexec.trust.runtimes import CannotRun, Died, Loaded, Runtime
-from irexec.trust.windows import SHOWN_BYTES, comparable, observed, windows
+from irexec.trust.windows import SHOWN_BYTES, comparable, observed, read_values, windows
 from irexec.types import Array, ElementType
 from irexec.watch.dump import INDEX
 
@@ -45,12 +45,16 @@ def dump(
         save_arrays(place.folder / INPUTS, {n: exact_array(a, k) for n, a, k in zip(names, step, kinds, strict=True)})
         for result, array in zip(model.results, results, strict=True):
             place.add(result.outputs[0], array)
-    nodes = comparable(model)
+    nodes, read = comparable(model), read_values(model)
+
+    def made(some: Sequence[Node]) -> list[Value]:
+        return [value for node in some for value in node.outputs if value in read]
+
     done = 0
     for some in windows(nodes, window, SHOWN_BYTES):
-        for shown, found in observed(loaded, steps, some, _made):
+        for shown, found in observed(loaded, steps, some, made):
             for place, values in zip(places, found, strict=True):
-                for value in _made(shown):
+                for value in made(shown):
                     if value in values:
                         place.add(value, values[value])
             done += len(shown)
@@ -90,10 +94,6 @@ class _Step:
     def close(self) -> None:
         """Write the index: a folder with one is whole."""
         save_json(self.folder / INDEX, self._about | {"tensors": self._entries})
-
-
-def _made(nodes: Sequence[Node]) -> list[Value]:
-    return [value for node in nodes for value in node.outputs]
 
 
 def _dump_bodies(node: Node, reference: Reference, runtime: Runtime, folders: Sequence[Path]) -> None:

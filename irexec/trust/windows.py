@@ -22,6 +22,11 @@ def comparable(model: Model) -> list[Node]:
     return [n for n in model.nodes if n.type not in skipped and n not in constant and n.outputs]
 
 
+def read_values(model: Model) -> set[Value]:
+    """What somebody reads: what nobody does need not be computed, nor be right."""
+    return {value for node in model.nodes for value in node.inputs if value is not None}
+
+
 def observed(
     loaded: Loaded, steps: Steps, nodes: Sequence[Node], wanted: Callable[[Sequence[Node]], list[Value]]
 ) -> Iterator[tuple[Sequence[Node], Sequence[Mapping[Value, Array]]]]:

@@ -19,6 +19,7 @@ from irexec.trust.compare import Comparison, compare
 from irexec.trust.errors import Bounds
 from irexec.trust.openvino_runtime import OpenVINO
 from irexec.trust.record import Reference
+from irexec.trust.runtimes import OtherModel
 from irexec.types import ElementType
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -123,6 +124,20 @@ def test_a_wrong_layer_of_a_body_that_changes_no_result() -> None:
     found = compare(run, Wrong("larger"))
     assert not any(error for _, error in found.results)
     assert named(found) == ["larger"]
+
+
+def test_what_nobody_reads_is_not_compared() -> None:
+    """Of MaxPool's indices, which another axis makes others, no result depends."""
+
+    def pooled(axis: int) -> irexec.Model:
+        x = ops.parameter([1, 2, 4, 4], np.float32, name="x")
+        pool = ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [2, 2], "floor", "explicit", "i64", axis, name="pool")
+        return irexec.Model([pool.output(0)], [x], "pooled")
+
+    x = np.random.default_rng(0).normal(0, 1, (1, 2, 4, 4)).astype(np.float32)
+    found = compare(Reference(pooled(2), [[x]]), OtherModel("other", pooled(0)))
+    assert found.agrees, found.verdict
+    assert found.unseen == 0
 
 
 def chain() -> Reference:

@@ -106,6 +106,74 @@ def test_compressed_weights_are_one_line() -> None:
     assert "dB" in change.text
 
 
+def deep(make: Any, count: int = 5) -> Model:
+    """A layer of each kind, several times."""
+    x = value = ops.parameter([2, 8], np.float32, name="x")
+    for number in range(count):
+        value = make(value, number)
+    return irexec.Model([value], [x], "deep")
+
+
+def renamed(model: Model, prefix: str) -> Model:
+    """The model with other names, by which nothing can be paired."""
+    for number, node in enumerate(model.nodes):
+        node.friendly_name = f"{prefix}{number}"
+        for value in node.outputs:
+            value.names = set()
+    return model
+
+
+def test_many_inserted_layers_of_a_type_are_one_line() -> None:
+    def make(value: Any, number: int) -> Any:
+        return ops.matmul(value, WEIGHTS, name=f"product{number}")
+
+    def gated(value: Any, number: int) -> Any:
+        return ops.sigmoid(make(value, number), name=f"gate{number}")
+
+    (change,) = diff(deep(make), deep(gated))
+    assert (change.change, change.a, change.b) == ("added", None, None)
+    assert change.text == "5 layers: Sigmoid (gate0, gate1, gate2, ...)"
+
+
+def test_other_names_and_a_computed_bias() -> None:
+    """Layers are paired by the neighbours that they have in common, where what else they read has no pair."""
+
+    def make(value: Any, number: int) -> Any:
+        return ops.relu(ops.add(ops.matmul(value, WEIGHTS), np.ones((1, 8), np.float32)))
+
+    def shaped(value: Any, number: int) -> Any:
+        product = ops.matmul(value, WEIGHTS)
+        bias = ops.broadcast(np.ones(1, np.float32), ops.shape_of(product))
+        return ops.relu(ops.add(product, bias))
+
+    found = diff(renamed(deep(make), "a"), renamed(deep(shaped), "b"))
+    assert [(change.change, change.text.partition(" (")[0]) for change in found] == [
+        ("added", "5 layers: ShapeOf"),
+        ("added", "5 layers: Broadcast"),
+        ("renamed", "16 layers: other names"),
+        ("connection", "5 layers: Add, input 1: Const became Broadcast"),
+    ]
+
+
+def test_attributes_that_change_alike_are_one_line() -> None:
+    def model(axis: int) -> Model:
+        return deep(lambda value, number: ops.softmax(value, axis, name=f"soft{number}"))
+
+    (change,) = diff(model(0), model(1))
+    assert change.text == "5 layers: SoftMax, axis: 0 became 1 (soft0, soft1, soft2, ...)"
+
+
+def test_constants_that_were_rounded_otherwise_are_one_line() -> None:
+    def model(scale: float) -> Model:
+        weights = (WEIGHTS.astype(np.float64) * scale).astype(np.float32)
+        return deep(lambda value, number: ops.matmul(value, weights, name=f"product{number}"))
+
+    (change,) = diff(model(1.0), model(1 + 2**-24))
+    assert change.change == "constant"
+    assert change.text.startswith("5 constants: rounded otherwise, largest error ")
+    assert len(diff(model(1.0), model(1.01))) == 5
+
+
 def test_a_folded_constant() -> None:
     half = ops.multiply(ops.constant(WEIGHTS), np.float32(0.5), name="half")
     (change,) = diff(small(weights=half), small(weights=WEIGHTS * np.float32(0.5)))
