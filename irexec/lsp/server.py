@@ -25,13 +25,15 @@ from irexec.lsp.cursor import cursor_at
 from irexec.lsp.hover import hover
 from irexec.lsp.links import Refusal, definition, edge_labels, references, rename, renamed_at
 from irexec.lsp.outline import Symbol, folds, symbols
-from irexec.lsp.units import Unit, Units
+from irexec.lsp.units import Unit, Units, offset_before
 from irexec.mend.mend import mend
 
 T = TypeVar("T")
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
 """Seconds without a key before a text is checked: at least as long as the last check took, within these limits."""
+PATIENCE = 0.2
+"""Seconds that a question about a place waits for a check, before the version checked last answers it."""
 
 _SEVERITIES = {
     Severity.ERROR: lsp.DiagnosticSeverity.Error,
@@ -42,7 +44,10 @@ _SEVERITIES = {
 
 @dataclass
 class Opened:
-    """One open text. `analysis` is of the version that is shown, or of none until it is done."""
+    """One open text. `analysis` is of the version that is shown, or of none until it is done.
+
+    `earlier` is the version that was checked last, while this one is not.
+    """
 
     text: str
     version: int
@@ -50,6 +55,13 @@ class Opened:
     pause: float = 0.0
     analysis: asyncio.Task[Analysis] | None = None
     findings: list[tuple[lsp.Range, Diagnostic]] = field(default_factory=list)
+    earlier: Opened | None = None
+
+    @property
+    def checked(self) -> Analysis | None:
+        """The analysis, if it is done."""
+        task = self.analysis
+        return task.result() if task is not None and task.done() and not task.cancelled() else None
 
     @cached_property
     def units(self) -> Units:
@@ -57,12 +69,12 @@ class Opened:
 
 
 class Server(LanguageServer):
-    """Texts are checked and questions about them answered in one thread, so that typing and completion never wait."""
+    """Texts are checked in one thread, questions about them answered in another, so that typing never waits."""
 
     def __init__(self) -> None:
         super().__init__("irexec", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental)
         self.opened: dict[str, Opened] = {}
-        self._checker = ThreadPoolExecutor(1, "check")
+        self._checker, self._answerer = ThreadPoolExecutor(1, "check"), ThreadPoolExecutor(1, "answer")
 
     # Texts
 
@@ -77,6 +89,8 @@ class Server(LanguageServer):
         if known is not None and known.analysis is not None:
             known.analysis.cancel()
         opened = self.opened[uri] = Opened(text, version, self.unit, pause)
+        if known is not None:
+            opened.earlier = known if known.checked is not None else known.earlier
         opened.analysis = asyncio.ensure_future(self._check(uri, opened))
 
     def close(self, uri: str) -> None:
@@ -89,7 +103,8 @@ class Server(LanguageServer):
     async def _check(self, uri: str, opened: Opened) -> Analysis:
         await asyncio.sleep(opened.pause)
         began = time.monotonic()
-        analysis = await self._in_thread(lambda: Analysis(opened.text, to_fs_path(uri)))
+        analysis = await self._in_thread(self._checker, lambda: Analysis(opened.text, to_fs_path(uri)))
+        opened.earlier = None
         opened.pause = min(max(SHORTEST_PAUSE, time.monotonic() - began), LONGEST_PAUSE)
         opened.findings = [(_range(opened, finding.place), finding) for finding in analysis.report]
         shown = [_diagnostic(uri, opened, range, finding) for range, finding in opened.findings]
@@ -105,15 +120,29 @@ class Server(LanguageServer):
                 if self.opened.get(uri) is opened:
                     raise
                 continue  # Something was typed meanwhile: the question is asked again of what is there now.
-            return await self._in_thread(partial(answer, opened, analysis))
+            return await self._in_thread(self._answerer, partial(answer, opened, analysis))
         return None
 
-    async def _in_thread(self, work: Callable[[], T]) -> T:
+    async def ask_soon(
+        self, uri: str, position: lsp.Position, answer: Callable[[Opened, Analysis, int], T]
+    ) -> T | None:
+        """As `ask`, about an offset; while a long check lasts, an answer about the same place in the version before."""
+        opened = self.opened.get(uri)
+        if opened is not None and opened.analysis is not None and opened.earlier is not None:
+            await asyncio.wait({opened.analysis}, timeout=PATIENCE)
+            earlier = opened.earlier
+            if earlier is not None and (analysis := earlier.checked) is not None:
+                offset = offset_before(earlier.text, opened.text, opened.units.offset(position))
+                if offset is not None:
+                    return await self._in_thread(self._answerer, partial(answer, earlier, analysis, offset))
+        return await self.ask(uri, lambda opened, analysis: answer(opened, analysis, opened.units.offset(position)))
+
+    async def _in_thread(self, executor: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         def quietly() -> T:
             with no_collection():
                 return work()
 
-        return await asyncio.get_running_loop().run_in_executor(self._checker, quietly)
+        return await asyncio.get_running_loop().run_in_executor(executor, quietly)
 
 
 def make_server() -> Server:
@@ -247,12 +276,11 @@ def _overlap(one: lsp.Range, other: lsp.Range) -> bool:
 def _places(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     async def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
-        def answer(opened: Opened, analysis: Analysis) -> lsp.Hover | None:
-            offset = opened.units.offset(params.position)
+        def answer(opened: Opened, analysis: Analysis, offset: int) -> lsp.Hover | None:
             text = hover(analysis, cursor_at(opened.text, offset), offset)
             return None if text is None else lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text))
 
-        return await server.ask(params.text_document.uri, answer)
+        return await server.ask_soon(params.text_document.uri, params.position, answer)
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=['"', " ", "<"]))
     def complete(params: lsp.CompletionParams) -> lsp.CompletionList:

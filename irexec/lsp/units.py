@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
+from itertools import accumulate
 from typing import Literal
 
 from lsprotocol.types import Position, Range
@@ -20,7 +22,7 @@ class Units:
     def __init__(self, text: str, unit: Unit = "utf-16") -> None:
         self._text = text
         self._unit = unit
-        self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        self._starts = _line_starts(text)
 
     def start(self, line: int) -> int:
         """The offset of the beginning of a line, counted from 1."""
@@ -59,3 +61,35 @@ class Units:
             if self._unit == "utf-8"
             else len(text) + sum(c > "\uffff" for c in text)
         )
+
+
+def _line_starts(text: str) -> list[int]:
+    """Where lines begin. An editor waits for this after each key, so a text of millions of characters is only split."""
+    if "\r" in text:
+        return [0, *(match.end() for match in _LINE_END.finditer(text))]
+    *lines, _ = text.split("\n")
+    return list(accumulate((len(line) + 1 for line in lines), initial=0))
+
+
+def offset_before(old: str, new: str, offset: int) -> int | None:
+    """Where an offset of a text was before a change; None for a place in what was changed."""
+    most = min(len(old), len(new))
+    first = _alike(most, lambda low, high: old[low:high] == new[low:high])
+    last = _alike(
+        most - first, lambda low, high: old[len(old) - high : len(old) - low] == new[len(new) - high : len(new) - low]
+    )
+    if offset < first:
+        return offset
+    return None if offset < len(new) - last else offset + len(old) - len(new)
+
+
+def _alike(most: int, same: Callable[[int, int], bool]) -> int:
+    """How many characters are the same, counted from an end, of at most so many."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if same(low, middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low

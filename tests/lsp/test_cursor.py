@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from irexec.lsp.cursor import cursor_at
+
+pytest.importorskip("pygls", reason="the language server is the extra irexec[lsp]")
+from irexec.lsp.units import Units, offset_before
 
 LAYER = '<layer id="1" type="SoftMax" version="opset8">\n'
 
@@ -44,3 +49,23 @@ def test_the_layer_around_is_known() -> None:
     text = f"{LAYER}</layer>\n<data "
     cursor = cursor_at(text, len(text))
     assert cursor is not None and cursor.layer == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "places"),
+    [
+        ("abcdef", "abXcdef", [0, 1, None, 2, 3, 4, 5]),
+        ("abcdef", "abef", [0, 1, 4, 5]),
+        ("aaaa", "aaa", [0, 1, 2]),
+        ("abc", "abc", [0, 1, 2]),
+        ("", "a", [None]),
+    ],
+)
+def test_where_a_place_was_before_a_change(old: str, new: str, places: list[int | None]) -> None:
+    assert [offset_before(old, new, offset) for offset in range(len(new))] == places
+
+
+@pytest.mark.parametrize("text", ["", "a", "a\nb", "a\nb\n", "a\r\nb\rc\n", "\n\n"])
+def test_lines_begin_behind_every_line_end(text: str) -> None:
+    starts = [0, *(match.end() for match in re.finditer(r"\r\n|\n|\r", text))]
+    assert [Units(text).start(line) for line in range(1, len(starts) + 1)] == starts

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.editor import Editor, Refused, address
+from support.nets import Net
 
 pytest.importorskip("pygls", reason="the language server is the extra irexec[lsp]")
 
@@ -362,3 +363,28 @@ def test_a_large_text_does_not_keep_typing_waiting(editor: Editor, tmp_path: Pat
     items = editor.at("completion", uri, 6, place(6, 'type="')["character"] + 6)["items"]
     assert items and uri not in editor.diagnostics
     assert editor.findings(uri, 1)
+
+
+def test_a_large_text_is_answered_about_while_it_is_checked(editor: Editor, tmp_path: Path) -> None:
+    """Its check starts when nothing was typed for as long as the last one took, and then takes as long again."""
+    uri, layers = address(tmp_path / "large.xml"), 6000
+    net = Net()
+    last = net.parameter("x", "1,3,8")
+    for _ in range(layers):
+        last = net.layer("ReLU", [last], "1,3,8")
+    net.result(last)
+    text = net.text
+    editor.open(uri, text)
+    lines = text.splitlines()
+    line = next(number for number, content in enumerate(lines) if f'id="{layers // 2}"' in content)
+    start = {"line": 0, "character": 0}
+    editor.change(uri, 2, [{"range": {"start": start, "end": start}, "text": "<!-- a\ncomment -->"}])
+    # The place is two lines further down than when the text was checked.
+    told = editor.at("hover", uri, line + 1, lines[line].index("type="))
+    assert "ReLU" in told["contents"]["value"]
+    assert editor.diagnostics[uri]["version"] == 1
+    offered = editor.at("completion", uri, line + 1, lines[line].index('type="') + 7)
+    assert offered["items"]
+    assert editor.diagnostics[uri]["version"] == 1
+    editor.change(uri, 3, [{"range": {"start": start, "end": start}, "text": " "}])
+    assert editor.findings(uri, 3) == []
