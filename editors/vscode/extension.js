@@ -26,8 +26,8 @@ function start(document) {
       didOpen: (opened, next) => (isModel(opened) ? next(opened) : Promise.resolve()),
     },
   });
-  client.start().catch((error) => vscode.window.showErrorMessage(
-    `irexec does not start (${error.message}). Install it with its extra, pip install 'irexec[lsp]', ` +
+  client.start().catch(() => vscode.window.showErrorMessage(
+    `'${command}' does not start. Install irexec with its extra, pip install 'irexec[lsp]', ` +
     "and name the command in the setting irexec.command."));
 }
 
@@ -37,7 +37,8 @@ function activate(context) {
 }
 
 function deactivate() {
-  return client && client.stop();
+  // A client that did not start cannot be stopped.
+  return client && client.isRunning() ? client.stop() : undefined;
 }
 
 module.exports = { activate, deactivate };

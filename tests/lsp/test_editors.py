@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,7 @@ Module._load = (name, ...rest) => name === "vscode" ? {
       told.push(this.client.middleware.didOpen(other, next) instanceof Promise);
       return Promise.resolve();
     }
+    isRunning() { return true; }
     stop() { told.push("stopped"); }
   },
 } : load(name, ...rest);
@@ -72,3 +75,26 @@ def test_the_extension_starts_one_server_for_models_only() -> None:
     )  # fmt: skip
     told = json.loads(run.stdout)
     assert told == [{"command": "irexec", "args": ["lsp"]}, "taken", True, "stopped"]
+
+
+@pytest.mark.skipif(
+    shutil.which("node") is None or not (VSCODE / "node_modules" / "vscode-languageclient").is_dir(),
+    reason="npm install in editors/vscode gets the client that VS Code's extensions have",
+)
+@pytest.mark.parametrize("command", [[sys.executable, "-m", "irexec", "lsp"], ["/there/is/no/irexec", "lsp"]])
+def test_the_extension_with_its_client(command: list[str]) -> None:
+    model = EDITORS.parent / "samples" / "wrong.xml"
+    arguments = [json.dumps(command), str(model), str(VSCODE / "extension.js")]
+    environment = os.environ | {"NODE_PATH": str(VSCODE / "node_modules")}
+    run = subprocess.run(
+        ["node", str(Path(__file__).with_name("vscode_client.js")), *arguments],
+        capture_output=True, text=True, timeout=120, check=True, env=environment,
+    )  # fmt: skip
+    told = json.loads(run.stdout)
+    if command[0] == sys.executable:
+        ((uri, messages),) = told["diagnostics"]
+        assert uri == f"file://{model}"
+        assert messages[0].startswith("the operator has no attribute 'axes'\n")
+        assert told["errors"] == []
+    else:
+        assert told["errors"][-1].startswith("'/there/is/no/irexec' does not start. Install irexec with its extra")
