@@ -15,7 +15,8 @@ FILLS = ("heavy", "curve", "norm", "pool", "move", "sum", "logic")
 
 
 def palette(scheme: int) -> dict[str, str]:
-    return {found[0]: found[1 + scheme] for found in NAMED.findall(colours() + own("examples.css"))}
+    sheets = colours() + own("examples.css") + own("report.css")
+    return {found[0]: found[1 + scheme] for found in NAMED.findall(sheets)}
 
 
 def luminance(colour: str) -> float:
@@ -44,3 +45,28 @@ def test_texts_can_be_read(scheme: int) -> None:
 def test_boxes_stand_out_from_the_paper(scheme: int) -> None:
     known = palette(scheme)
     assert [kind for kind in FILLS if contrast(known[f"{kind}-edge"], known["paper"]) < 3] == []
+
+
+def mixed(colour: str, ground: str, opacity: float) -> str:
+    """What a colour makes of the ground that it is laid over."""
+    pairs = ((int(colour[n : n + 2], 16), int(ground[n : n + 2], 16)) for n in (0, 2, 4))
+    return "".join(f"{round(a * opacity + b * (1 - opacity)):02x}" for a, b in pairs)
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_texts_can_be_read_where_an_overlay_is_strongest(scheme: int) -> None:
+    known = palette(scheme)
+    least, more = map(float, re.findall(r"opacity: ([\d.]+) \+ ([\d.]+) \* strength", own("overlays.js"))[0])
+    pairs = [("ink", fill) for fill in (*FILLS, "card")] + [("port-ink", "port")]
+    assert [
+        (*pair, found)
+        for pair in pairs
+        if (found := contrast(known[pair[0]], mixed(known["heat"], known[pair[1]], least + more))) < 4.5
+    ] == []
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_what_is_chosen_and_where_the_map_is_looked_at_stands_out(scheme: int) -> None:
+    known = palette(scheme)
+    assert min(contrast(known["accent"], known[ground]) for ground in GROUNDS) > 3
+    assert contrast(known["heat"], known["card"]) > 3 and contrast(known["bad"], known["card"]) > 3

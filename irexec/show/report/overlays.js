@@ -70,7 +70,7 @@ function paint(box, [strength, words, sign]) {
   const place = box.querySelector(":scope > .closed") || box;
   const body = place.querySelector(":scope > .body");
   const x = Number(body.getAttribute("x")), w = Number(body.getAttribute("width"));
-  const heat = draw("rect", { class: "heat", x, width: w, height: 40, rx: body.getAttribute("rx"), opacity: 0.04 + 0.46 * strength });
+  const heat = draw("rect", { class: "heat", x, width: w, height: 40, rx: body.getAttribute("rx"), opacity: 0.04 + 0.38 * strength });
   body.after(heat);
   box.classList.add("hot");
   const longest = Math.floor(roomRightOf(box) / 5.7), shown = `${sign ? sign + " " : ""}${words}`;
