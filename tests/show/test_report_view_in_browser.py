@@ -109,6 +109,11 @@ def test_the_map_shows_where_one_is_and_goes_where_it_is_pressed(
     plain = painted(browser)
     browser.run("choice.value = 'nan'; lay('nan')")
     assert painted(browser) != plain
+    browser.run("choice.value = ''; lay('')")
+    assert painted(browser) == plain
+    browser.run("$('query').value = 'r.3/relu'; search()")
+    assert browser.run("hits.map(shownAt).map((box) => box.id)") == ["b4"]
+    assert painted(browser) != plain
 
 
 # What a screen reader gets: the tree that the browser makes for it.
@@ -189,3 +194,40 @@ def test_the_tab_key_goes_through_everything_in_order(browser: Browser, report: 
     assert browser.run(f"getComputedStyle({body}).stroke") == "rgb(11, 98, 196)"
     browser.press("Tab")
     assert browser.run("document.activeElement.closest('#panel') !== null")
+
+
+def test_print_has_all_of_the_graph_and_nothing_that_is_for_the_screen(browser: Browser, tmp_path: Path) -> None:
+    browser.open(tall(tmp_path))
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    hidden = "['#overview', '.buttons', '#find'].map((s) => getComputedStyle(document.querySelector(s)).display)"
+    assert browser.run(hidden) == ["none", "none", "none"]
+    assert browser.run("columns.length") > 1
+    assert browser.run(f"({OVERLAPPING})({BOXES})") == 0
+    browser.run("dispatchEvent(new Event('afterprint'))")
+    assert browser.run("columns") is None
+    browser.ask("Emulation.setEmulatedMedia", media="")
+
+
+def test_every_text_has_contrast_as_the_browser_shows_it(browser: Browser, report: Path) -> None:
+    """What is measured on the palette elsewhere, here on the computed colours of all that is told beside the graph."""
+    for scheme in ("light", "dark"):
+        browser.prefer(scheme)
+        browser.open(report)
+        browser.run("choice.value = 'time'; lay('time'); $('help').click(); choose(3)")
+        assert browser.run(FAINT) == []
+    browser.prefer("light")
+
+
+FAINT = """(() => {
+  const parse = (c) => c.match(/[\\d.]+/g).map(Number);
+  const linear = (v) => (v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+  const light = (colour) => colour.slice(0, 3).map((v) => linear(v / 255)).reduce((sum, v, n) => sum + v * [.2126, .7152, .0722][n], 0);
+  const ground = (e) => { const c = parse(getComputedStyle(e).backgroundColor);
+    return c[3] === 0 ? ground(e.parentElement) : c; };
+  return [...document.querySelectorAll('body *:not(svg *):not(script):not(option):not(noscript *)')].filter((e) =>
+    e.offsetWidth > 1 && [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim())).map((e) => {
+      const [high, low] = [light(parse(getComputedStyle(e).color)), light(ground(e))].sort((a, b) => b - a);
+      return [e.textContent.slice(0, 30), (high + .05) / (low + .05)];
+    }).filter(([, contrast]) => contrast < 4.5);
+})()"""

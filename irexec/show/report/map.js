@@ -1,5 +1,5 @@
 // ---- The map: all of the graph on a narrow strip, with what is seen of it; a press goes there. It shows where an overlay
-// is strong, and where findings are.
+// is strong, on the left what was searched for, on the right findings.
 
 const map = $("map"), lens = $("lens");
 const mapWidth = () => (innerWidth > 800 ? 76 : 40);
@@ -39,7 +39,7 @@ function redraw() {
       const hot = box.querySelector(":scope > .heat, :scope > .closed > .heat");
       marks.push([hot ? Number(hot.getAttribute("opacity")) : 0, x, y, wide, high, box]);
     }
-    const laid = Boolean(choice.value);
+    const laid = Boolean(choice.value), sought = new Set(hits.map(shownAt));
     for (const [strength, x, y, wide, high, box] of marks.sort((a, b) => a[0] - b[0])) {
       pen.globalAlpha = laid ? 0.22 : 0.75;
       pen.fillStyle = ink(box);
@@ -48,11 +48,19 @@ function redraw() {
       pen.fillStyle = heat;
       if (strength) pen.fillRect(x, y, wide, high);
       pen.globalAlpha = 1;
+      if (sought.has(box)) { pen.fillStyle = accent; pen.fillRect(0, y, 6, Math.max(3, high)); }
       if (box.matches(".found, :has(.found)")) { pen.fillStyle = bad; pen.fillRect(w - 6, y, 6, Math.max(3, high)); }
       if (box.matches(".selected")) { pen.fillStyle = accent; pen.fillRect(0, y, w, Math.max(3, high)); }
     }
     look();
   });
+}
+
+/** The box that a layer is seen in: its own, or the outermost closed one that holds it. */
+function shownAt(index) {
+  let box = boxOf(index);
+  for (let outer = box; outer; outer = outer.parentElement.closest(".opens")) if (!outer.classList.contains("open")) box = outer;
+  return box;
 }
 
 /** What `light-dark(a, b)` stands for now. */

@@ -3,6 +3,7 @@
 let hits = [], hit = -1;
 function search() {
   const words = $("query").value.trim().toLowerCase();
+  redraw();
   if (!words) { hits = []; tellModel(); return; }
   hits = [];
   data.layers.forEach((layer, index) => {
