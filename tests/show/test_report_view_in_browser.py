@@ -222,7 +222,8 @@ def test_every_text_has_contrast_as_the_browser_shows_it(browser: Browser, repor
 FAINT = """(() => {
   const parse = (c) => c.match(/[\\d.]+/g).map(Number);
   const linear = (v) => (v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
-  const light = (colour) => colour.slice(0, 3).map((v) => linear(v / 255)).reduce((sum, v, n) => sum + v * [.2126, .7152, .0722][n], 0);
+  const light = (colour) => colour.slice(0, 3).map((v) => linear(v / 255))
+    .reduce((sum, v, n) => sum + v * [.2126, .7152, .0722][n], 0);
   const ground = (e) => { const c = parse(getComputedStyle(e).backgroundColor);
     return c[3] === 0 ? ground(e.parentElement) : c; };
   return [...document.querySelectorAll('body *:not(svg *):not(script):not(option):not(noscript *)')].filter((e) =>
