@@ -205,6 +205,7 @@ class Converter:
     def translate(self, nodes: Any, scope: Scope) -> None:
         """Translate nodes in order; what they make goes to the scope."""
         findings, around, told = self.findings, self.findings.node, self.findings.inputs
+        scope.made_later = {name for node in nodes for name in node.output}
         for index, node in enumerate(nodes):
             # Within a function findings go to the call, which is what stands in the file.
             if scope.depth == 0:
@@ -227,7 +228,8 @@ class Converter:
     def _node(self, node: onnx.NodeProto, scope: Scope) -> None:
         unknown = [name for name in node.input if name and not scope.knows(name)]
         for name in unknown:
-            self.find("F005", f"the input {name!r} is made by no earlier node, and is no input of the graph")
+            later = " but by a later one" if name in scope.made_later else ", and is no input of the graph"
+            self.find("F005", f"the input {name!r} is made by no earlier node{later}")
         results: Sequence[Value | None] | None = None
         try:
             call = call_of(node, scope.opsets, scope.references, self.functions)

@@ -20,6 +20,8 @@ class Scope:
         self, opsets: dict[str, int], depth: int = 0, references: dict[str, onnx.AttributeProto] | None = None
     ) -> None:
         self.values: dict[str, Value | None] = {}
+        # What nodes of the graph make: a name among them that is not known is of a node that comes later.
+        self.made_later: set[str] = set()
         self.opsets, self.depth = opsets, depth
         self.references = references or {}
 
