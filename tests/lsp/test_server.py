@@ -379,12 +379,9 @@ def test_a_large_text_is_answered_about_while_it_is_checked(editor: Editor, tmp_
     line = next(number for number, content in enumerate(lines) if f'id="{layers // 2}"' in content)
     start = {"line": 0, "character": 0}
     editor.change(uri, 2, [{"range": {"start": start, "end": start}, "text": "<!-- a\ncomment -->"}])
-    # The place is two lines further down than when the text was checked.
     told = editor.at("hover", uri, line + 1, lines[line].index("type="))
     assert "ReLU" in told["contents"]["value"]
-    assert editor.diagnostics[uri]["version"] == 1
     offered = editor.at("completion", uri, line + 1, lines[line].index('type="') + 7)
     assert offered["items"]
-    assert editor.diagnostics[uri]["version"] == 1
     editor.change(uri, 3, [{"range": {"start": start, "end": start}, "text": " "}])
     assert editor.findings(uri, 3) == []
