@@ -14,17 +14,19 @@ _LINES = 10
 
 def folded(report: Report) -> Report:
     """The report with the first findings of each cause; the last of these says where the others are."""
-    causes: dict[Hashable, list[Diagnostic]] = {}
-    for finding in report:
-        causes.setdefault(_cause(finding), []).append(finding)
+    findings = list(report)
+    causes: dict[Hashable, list[int]] = {}
+    for position, finding in enumerate(findings):
+        causes.setdefault(_cause(finding), []).append(position)
     kept: dict[int, Diagnostic] = {}
     for alike in causes.values():
         shown = IN_FULL if len(alike) > IN_FULL + 1 else len(alike)
-        kept.update((id(finding), finding) for finding in alike[:shown])
+        kept.update((position, findings[position]) for position in alike[:shown])
         if shown < len(alike):
-            last = alike[shown - 1]
-            kept[id(last)] = replace(last, notes=(*last.notes, ("and", _where(alike[shown:]))))
-    return Report([kept[id(finding)] for finding in report if id(finding) in kept], report.left_out.copy())
+            last = findings[alike[shown - 1]]
+            others = [findings[position] for position in alike[shown:]]
+            kept[alike[shown - 1]] = replace(last, notes=(*last.notes, ("and", _where(others))))
+    return Report([kept[position] for position in sorted(kept)], report.left_out.copy())
 
 
 def _cause(finding: Diagnostic) -> Hashable:
