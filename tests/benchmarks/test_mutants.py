@@ -28,7 +28,8 @@ def campaign():
 
 def test_nothing_escapes(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IREXEC_TRACEBACK", "1")
-    known = campaign.originals([HOME / "samples"])
+    # One example is written like the others, and its arrays of 150 MB would take half of the time.
+    known = [original for original in campaign.originals([HOME / "samples"]) if original.path.stem != "example_5"]
     path, changed = tmp_path / "model.xml", set()
     for number in range(COUNT):
         rng = random.Random(f"sample/{number}")
