@@ -13,7 +13,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Elements, operator, positioned, require
-from irexec.types import BOOLEAN, F32, FLOATS, I64, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.types import BOOLEAN, F32, FLOATS, I64, MAX_LENGTH, NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
 T_ROI: TypeAlias = Annotated[Array, Elements("T2", FLOATS)]
@@ -62,8 +62,9 @@ def resize_19(
 ) -> T:
     """`x` resized along `axes` (all by default) by `scales` or to `sizes`; `roi` is what tf_crop_and_resize cuts out.
 
-    C1: there are scales or sizes, one for each axis, and a roi for tf_crop_and_resize. C2: axes are distinct axes of x.
-    C3: scales are positive, sizes not negative. C4: an axis without elements can only be resized to 0.
+    C1: there are scales or sizes, 1D, one for each axis, and a roi for tf_crop_and_resize. C2: axes are distinct axes
+    of x. C3: scales are positive and finite, as the roi is, and no size is negative. C4: an axis without elements can
+    only be resized to 0.
     """
     sides = _sides(x.shape, roi, scales, sizes, axes, coordinates, policy)
     result = widen(x) if x.dtype.kind in "fV" else x.astype(np.float64)
@@ -93,8 +94,13 @@ def _sides(
     policy: str,
 ) -> dict[int, Side]:
     rank = len(shape)
-    chosen = [a % rank for a in axes] if axes else list(range(rank))
-    require("C2", len(set(chosen)) == len(chosen), f"axes is {list(axes)}, expected distinct axes", port="x")
+    for port, array in (("roi", roi), ("scales", scales), ("sizes", sizes)):
+        found = None if array is None else list(array.shape)
+        require("C1", array is None or array.ndim == 1, f"{port} has shape {found}, expected one axis", port=port)
+    within = all(-rank <= a < rank for a in axes)
+    chosen = [a % rank for a in axes] if axes and within else list(range(rank))
+    distinct = within and len(set(chosen)) == len(chosen)
+    require("C2", distinct, f"axes is {list(axes)}, expected distinct axes of {rank}", port="x")
     given = sizes if sizes is not None and sizes.size else scales
     require(
         "C1",
@@ -109,6 +115,7 @@ def _sides(
     require("C1", fits, message, port="roi")
     ends = roi.astype(np.float64).tolist() if crop and roi is not None else [0.0] * len(chosen) + [1.0] * len(chosen)
     starts, stops = ends[: len(chosen)], ends[len(chosen) :]
+    require("C3", all(map(math.isfinite, ends)), f"roi is {ends}, expected finite numbers", port="roi")
     extents = [shape[a] for a in chosen]
     if given is sizes:
         targets = [int(s) for s in sizes]
@@ -120,8 +127,11 @@ def _sides(
             targets = [math.floor(factor * e + 0.5) for e in extents]
     else:
         factors = [float(s) for s in given]
-        require("C3", min(factors, default=1.0) > 0, f"scales is {factors}, expected positive values", port="scales")
+        positive = all(math.isfinite(f) and f > 0 for f in factors)
+        require("C3", positive, f"scales is {factors}, expected positive finite values", port="scales")
         targets = [math.floor(e * (b - a) * f) for e, a, b, f in zip(extents, starts, stops, factors, strict=True)]
+        message = f"the result would have the extents {targets}, expected 0 to {MAX_LENGTH}"
+        require("C3", all(0 <= target <= MAX_LENGTH for target in targets), message, port="scales")
     return dict(zip(chosen, map(Side, extents, factors, targets, starts, stops), strict=True))
 
 
@@ -222,9 +232,11 @@ def _(
     for place, axis in enumerate(chosen if fits else ()):
         dims[axis] = Dimension(-1)
         if sizes is not None and policy == "stretch" and sizes.known and place < len(sizes.known):
-            dims[axis] = Dimension.of(sizes.known[place])
+            size = sizes.known[place]
+            if check("C3", not isinstance(size, int) or size >= 0, f"size {size} is negative", port="sizes"):
+                dims[axis] = Dimension.of(size)
         elif scales is not None and scales.value is not None and place < scales.value.size:
             extent, factor = x.shape[axis], float(scales.value.ravel()[place])
-            if extent.is_static and coordinates != "tf_crop_and_resize" and factor > 0:
+            if extent.is_static and coordinates != "tf_crop_and_resize" and 0 < factor * extent.value <= MAX_LENGTH:
                 dims[axis] = Dimension(math.floor(extent.value * factor))
     return PartialShape(dims)

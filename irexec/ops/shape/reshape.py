@@ -37,24 +37,25 @@ def _target(extents: tuple[int, ...], pattern: list[int], special_zero: bool) ->
         "C5", min(pattern, default=0) >= -1, f"shape is {pattern}, expected no negative extent but -1", port="shape"
     )
     require("C2", pattern.count(-1) < 2, f"shape is {pattern}, expected at most one -1", port="shape")
-    target = list(pattern)
-    if special_zero:
-        beyond = [i for i, n in enumerate(pattern) if n == 0 and i >= len(extents)]
-        require(
-            "C3",
-            not beyond,
-            f"shape {pattern} copies dimensions {beyond}, which data of rank {len(extents)} does not have",
-            port="shape",
-        )
-        target = [extents[i] if n == 0 else n for i, n in enumerate(pattern)]
-    total = prod(extents)
+    copied = [i for i, n in enumerate(pattern) if n == 0 and special_zero]
+    beyond = [i for i in copied if i >= len(extents)]
+    require(
+        "C3",
+        not beyond,
+        f"shape {pattern} copies dimensions {beyond}, which data of rank {len(extents)} does not have",
+        port="shape",
+    )
+    target = [extents[i] if i in copied else n for i, n in enumerate(pattern)]
+    # Copied dimensions stand on both sides: what is left is computed without them, since they may be 0.
+    source = prod(n for i, n in enumerate(extents) if i not in copied)
+    others = prod(n for i, n in enumerate(target) if i not in copied and n != -1)
     if -1 in target:
-        others = -prod(target)
-        # Beside an extent of 0 any number would do for -1: it is 0.
-        left = total // others if others else 0
+        # Beside another extent of 0 any number would do for -1: it is 0.
+        left = source // others if others else 0
         target[target.index(-1)] = left
-    message = f"shape {pattern} does not fit the {total} elements of {list(extents)}"
-    require("C1", prod(target) == total, message, port="shape")
+        others *= left
+    message = f"shape {pattern} does not fit the {prod(extents)} elements of {list(extents)}"
+    require("C1", others == source, message, port="shape")
     return target
 
 

@@ -71,6 +71,27 @@ def test_reshape_agrees_with_openvino() -> None:
         np.testing.assert_array_equal(ours, openvino(reshape, *arrays, fixed=[1], special_zero="true")[0])
 
 
+@pytest.mark.parametrize(
+    ("shape", "pattern"),
+    [
+        ([2, 0, 24], [0, 0, 3, -1]),
+        ([0, 24], [0, -1, 8]),
+        ([2, 0, 4], [-1, 0, 4]),
+        ([0, 4], [0, 4, -1]),
+        ([0, 6], [-1, 6]),
+    ],
+)
+def test_what_is_left_beside_copied_extents_of_nothing(shape: list[int], pattern: list[int]) -> None:
+    arrays = (np.zeros(shape, np.float32), np.int64(pattern))
+    theirs = openvino(reshape, *arrays, fixed=[1], special_zero="true")[0]
+    assert run(reshape, *arrays, special_zero="true")[0].shape == theirs.shape
+    inferred, breaches = infer(
+        reshape, [tensor(F32, shape), tensor(I64, str(len(pattern)), pattern)], special_zero=True
+    )
+    assert (inferred[0].shape.to_shape(), breaches) == (theirs.shape, [])
+    refuses(reshape, "C1", np.zeros((0, 24), np.float32), ints(0, 5, -1), special_zero="true")
+
+
 def test_reshape_is_a_view_where_it_can_be() -> None:
     table = np.ones((2, 3))
     assert np.shares_memory(reshape(table, ints(6), special_zero=False), table)
