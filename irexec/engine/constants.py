@@ -33,8 +33,9 @@ _FACTOR = 8
 class Constants:
     """Cache of the folded values that plans use. Intermediate results live only as long as the plan is being made."""
 
-    def __init__(self) -> None:
-        self._kept: dict[Value, Array] = {}
+    def __init__(self, kept: dict[Value, Array] | None = None) -> None:
+        """`kept`: values that are known already."""
+        self._kept: dict[Value, Array] = {} if kept is None else kept
         self._lock = threading.RLock()
 
     @contextmanager
@@ -130,7 +131,7 @@ class Folding:
                 continue
             stack.pop()
             if node.constant is not None:
-                self._known[node.outputs[0]] = node.constant
+                self._known[node.outputs[0]] = np.require(node.constant, requirements="A")
             else:
                 arrays = [None if v is None else self._known.get(v, self._kept.get(v)) for v in node.inputs]
                 for value, result in zip(node.outputs, self._evaluated(node, arrays), strict=False):

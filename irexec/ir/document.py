@@ -13,8 +13,8 @@ C = TypeVar("C")
 
 @dataclass_transform()
 def item(cls: type[C]) -> type[C]:
-    """A dataclass of what is written in a file, without the methods that nobody calls: they take long to make."""
-    return dataclass(slots=True, repr=False, eq=False)(cls)
+    """A dataclass of what is written in a file, without a `repr` of its own: methods take long to make."""
+    return dataclass(slots=True, repr=False)(cls)
 
 
 @item

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
@@ -13,6 +12,7 @@ from support.nets import two_inputs
 
 import irexec
 from irexec.cli.main import main
+from irexec.mend import mend as mending
 
 RIGHT = two_inputs().text.replace('auto_broadcast="numpy"', 'auto_broadcast="none"')
 WRONG = RIGHT.replace('type="ReLU"', 'type="relu"').replace("auto_broadcast", "auto_brodcast")
@@ -98,14 +98,13 @@ def test_loose_layers_are_mended(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_a_file_that_somebody_else_writes_meanwhile_is_theirs(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    mend = importlib.import_module("irexec.mend.mend")
-    plain = mend.mend
+    mend = mending.mend
 
     def slow(data: bytes, *args: object, **how: object) -> object:
         model.write_text("<net/>", "utf-8")
-        return plain(data, *args, **how)
+        return mend(data, *args, **how)
 
-    monkeypatch.setattr(mend, "mend", slow)
+    monkeypatch.setattr(mending, "mend", slow)
     assert main(["fix", str(model)]) == 2
     assert "error[U007]: the file was changed by somebody else meanwhile" in capsys.readouterr().out
     assert model.read_text("utf-8") == "<net/>"

@@ -45,7 +45,6 @@ class Weights:
     def __init__(self, data: bytes | memoryview | None = None, *, file: str | None = None) -> None:
         self.file = file
         self._data = None if data is None else np.frombuffer(data, np.uint8)
-        self._mapping: mmap.mmap | None = None
         self._uses: list[_Use] = []
         # Ranges that the weights do not hold, and how many constants there are in all.
         self._lacking: list[_Use] = []
@@ -76,9 +75,7 @@ class Weights:
             # An empty file cannot be mapped.
             empty = os.fstat(stream.fileno()).st_size == 0
             mapping = None if empty else mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-        weights = cls(b"" if mapping is None else memoryview(mapping), file=path)
-        weights._mapping = mapping
-        return weights
+        return cls(b"" if mapping is None else memoryview(mapping), file=path)
 
     @property
     def size(self) -> int:
@@ -187,9 +184,9 @@ class Weights:
     ) -> Array | None:
         """The array at a range of the weights; None, with findings, when the range does not hold it.
 
-        The array is read-only. A large one is a view of the file where its elements have whole bytes and lie aligned:
-        the file must not be truncated or written in place while the model lives (replacing it is safe). Every size is
-        checked before memory is taken, which is then at most eight times what the range holds.
+        The array is read-only. A large one is a view of the file where its elements have whole bytes: the file must not
+        be truncated or written in place while the model lives (replacing it is safe). It need not lie aligned. Every
+        size is checked before memory is taken, which is then at most eight times what the range holds.
         """
 
         def add(code: str, message: str, **details: Any) -> None:
@@ -232,7 +229,7 @@ class Weights:
         raw = np.empty(0, np.uint8) if self._data is None else self._data[offset : offset + size]
         if element_type is STRING:
             return self._strings(raw, shape, count, add)
-        return self._numbers(raw[:needed], element_type, shape, offset, add)
+        return self._numbers(raw[:needed], element_type, shape, add)
 
     @staticmethod
     def _strings(raw: Array, shape: tuple[int, ...], count: int, add: Any) -> Array | None:
@@ -249,7 +246,7 @@ class Weights:
         array.flags.writeable = False
         return array
 
-    def _numbers(self, raw: Array, element_type: ElementType, shape: tuple[int, ...], offset: int, add: Any) -> Array:
+    def _numbers(self, raw: Array, element_type: ElementType, shape: tuple[int, ...], add: Any) -> Array:
         if element_type.is_packed:
             array = to_array(unpack(raw, element_type, prod(shape)), element_type, shape)
         elif element_type is BOOLEAN:
@@ -258,20 +255,13 @@ class Weights:
             array = (raw != 0).reshape(shape)
         else:
             assert element_type.dtype is not None
-            if offset % element_type.dtype.itemsize or raw.size <= _MAX_COPIED:
+            if raw.size <= _MAX_COPIED:
                 raw = raw.copy()
-                self._let_go(offset, raw.size)
             array = raw.view(element_type.dtype).reshape(shape)
             if element_type.is_real and array.size <= _MAX_SEARCHED and (count := _spoilt(array)):
                 add("C011", f"{count} of the constant's {array.size} values are NaN or infinity", attribute="offset")
         array.flags.writeable = False
         return array
-
-    def _let_go(self, offset: int, size: int) -> None:
-        """Release the mapped pages of a range that was copied; reading them again loads them from the file."""
-        if self._mapping is not None and size >= _MIN_LET_GO and hasattr(mmap, "MADV_DONTNEED"):
-            start = offset // mmap.PAGESIZE * mmap.PAGESIZE
-            self._mapping.madvise(mmap.MADV_DONTNEED, start, offset + size - start)
 
     def check_usage(self, findings: Findings) -> None:
         """Report what the constants read so far lack of the weights, what two of them share, and what none has used."""

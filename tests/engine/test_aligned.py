@@ -1,0 +1,64 @@
+"""Constants at any byte of the weights: left there by reading, copied for the kernels when a model is compiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import irexec
+from irexec.engine.aligned import aligned
+
+ROWS = 1500
+
+XML = f"""<net name="odd" version="11"><layers>
+    <layer id="0" name="x" type="Parameter" version="opset1"><data shape="2,{ROWS}" element_type="f32"/>
+        <output><port id="0" precision="FP32"><dim>2</dim><dim>{ROWS}</dim></port></output></layer>
+    <layer id="1" name="w" type="Const" version="opset1">
+        <data element_type="f32" shape="{ROWS},3" offset="1" size="{ROWS * 12}"/>
+        <output><port id="0" precision="FP32"><dim>{ROWS}</dim><dim>3</dim></port></output></layer>
+    <layer id="2" name="product" type="MatMul" version="opset1"><data transpose_a="false" transpose_b="false"/>
+        <input><port id="0" precision="FP32"><dim>2</dim><dim>{ROWS}</dim></port>
+            <port id="1" precision="FP32"><dim>{ROWS}</dim><dim>3</dim></port></input>
+        <output><port id="2" precision="FP32"><dim>2</dim><dim>3</dim></port></output></layer>
+    <layer id="3" name="y" type="Result" version="opset1">
+        <input><port id="0" precision="FP32"><dim>2</dim><dim>3</dim></port></input></layer>
+    <layer id="4" name="itself" type="Result" version="opset1">
+        <input><port id="0" precision="FP32"><dim>{ROWS}</dim><dim>3</dim></port></input></layer>
+</layers><edges>
+    <edge from-layer="0" from-port="0" to-layer="2" to-port="0"/>
+    <edge from-layer="1" from-port="0" to-layer="2" to-port="1"/>
+    <edge from-layer="2" from-port="2" to-layer="3" to-port="0"/>
+    <edge from-layer="1" from-port="0" to-layer="4" to-port="0"/>
+</edges></net>
+"""
+
+
+def test_reading_leaves_an_unaligned_constant_in_the_file_and_compiling_copies_it(tmp_path: Path) -> None:
+    weights = np.random.default_rng(5).standard_normal((ROWS, 3)).astype(np.float32)
+    (tmp_path / "odd.xml").write_text(XML)
+    (tmp_path / "odd.bin").write_bytes(b"\0" + weights.tobytes())
+    model = irexec.read_model(tmp_path / "odd.xml")
+    (constant,) = (node.constant for node in model.get_ops() if node.type == "Const")
+    assert constant is not None and not constant.flags.aligned
+    np.testing.assert_array_equal(constant, weights)
+    x = np.random.default_rng(6).standard_normal((2, ROWS)).astype(np.float32)
+    results = irexec.compile_model(model)([x])
+    np.testing.assert_allclose(results[0], x @ weights, rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(results[1], weights)
+    assert results[1].flags.aligned
+
+
+def test_copies_lie_apart_and_are_read_only(tmp_path: Path) -> None:
+    weights = np.arange(ROWS * 3, dtype=np.float32).reshape(ROWS, 3)
+    (tmp_path / "odd.xml").write_text(XML)
+    (tmp_path / "odd.bin").write_bytes(b"\0" + weights.tobytes())
+    (copy,) = aligned(irexec.read_model(tmp_path / "odd.xml").get_ops()).values()
+    np.testing.assert_array_equal(copy, weights)
+    assert copy.ctypes.data % 64 == 0 and not copy.flags.writeable
+
+
+def test_a_model_whose_constants_are_aligned_is_not_copied(tmp_path: Path) -> None:
+    (tmp_path / "even.xml").write_text(XML.replace('offset="1"', 'offset="0"'))
+    (tmp_path / "even.bin").write_bytes(np.zeros((ROWS, 3), np.float32).tobytes())
+    assert aligned(irexec.read_model(tmp_path / "even.xml").get_ops()) == {}
