@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from irexec.cli.given import add_input_arguments, add_sample_argument, load_with_inputs
 from irexec.cli.inputs import add_format_argument
+from irexec.cli.many import add_many_arguments
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color, write
 
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_input_arguments(parser)
     add_sample_argument(parser)
+    add_many_arguments(parser)
     judge = parser.add_argument_group("judgement (default: each operator's own tolerance)")
     judge.add_argument("--atol", type=float, metavar="X", help="absolute error that is allowed everywhere")
     judge.add_argument("--rtol", type=float, metavar="X", help="relative error that is allowed everywhere")
@@ -51,6 +53,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.jobs > 1 or args.cluster is not None or args.resume is not None:
+        if args.inputs is None:
+            return _say("--jobs, --cluster and --resume are for many comparisons, with --inputs", "U003")
+        from irexec.cli.compare_inputs import compare_inputs
+
+        return compare_inputs(args)
     from irexec.arrays.brief import plural
     from irexec.diagnostics import IRError
     from irexec.show.status import Status
@@ -130,7 +138,7 @@ def _refused(report: Report) -> int:
     return 2
 
 
-def _say(message: str) -> int:
+def _say(message: str, code: str = "U006") -> int:
     from irexec.cli.inputs import refuse
 
-    return _refused(refuse("U006", message))
+    return _refused(refuse(code, message))

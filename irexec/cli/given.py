@@ -45,7 +45,9 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
 def add_sample_argument(parser: argparse.ArgumentParser) -> None:
     """`--inputs`, for commands that look at many samples at once."""
     parser.add_argument(
-        "--inputs", metavar="FOLDER|BATCH.npz", help="all samples of a folder or batch, for a model without states"
+        "--inputs",
+        metavar="FOLDER|BATCH.npz",
+        help="all samples of a folder or batch, together; with -j, --cluster or --resume each on its own",
     )
 
 

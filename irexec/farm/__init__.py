@@ -13,6 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from irexec.farm.comparisons import CompareInput
     from irexec.farm.gathering import Outcome, gather
     from irexec.farm.inputs import RunInput, inputs_of
     from irexec.farm.log import Log
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CheckPage",
+    "CompareInput",
     "Log",
     "Outcome",
     "Processes",
@@ -36,6 +38,7 @@ __all__ = [
 
 # Imported when first used: to validate a file needs nothing that runs one.
 _HOMES = {
+    "comparisons": "CompareInput",
     "gathering": "Outcome gather",
     "inputs": "RunInput inputs_of",
     "log": "Log",

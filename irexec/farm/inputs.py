@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -58,7 +59,7 @@ class RunInput(Task[InputRun]):
     seed: int = 0
 
     def __call__(self, item: str) -> InputRun:
-        compiled = _compiled(self.model, self.weights, self.mode, *map(content, self._model_files()))
+        compiled = compiled_model(self.model, self.weights, self.mode)
         findings = Findings(file=item)
         given = Given(
             inputs=read_inputs(self.inputs, findings) | arrays_of(item, compiled.model, findings),
@@ -85,15 +86,7 @@ class RunInput(Task[InputRun]):
         return InputRun(str(target), outputs, seconds, findings.report)
 
     def files(self, item: str) -> list[PathLike]:
-        return [*self._model_files(), *self._option_files(), split_item(item)[0]]
-
-    def _model_files(self) -> list[PathLike]:
-        return [self.model, self.weights or Path(self.model).with_suffix(".bin")]
-
-    def _option_files(self) -> list[PathLike]:
-        """The files that values of `inputs` are read from."""
-        values = (option.partition("=")[2] or option for option in self.inputs)
-        return [value.removeprefix("@").partition(".npz:")[0] for value in values]
+        return [*model_files(self.model, self.weights), *option_files(self.inputs), split_item(item)[0]]
 
     def report(self, result: InputRun) -> Report:
         return result.report
@@ -142,9 +135,24 @@ def split_item(item: str) -> tuple[str, int | None]:
     return (path, int(number)) if number.isdecimal() and path.endswith(SUFFIXES) else (item, None)
 
 
+def compiled_model(path: str, weights: str | None, mode: Mode = "openvino") -> CompiledModel:
+    """The model, compiled once in each process for as long as its files stay the same. Raises IRError."""
+    return _compiled(path, weights, mode, *map(content, model_files(path, weights)))
+
+
+def model_files(path: str, weights: str | None) -> list[PathLike]:
+    """The files that a model is in."""
+    return [path, weights or os.path.splitext(path)[0] + ".bin"]
+
+
+def option_files(inputs: Iterable[str]) -> list[PathLike]:
+    """The files that values of --input are read from."""
+    values = (option.partition("=")[2] or option for option in inputs)
+    return [value.removeprefix("@").partition(".npz:")[0] for value in values]
+
+
 @lru_cache(maxsize=1)
 def _compiled(path: str, weights: str | None, mode: Mode, *_state: str) -> CompiledModel:
-    """The model, compiled once in each process for as long as its files stay the same. Raises IRError."""
     model, report = load(path, weights, mode=mode)
     if model is None or not report.ok:
         raise IRError(report)

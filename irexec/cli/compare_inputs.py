@@ -1,0 +1,110 @@
+"""`irexec compare --inputs` with `-j`, `--cluster` or `--resume`: a comparison for each input, wherever it is made."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from irexec.arrays.brief import plural
+from irexec.cli.extension import load_extensions
+from irexec.cli.inputs import check_readable, exit_code
+from irexec.cli.many import gather_all, shared_path
+from irexec.diagnostics import Report
+from irexec.diagnostics.findings import Findings
+from irexec.diagnostics.render import wants_color, write
+
+if TYPE_CHECKING:
+    from irexec.farm.comparisons import InputComparison
+    from irexec.farm.gathering import Outcome
+
+
+def compare_inputs(args: argparse.Namespace) -> int:
+    """0 when they agree on every input, 1 when they differ on any, 2 where there was nothing to compare."""
+    from irexec.farm.comparisons import CompareInput
+    from irexec.farm.inputs import inputs_of
+
+    findings = Findings()
+    for option, given in (("--save-culprit", args.save_culprit), ("--dump", args.dump)):
+        if given is not None:
+            findings.add("U003", f"{option} is for one comparison; -j, --cluster and --resume make one of each input")
+    findings.report.extend([*check_readable(args.file), *load_extensions(args.extension)])
+    _, items = inputs_of(shared_path(args, args.inputs), findings)
+    if not findings.report.ok:
+        write(Report(findings.report.errors), sys.stderr)
+        return 2
+    task = CompareInput(
+        shared_path(args, args.file),
+        _other(args),
+        _version(args.other),
+        args.weights and shared_path(args, args.weights),
+        tuple(args.config),
+        tuple(args.input),
+        tuple(args.shape),
+        args.seed,
+        None if args.atol is None and args.rtol is None else (args.atol or 0.0, args.rtol or 0.0),
+        args.window and max(1, args.window),
+        args.limit,
+    )
+    outcomes = gather_all(args, task, items, "inputs")
+    if args.format == "json":
+        print(json.dumps(_as_dict(args, outcomes), indent=2))
+    else:
+        _show(args, outcomes)
+    failed = exit_code(Report([finding for outcome in outcomes for finding in outcome.report]))
+    return failed or int(not all(_agrees(outcome) for outcome in outcomes))
+
+
+def _other(args: argparse.Namespace) -> str:
+    """What to compare with, as the workers find it."""
+    other: str = args.other
+    return shared_path(args, other) if os.path.exists(other) else other
+
+
+def _version(other: str) -> str:
+    """The version of the package that `--with` names: results that are logged hold for that one alone."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(other.partition(":")[0])
+    except (metadata.PackageNotFoundError, ValueError):
+        return ""
+
+
+def _agrees(outcome: Outcome[InputComparison]) -> bool:
+    return outcome.result is not None and outcome.result.agrees is True
+
+
+def _as_dict(args: argparse.Namespace, outcomes: Sequence[Outcome[InputComparison]]) -> dict[str, Any]:
+    runs = []
+    for outcome in outcomes:
+        run: dict[str, Any] = {"input": outcome.item, "agrees": None, "logged": outcome.logged}
+        if (result := outcome.result) is not None:
+            run |= {"agrees": result.agrees, "verdict": result.verdict, "culprit": result.culprit}
+        runs.append(run | {"diagnostics": [finding.to_dict() for finding in outcome.report]})
+    agree = all(_agrees(outcome) for outcome in outcomes)
+    return {"kind": "comparisons", "file": args.file, "other": args.other, "agrees": agree, "runs": runs}
+
+
+def _show(args: argparse.Namespace, outcomes: Sequence[Outcome[InputComparison]]) -> None:
+    from irexec.show.printing import Printout
+
+    page = Printout(color=wants_color(sys.stdout))
+    page.table([_row(outcome) for outcome in outcomes], ("name", None, "dim"))
+    agreeing = sum(map(_agrees, outcomes))
+    text = f"{args.other} agrees on {agreeing} of {plural(len(outcomes), 'input')}"
+    page.line(text, "good" if agreeing == len(outcomes) else "error")
+    for outcome in outcomes:
+        if len(outcome.report):
+            page.line()
+            page.line(outcome.item, "heading")
+            page.findings(outcome.report, verbose=False)
+    sys.stdout.write(page.text)
+
+
+def _row(outcome: Outcome[InputComparison]) -> tuple[str, ...]:
+    verdict = outcome.result.verdict if outcome.result is not None else ""
+    return outcome.item, verdict or "not compared", "logged" if outcome.logged else ""

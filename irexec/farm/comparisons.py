@@ -1,0 +1,92 @@
+"""A model on many inputs beside another runtime: for each input, whether they agree, and which layer goes wrong."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+
+from irexec.arrays.given import Given
+from irexec.arrays.options import read_inputs, read_shapes
+from irexec.diagnostics import Place, Report
+from irexec.diagnostics.findings import Findings
+from irexec.farm.inputs import SUFFIXES, arrays_of, compiled_model, model_files, option_files, split_item
+from irexec.farm.task import PathLike, Task
+from irexec.graph.model import Model
+from irexec.ir.files import named_files
+from irexec.trust.choose import runtime_of
+from irexec.trust.compare import compare
+from irexec.trust.errors import Bounds
+from irexec.trust.record import Reference
+from irexec.trust.runtimes import CannotRun, Runtime
+from irexec.watch.run import complete
+
+
+@dataclass(frozen=True, slots=True)
+class InputComparison:
+    """What a comparison on one input found: the verdict in a line, the culprit's name. None: it could not be made."""
+
+    agrees: bool | None
+    verdict: str
+    culprit: str | None
+    report: Report
+
+
+@dataclass(frozen=True)
+class CompareInput(Task[InputComparison]):
+    """Compare irexec's run of a model with another on an item, as `irexec compare` does; items are those of RunInput.
+
+    `other`: what --with takes, in the version `version`. `config`: its settings. `inputs` and `shapes` are what
+    `irexec compare` takes as --input and --shape, for all.
+    """
+
+    words = (InputComparison,)
+
+    model: str
+    other: str
+    version: str = ""
+    weights: str | None = None
+    config: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    shapes: tuple[str, ...] = ()
+    seed: int = 0
+    bounds: tuple[float, float] | None = None
+    window: int | None = None
+    limit: float = 600
+
+    def __call__(self, item: str) -> InputComparison:
+        model = compiled_model(self.model, self.weights).model
+        findings = Findings(file=item)
+        given = Given(
+            inputs=read_inputs(self.inputs, findings) | arrays_of(item, model, findings),
+            shapes=read_shapes(self.shapes, findings),
+            seed=self.seed,
+        )
+        entries = complete(model, given, findings) if findings.report.ok else []
+        if not findings.report.ok:
+            return InputComparison(None, "", None, findings.report)
+        reference = Reference(model, [[entry.array for entry in entries if entry.array is not None]])
+        bounds = None if self.bounds is None else Bounds(*self.bounds)
+        try:
+            runtime = _runtime(self.other, self.config, model, self.limit)
+            found = compare(reference, runtime, bounds=bounds, window=self.window)
+        except CannotRun as error:
+            findings.add("U006", f"--with {self.other}: {error}", place=Place(file=item))
+            return InputComparison(None, "", None, findings.report)
+        culprit = None if found.culprit is None else ", ".join(n.friendly_name for n in found.culprit.nodes)
+        return InputComparison(found.agrees, found.verdict, culprit, findings.report)
+
+    def files(self, item: str) -> list[PathLike]:
+        named = [*model_files(self.model, self.weights), *option_files(self.inputs), split_item(item)[0]]
+        if os.path.isdir(self.other):
+            return [*named, *named_files([self.other], SUFFIXES)]
+        return [*named, *model_files(self.other, None)] if os.path.isfile(self.other) else named
+
+    def report(self, result: InputComparison) -> Report:
+        return result.report
+
+
+@lru_cache(maxsize=1)
+def _runtime(other: str, config: tuple[str, ...], model: Model, limit: float) -> Runtime:
+    """The other side, made once in each process. Raises CannotRun."""
+    return runtime_of(other, dict(entry.partition("=")[::2] for entry in config), model, limit)
