@@ -68,6 +68,31 @@ def test_what_a_loop_carries_may_grow(tmp_path: Path) -> None:
         assert results["parts"].tolist() == [[i] for i in range(count)]
 
 
+@pytest.mark.parametrize("extent", ["", "[1]"])
+def test_the_condition_of_a_loop_may_be_a_tensor_of_one_element(extent: str, tmp_path: Path) -> None:
+    text = f"""agraph (int64 n, bool{extent} go, float[6] x) => (float[6] y) {{
+        y = Loop(n, go, x) <body = step (int64 i, bool{extent} c, float[6] a) => (bool{extent} d, float[6] b) {{
+            d = Identity(c)
+            b = Add(a, a)
+        }}>
+    }}"""
+    go = np.full((1,) if extent else (), True)
+    for path in (written(tmp_path, text), tmp_path / "converted.xml"):
+        if path.suffix == ".xml":
+            irexec.save_model(irexec.read_model(tmp_path / "model.onnx"), path)
+        model = irexec.compile_model(path)
+        np.testing.assert_array_equal(model({"n": np.array(3), "go": go, "x": X})["y"], 8 * X)
+        np.testing.assert_array_equal(model({"n": np.array(3), "go": ~go, "x": X})["y"], X)
+
+
+def test_a_loop_whose_body_makes_too_little_is_a_finding(tmp_path: Path) -> None:
+    text = """agraph (int64 n, bool go, float[6] x) => (float[6] y) {
+        y = Loop(n, go, x) <body = step (int64 i, bool c, float[6] a) => (bool d) { d = Identity(c) }>
+    }"""
+    (found,) = irexec.validate(written(tmp_path, text)).errors
+    assert "makes 1 outputs, expected 2 or more" in found.message
+
+
 def test_sequences_are_lists_of_arrays(tmp_path: Path) -> None:
     text = """agraph (seq(float[n]) xs, float[k] x) => (seq(float[n]) ys, float[m] joined, int64 count) {
         ys = SequenceInsert(xs, x)

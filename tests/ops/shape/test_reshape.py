@@ -85,9 +85,8 @@ def test_what_is_left_beside_copied_extents_of_nothing(shape: list[int], pattern
     arrays = (np.zeros(shape, np.float32), np.int64(pattern))
     theirs = openvino(reshape, *arrays, fixed=[1], special_zero="true")[0]
     assert run(reshape, *arrays, special_zero="true")[0].shape == theirs.shape
-    inferred, breaches = infer(
-        reshape, [tensor(F32, shape), tensor(I64, str(len(pattern)), pattern)], special_zero=True
-    )
+    types = [tensor(F32, ",".join(map(str, shape))), tensor(I64, str(len(pattern)), pattern)]
+    inferred, breaches = infer(reshape, types, special_zero=True)
     assert (inferred[0].shape.to_shape(), breaches) == (theirs.shape, [])
     refuses(reshape, "C1", np.zeros((0, 24), np.float32), ints(0, 5, -1), special_zero="true")
 

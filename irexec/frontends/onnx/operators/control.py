@@ -97,7 +97,7 @@ def _settled(
         widened = list(types)
         for place, result in back.items():
             if result >= len(trial.results):
-                op.refuse(f"the body makes {len(trial.results)} outputs, expected {len(back) + result - place} or more")
+                op.refuse(f"the body makes {len(trial.results)} outputs, expected {max(back.values()) + 1} or more")
             widened[place] = _widened(op, types[place] or TensorType(), trial.results[result].type, attempt)
         if all(map(_same, types, widened)):
             return trial
@@ -126,12 +126,12 @@ def _widened(op: Op, before: TensorType, after: TensorType, attempt: int) -> Ten
 def _loop(op: Op) -> list[Value]:
     carried = [op[i] for i in range(2, len(op))]
     count = len(carried)
-    condition = TensorType(BOOLEAN, PartialShape([]))
+    first = op.get(1)
+    # Exporters write conditions of one element, too, where the definition has scalars.
+    condition = TensorType(BOOLEAN, PartialShape([]) if first is None else first.type.shape)
     types: list[TensorType | None] = [TensorType(I64, PartialShape([])), condition]
     types += [value.type.without_value() for value in carried]
-    inner = _settled(op, types, {2 + i: 1 + i for i in range(count)})
-    if not inner.results:
-        op.refuse("the body makes no output, expected a condition")
+    inner = _settled(op, types, {1: 0} | {2 + i: 1 + i for i in range(count)})
     trips = op.get(0) if op.get(0) is not None else op.constant(np.array(-1))
     go = op.get(1) if op.get(1) is not None else op.constant(np.array(True))
     outer = _Outer([trips, go, *carried])
