@@ -5,14 +5,18 @@ Source: operation page Concat-1.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from math import prod
 from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.native import pays
+from irexec.ops.compute.parallel import num_threads
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import axis_of, sum_of
 from irexec.ops.rules.shapes import axis_in
-from irexec.types import ANY, ANY_DIMENSION, Array, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, F32, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 
@@ -37,6 +41,37 @@ def concat_1(*tensors: T, axis: int, out: Array | None = None) -> T:
         require("C3", out is not None, f"shapes {[t.shape for t in tensors]} differ off axis {at}")
         raise
     return result
+
+
+# Fewer elements are copied as soon by one thread.
+_WORTH_DIVIDING = 1 << 15
+
+
+@concat_1.specialize
+def _(types: NodeTypes, *, axis: int) -> Callable[..., Array] | None:
+    """Much of f32 is copied by all threads, once compiling pays."""
+    shape = types.outputs[0].shape
+    given = [type.shape.to_shape() for type in types.inputs if type is not None and type.shape.is_static]
+    is_plain = types.outputs[0].element_type is not F32 or len(given) < len(types.inputs)
+    if is_plain or prod(shape.to_shape()) < _WORTH_DIVIDING:
+        return None
+    compiled: Callable[[Sequence[Array], Array], Array] | None = None
+    calls = 0
+
+    def run(*tensors: Array, out: Array | None = None) -> Array:
+        nonlocal compiled, calls
+        if compiled is None and num_threads() > 1:
+            calls += 1
+            if pays(calls, prod(shape.to_shape())):
+                from irexec.ops.movement.joining import CompiledConcat
+
+                compiled = CompiledConcat(given, axis % len(given[0]))
+        if compiled is None or not (out is None or out.flags.c_contiguous):
+            plain: Array = concat_1.kernel(*tensors, axis=axis, out=out)
+            return plain
+        return compiled(tensors, np.empty(shape.to_shape(), np.float32) if out is None else out)
+
+    return run
 
 
 @concat_1.shapes

@@ -1,0 +1,26 @@
+"""Arrays laid end to end: runs of them copied into one result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.native.code import Code, Fields, copy_run
+
+# The fields of what `join` is given, each a number of 64 bits. Lengths and places count elements of f32.
+LAYER = ("sources", "result")  # addresses; of the sources' addresses the first
+TASK = (
+    "source", "first_row", "last_row",
+    "count", "source_place", "result_place",  # of the first row
+    "source_pitch", "result_pitch",  # from row to row
+)  # fmt: skip
+
+
+def write_join(module: Any, name: str, lanes: int) -> Code:
+    """`join(layer, task, scratch, round)`: some rows of one source, or a part of its only one."""
+    code = Code(module, name, 4, lanes)
+    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    source = layer.sources.numbers().number(task.source).floats() + task.source_place
+    result = layer.result.floats() + task.result_place
+    with code.loop(task.first_row, task.last_row) as row:
+        copy_run(source + row * task.source_pitch, result + row * task.result_pitch, task.count)
+    return code.end()
