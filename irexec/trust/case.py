@@ -135,6 +135,7 @@ def reconnect(model: Model, places: Mapping[Value, Value]) -> None:
 
 def read_by_others(model: Model, nodes: Collection[Node]) -> list[Value]:
     """The values of these layers that layers outside read; what a sink keeps is read by nobody."""
-    inside = {*nodes} | constant_nodes(model)
-    outer = {value for node in model.nodes if node not in inside for value in node.inputs}
-    return [v for node in model.nodes if node in inside and node.type != STATE[1] for v in node.outputs if v in outer]
+    inside, constant = {*nodes}, constant_nodes(model)
+    outer = {value for node in model.nodes if node not in inside | constant for value in node.inputs}
+    made = (node for node in model.nodes if node in inside and node not in constant and node.type != STATE[1])
+    return [value for node in made for value in node.outputs if value in outer]

@@ -22,7 +22,7 @@ from irexec.trust.case import Case
 from irexec.trust.case_files import load_case, save_case
 from irexec.trust.record import Reference, same
 from irexec.trust.reduce import Reduction, begin, guesses, reduce, whole
-from irexec.trust.stages import Stage
+from irexec.trust.stages import STAGES, Stage
 from irexec.trust.verdict import ByRuntime
 
 FAULTS = list(faults())
@@ -107,6 +107,18 @@ def test_a_crash_is_no_difference() -> None:
     found = reduced("classifier", Both(of_type("MaxPool"), "crash"))
     assert [node.type for node in found.case.layers] == ["MaxPool"]
     assert found.fault.kind == "crash"
+
+
+def test_shared_constants_do_not_become_outputs() -> None:
+    """Of a part, only what its layers compute is of interest to those that were left out."""
+    x = ops.parameter([2, 3], np.float32, name="x")
+    bias = ops.constant(np.ones(3, np.float32))
+    first = ops.add(x, bias, name="first")
+    model = irexec.Model([ops.multiply(first, bias, name="second")], [x], "shared")
+    case = whole(Reference(model, [[np.zeros((2, 3), np.float32)]]))
+    (layers,) = [stage for stage in STAGES if stage.name == "layers"]
+    kept = layers.keep(case, [unit for unit in layers.things(case) if unit[0].friendly_name == "first"])
+    assert [result.inputs[0].node.friendly_name for result in kept.model.results if result.inputs[0]] == ["first"]
 
 
 def test_nothing_fails() -> None:
