@@ -10,6 +10,7 @@ from irexec.graph.build import declared_type
 from irexec.ir.checks.edges import END_NAMES, ends_of, meant_end
 from irexec.ir.document import Edge, Layer, Net, Port
 from irexec.mend.written import Owner, Written, number
+from irexec.types import F32, ElementType
 
 _Shape = tuple[tuple[str, ...], tuple[str, ...]]
 
@@ -75,6 +76,11 @@ def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     edge, net = written.edges[finding.at.element]
     is_output = finding.attribute == "from-port"
     ports = _ports(written, net, edge.from_layer if is_output else edge.to_layer, is_output=is_output)
+    if is_output and not ports:
+        yield from _missing_output(edge, net, written)
+    if shifted := () if is_output else tuple(_shifted(edge, ports, net, written)):
+        yield Fix("count the ports as the layer does", Safety.UNSAFE, shifted)
+        return
     free = [p for p in ports if p.at not in written.given_by] if not is_output else list(ports)
     ids = [number(p.id) for p in ports]
     choices = [p for p in free or ports if ids.count(number(p.id)) == 1]
@@ -82,6 +88,34 @@ def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         safety = Safety.SAFE if len(choices) == 1 else Safety.SUGGESTION
         if choice.id is not None and (edit := written.set_attribute(edge.at, finding.attribute, choice.id)) is not None:
             yield Fix(f'write {finding.attribute}="{choice.id}"', safety, (edit,))
+
+
+def _missing_output(edge: Edge, net: Net, written: Written) -> Iterator[Fix]:
+    """The output that edges start at, of a layer that has none. If it is not f32, another finding says so then."""
+    layers = written.layers_by_number(net).get(number(edge.from_layer), [])
+    named = written.ports_named(net).get((True, number(edge.from_layer)), set())
+    if len(layers) == 1 and len(named) == 1 and layers[0].type != "Result":
+        (id,) = named
+        free = all(number(port.id) != id for port in layers[0].inputs)
+        kind = ElementType.from_attribute(layers[0].data.get("element_type", "")) or F32
+        text = f'<output><port id="{id}" precision="{kind.port_name}"/></output>'
+        edit = written.add_last(layers[0].at, text) if free else None
+        if edit is not None:
+            yield Fix(f"add output port {id}", Safety.SAFE, (edit,))
+
+
+def _shifted(edge: Edge, ports: tuple[Port, ...], net: Net, written: Written) -> Iterator[Edit]:
+    """The ports of all edges into a layer, where these count its several inputs from another number on."""
+    id = number(edge.to_layer)
+    named = sorted(written.ports_named(net).get((False, id), set()))
+    ids = sorted(found for port in ports if (found := number(port.id)) is not None)
+    if len(ids) < 2 or len(named) != len(ids) or [name + ids[0] - named[0] for name in named] != ids:
+        return
+    for other in net.edges:
+        name = number(other.to_port)
+        if number(other.to_layer) == id and name is not None:
+            edit = written.set_attribute(other.at, "to-port", str(name + ids[0] - named[0]))
+            yield from () if edit is None else (edit,)
 
 
 def again(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -104,6 +138,11 @@ def missing(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     if owner is None:
         return
     net = owner.net
+    if not net.edges:
+        edit = written.shared("all edges", net, lambda: _all_edges(net, written))
+        if edit is not None:
+            yield Fix("connect the layers in their order", Safety.UNSAFE, (edit,))
+        return
     unused = written.shared("unused", net, lambda: list(_unused(net, written)))
     if len(unused) > MOST_CHOICES:
         return
@@ -114,6 +153,40 @@ def missing(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         edge = _edge_text(giver.layer, giver.port, owner)
         if (edit := written.add_edge(net, edge)) is not None:
             yield Fix(f"connect it with {giver.layer.ref}", Safety.SAFE if certain else Safety.SUGGESTION, (edit,))
+
+
+def result(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """N008: a Result for the one output that nothing takes."""
+    net = written.document.net
+    unused = list(_unused(net, written))
+    ids = [id for layer in net.layers if (id := number(layer.id)) is not None]
+    if len(unused) != 1 or len(ids) != len(net.layers) or not net.edges:
+        return
+    (giver,) = unused
+    id = max(ids) + 1
+    layer = f'<layer id="{id}" name="result" type="Result" version="opset1"><input><port id="0"/></input></layer>'
+    values = (giver.layer.id, giver.port.id, str(id), "0")
+    edits = (written.add_behind(net.layers[-1].at, layer), written.add_edge(net, _edge_of(values)))
+    if None not in edits:
+        yield Fix(f"make the output of {giver.layer.ref} a result", Safety.UNSAFE, tuple(filter(None, edits)))
+
+
+def _all_edges(net: Net, written: Written) -> Edit | None:
+    """The edges of a model that has none: each layer takes what the last ones before it made and nothing has taken."""
+    made: list[Owner] = []
+    texts = []
+    for layer in net.layers:
+        for port in layer.inputs:
+            taker = Owner(port, layer, net, False)
+            fitting = [giver for giver in made if _fit(giver, taker)]
+            left = len(layer.inputs) - layer.inputs.index(port)
+            if len(fitting) < left:
+                return None
+            giver = fitting[-left]
+            made.remove(giver)
+            texts.append(_edge_text(giver.layer, giver.port, taker))
+        made += [Owner(port, layer, net, True) for port in layer.outputs]
+    return written.add_edges(net, texts) if texts else None
 
 
 def _unused(net: Net, written: Written) -> Iterator[Owner]:
@@ -140,5 +213,8 @@ def _fit(giver: Owner, taker: Owner) -> bool:
 
 
 def _edge_text(layer: Layer, given: Port, taker: Owner) -> str:
-    values = (layer.id, given.id, taker.layer.id, taker.port.id)
+    return _edge_of((layer.id, given.id, taker.layer.id, taker.port.id))
+
+
+def _edge_of(values: tuple[str | None, ...]) -> str:
     return "<edge " + " ".join(f'{name}="{value}"' for name, value in zip(END_NAMES, values, strict=True)) + "/>"

@@ -24,10 +24,11 @@ MAX_ROUNDS = 50
 """How often a file is read again; each round but the last removes a finding."""
 
 # What is wrong earlier hides what is wrong later: a layer whose type is unknown has no attributes to be judged.
-# A stage holds areas and, before these, single codes: which attributes there are comes before their values, and what a
-# constant says before what it holds.
+# A stage holds areas and, before these, single codes: a layer's type comes before its opset, which attributes there are
+# before their values, and what a constant says before what it holds.
 _STAGES: tuple[set[Area | str], ...] = (
     {Area.TEXT, Area.ROOT, Area.FORMAT},
+    {"L004", "L009"},
     {Area.LAYER, Area.PORT, Area.EDGE, Area.BODY},
     {"D001", "D002"},
     {Area.ATTRIBUTE, Area.VARIABLE, Area.RT_INFO, Area.SHAPE, "C001", "C012"},

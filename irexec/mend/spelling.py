@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from irexec.diagnostics import Diagnostic, Fix, Safety, Severity
 from irexec.diagnostics.nearest import clearest
+from irexec.ir.document import Layer
 from irexec.mend.written import Written
 from irexec.ops.declare import contents
 from irexec.ops.declare.attributes import Unreadable
 from irexec.types import PartialShape
+
+BOTH_PADS = {"padding": False, "pad": False, "pads": True}
+"""Names of other frameworks for the pads on both sides; True: first all that are before, then all behind (ONNX)."""
 
 
 def value(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -62,6 +67,19 @@ def trailing_comma(finding: Diagnostic, written: Written) -> Iterator[Fix]:
             yield Fix("remove the last comma", Safety.SAFE, (edit,))
 
 
+def blanks(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """S006: a shape with blanks between its extents. No reader takes it, so that it can only mean commas."""
+    if (
+        finding.at is None
+        or finding.attribute is None
+        or not re.fullmatch(r"\s*-?\d+(\s+-?\d+)+\s*", finding.found or "")
+    ):
+        return
+    shape = ",".join((finding.found or "").split())
+    if (edit := written.set_attribute(finding.at.element, finding.attribute, shape)) is not None:
+        yield Fix(f'write {finding.attribute}="{shape}"', Safety.SAFE, (edit,))
+
+
 def brackets(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     """S004: a shape without its brackets."""
     if finding.at is None or finding.attribute is None or finding.at.element not in written.layers:
@@ -78,12 +96,39 @@ def attribute_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     That changes nothing where the value is the default, which the attribute has had until then.
     """
     at, name = finding.at, finding.attribute
-    if at is None or name is None or len(finding.candidates) != 1:
+    if at is None or name is None:
+        return
+    layer, _ = written.layers.get(at.element, (None, None))
+    if finding.code == "N005" and layer is not None and at.element == layer.at and _has_attribute(layer, name):
+        yield Fix(f"move {name} to <data>", Safety.UNSAFE, tuple(written.move_to_data(layer, name)))
+        return
+    if (both := BOTH_PADS.get(name)) is not None and not finding.candidates and layer is not None:
+        yield from _both_pads(layer, name, both, written)
+    if len(finding.candidates) != 1:
         return
     new = finding.candidates[0]
     if (edit := written.rename_attribute(at.element, name, new)) is not None:
         is_default = finding.found is not None and _is_default(finding.found, new, finding, written)
         yield Fix(f"rename {name} to {new}", Safety.SAFE if is_default else Safety.UNSAFE, (edit,))
+
+
+def _has_attribute(layer: Layer, name: str) -> bool:
+    operator = contents.find(contents.canonical_type(layer.type or "") or "", layer.version or "")
+    return operator is not None and name not in layer.data and any(a.file_name == name for a in operator.attributes)
+
+
+def _both_pads(layer: Layer, name: str, halves: bool, written: Written) -> Iterator[Fix]:
+    """The pads of another framework as pads_begin and pads_end: the same on both sides, or one behind the other."""
+    operator = contents.find(layer.type or "", layer.version or "")
+    names = {a.file_name for a in operator.attributes} if operator is not None else set()
+    place = written.positions.written(layer.data_at, name)
+    if place is None or not {"pads_begin", "pads_end"} <= names - layer.data.keys():
+        return
+    values = layer.data[name].split(",")
+    half = len(values) // 2 if halves else 0
+    begin, end = ",".join(values[: half or None]), ",".join(values[half:])
+    edit = written.edit(place.whole, f'pads_begin="{begin}" pads_end="{end}"')
+    yield Fix(f"write pads_begin and pads_end for {name}", Safety.UNSAFE, (edit,))
 
 
 def _is_default(text: str, name: str, finding: Diagnostic, written: Written) -> bool:
@@ -128,6 +173,9 @@ def idle_attribute(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     """L011: without the attribute that has no effect."""
     if finding.at is None or finding.attribute is None:
         return
+    layer, _ = written.layers.get(finding.at.element, (None, None))
+    if finding.code == "C006" and layer is not None and "offset" not in layer.data:
+        return  # It is all that is known of the constant.
     if (edit := written.drop_attribute(finding.at.element, finding.attribute)) is not None:
         yield Fix(f"remove {finding.attribute}", Safety.SAFE, (edit,))
 

@@ -21,6 +21,7 @@ MENDERS: dict[str, Mender] = {
     "N002": absent.ir_version,
     "N004": spelling.element_name,
     "N005": spelling.attribute_name,
+    "N008": joins.result,
     "N009": spelling.root_name,
     "N010": spelling.value,
     "L001": absent.identity,
@@ -53,6 +54,7 @@ MENDERS: dict[str, Mender] = {
     "E007": ports.precision,
     "E008": ports.shape,
     "S004": spelling.brackets,
+    "S006": spelling.blanks,
 }
 
 

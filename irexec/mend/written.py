@@ -19,7 +19,9 @@ from irexec.types import TensorType
 
 T = TypeVar("T")
 
+_BLANKS = re.compile(r"\s*")
 _NAME = re.compile(r"<[^\s/>]+")
+_NO_EDGES = re.compile(r"<edges\s*/>|<edges\s*>\s*</edges\s*>")
 
 
 class Owner(NamedTuple):
@@ -201,11 +203,58 @@ class Written(Editable):
 
     def add_edge(self, net: Net, text: str) -> Edit | None:
         """One edge more, behind the last, on a line of its own if that one is; None in a net without edges."""
-        extent = self.positions.extent(net.edges[-1].at) if net.edges else None
+        return self.add_behind(net.edges[-1].at, text) if net.edges else None
+
+    def add_behind(self, element: int, text: str) -> Edit | None:
+        """One element more behind another, on a line of its own if that is."""
+        extent = self.positions.extent(element)
         if extent is None:
             return None
         blanks = self.text[self.before_blanks(extent.start) : extent.start]
         return self.edit(Span(extent.stop, 0), blanks + text)
+
+    def add_edges(self, net: Net, texts: list[str]) -> Edit | None:
+        """The `<edges>` of a model that has none, laid out as its layers are; None in a body."""
+        if net is not self.document.net:
+            return None
+        first = self.positions.extent(net.layers[0].at) if net.layers else None
+        stop = self.text.rfind("</")
+        if first is None or stop < first.stop:
+            return None
+        inner = self.text[self.before_blanks(first.start) : first.start]
+        layers = self.text.rfind("<layers", 0, first.start)
+        outer = self.text[self.before_blanks(layers) : layers]
+        block = f"{outer}<edges>{''.join(inner + text for text in texts)}{outer}</edges>"
+        empty = _NO_EDGES.search(self.text, first.stop)
+        if empty is not None:
+            start = self.before_blanks(empty.start())
+            return self.edit(Span(start, empty.end() - start), block)
+        return self.edit(Span(self.before_blanks(stop), 0), block)
+
+    def add_last(self, element: int, text: str) -> Edit | None:
+        """One element more in an element, behind all that is in it."""
+        tag, extent = self.positions.tag(element), self.positions.extent(element)
+        if tag is None or extent is None or extent == tag:
+            return None
+        stop = self.text.rindex("</", tag.start, extent.stop)
+        return self.edit(Span(self.before_blanks(stop), 0), f"{self._line_behind(tag.stop)}{text}")
+
+    def _line_behind(self, offset: int) -> str:
+        """The line end and indentation that follow an offset; nothing where something else does."""
+        blanks = _BLANKS.match(self.text, offset)
+        return blanks[0] if blanks is not None and "\n" in blanks[0] else ""
+
+    def move_to_data(self, layer: Layer, name: str) -> list[Edit]:
+        """An attribute of the layer's start tag in its `<data>`, which is made where there is none."""
+        written, tag = self.positions.written(layer.at, name), self.positions.tag(layer.at)
+        if written is None or tag is None or self.text[tag.stop - 2] == "/":
+            return []
+        value = self.text[written.value.start : written.value.stop]
+        if layer.data_at >= 0:
+            added = self.set_attribute(layer.data_at, name, value)
+        else:
+            added = self.edit(Span(tag.stop, 0), f'{self._line_behind(tag.stop)}<data {name}="{value}"/>')
+        return [self.drop_written(written), added] if added is not None else []
 
     def set_dims(self, port: Port, dims: list[int]) -> Iterator[Edit]:
         """The port with these dims: the texts of those that differ, or other dims in place of the old ones.

@@ -48,7 +48,7 @@ def same(a: list[Array], b: list[Array]) -> bool:
 
 
 # What the pages of these show only a person can mend: what is meant is written as well, or no known name is like it.
-OPEN = {"N002", "N004", "N005", "L001", "L004", "L005", "E003", "D001", "D006", "D010"}
+OPEN = {"N002", "N004", "N005", "N008", "L001", "L004", "L005", "E003", "D001", "D006", "D010", "S006"}
 NET = two_inputs().text.replace('auto_broadcast="numpy"', 'auto_broadcast="none"')
 # (code, what is meant, what is written)
 MISSPELT = [

@@ -133,7 +133,12 @@ class Weights:
             text = layer.data.get(name)
             if text is None:
                 message = f"the constant has no {name}"
-                findings.add("C001", message, at=at, layer=layer.ref, attribute=name, allowed=wanted)
+                advice = None
+                if "value" in layer.data and name in ("offset", "size"):
+                    advice = (
+                        "append the bytes of the value to the .bin (NumPy's tofile), and say where they begin and end"
+                    )
+                findings.add("C001", message, at=at, layer=layer.ref, attribute=name, allowed=wanted, hint=advice)
             elif wrong:
                 message = f"{name} of the constant is {quoted(text)}, expected {wanted}"
                 meant = ElementType.meant_by(text) if name == "element_type" else None

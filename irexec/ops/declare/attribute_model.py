@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from irexec.diagnostics.nearest import nearest, suggestion
 from irexec.ops.declare.attributes import Attribute, AttributeFault, Unreadable, attribute_text, base_type, reader_of
+from irexec.ops.declare.other_names import attribute_meant_by
 from irexec.types import FOREIGN, ElementType, PartialShape
 
 _JSON_SCHEMAS: dict[Any, dict[str, Any]] = {
@@ -116,7 +117,8 @@ def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], f
     attribute = declared.get(name)
     allowed = ", ".join(attribute.members) if attribute and attribute.members else None
     if kind == "extra_forbidden":
-        near = tuple(nearest(name, [a.file_name for a in declared.values()], 1))
+        own = [a.file_name for a in declared.values()]
+        near = tuple(attribute_meant_by(name, own) or nearest(name, own, 1))
         message, hint = f"the operator has no attribute {name!r}", suggestion(map(repr, near))
         faults.append(AttributeFault("D001", name, message, hint, candidates=near))
         given.pop(name, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -74,3 +75,18 @@ _MEANT |= {name.lower(): meant for name, meant in _OTHER.items()}
 def meant_by(text: str) -> Meant | None:
     """What another framework's name for an operator means here; letter case and underscores make no difference."""
     return _MEANT.get(text.lower().replace("_", ""))
+
+
+# Names for attributes that say the same; those that look alike need no entry.
+_ATTRIBUTES = {
+    "dim": ("axis",),
+    "dtype": ("destination_type", "element_type", "output_type"),
+    "kernel_shape": ("kernel",),
+    "kernel_size": ("kernel",),
+    "to": ("destination_type",),
+}
+
+
+def attribute_meant_by(text: str, own: Sequence[str]) -> list[str]:
+    """Which of an operator's own attributes another framework's name means: one, or none."""
+    return [name for name in _ATTRIBUTES.get(text.lower(), ()) if name in own][:1]
