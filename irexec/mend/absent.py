@@ -8,6 +8,7 @@ from itertools import chain, count, pairwise
 from irexec.diagnostics import Diagnostic, Fix, Safety
 from irexec.diagnostics.nearest import nearest
 from irexec.ir.document import Layer, Net, Port
+from irexec.ir.text import name_list
 from irexec.mend.written import Written, number
 from irexec.ops.declare import contents
 
@@ -20,6 +21,30 @@ def ir_version(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     safety = Safety.SAFE if version is None or not version.strip() else Safety.UNSAFE
     if (edit := written.set_attribute(0, "version", _NEWEST_IR)) is not None:
         yield Fix(f'write version="{_NEWEST_IR}"', safety, (edit,))
+
+
+def newer_ir(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """R007: IR 11, which reads it. IR 10 also names inputs and outputs after layers; in IR 11 ports say all names."""
+    net = written.document.net
+    safety = Safety.SAFE if all(_is_named(layer, port) for layer, port in _ends(net, written)) else Safety.UNSAFE
+    if (edit := written.set_attribute(0, "version", _NEWEST_IR)) is not None:
+        yield Fix(f'write version="{_NEWEST_IR}"', safety, (edit,))
+
+
+def _ends(net: Net, written: Written) -> Iterator[tuple[Layer, Port]]:
+    """The ports of a model that its inputs and outputs are, with their layers."""
+    for layer in net.layers:
+        for port in layer.outputs if layer.type == "Parameter" else ():
+            yield layer, port
+        for port in layer.inputs if layer.type == "Result" else ():
+            giver = written.ports.get(written.given_by.get(port.at, -1))
+            if giver is not None:
+                yield giver.layer, giver.port
+
+
+def _is_named(layer: Layer, port: Port) -> bool:
+    """Whether a port has the name that IR 10 gives it."""
+    return layer.name in name_list(port.names or "")
 
 
 def identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:

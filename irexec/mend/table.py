@@ -53,6 +53,7 @@ MENDERS: dict[str, Mender] = {
     "E010": joins.attributes,
     "E007": ports.precision,
     "E008": ports.shape,
+    "R007": absent.newer_ir,
     "S004": spelling.brackets,
     "S006": spelling.blanks,
 }

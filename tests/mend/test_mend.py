@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.mutants import mutant
-from support.nets import iterating, two_inputs
+from support.nets import Net, iterating, two_inputs
 from support.slips import slipped
 from support.transcripts import blocks
 
@@ -252,3 +252,23 @@ def test_mutants_that_validate_after_their_fixes_compute_what_is_meant() -> None
     outcomes = [judged(path, number) for number in range(20) for path in SAMPLES[:1]]
     assert not [note for outcome, note in outcomes if outcome == "wrong"]
     assert sum(outcome == "mended" for outcome, _ in outcomes) > 3
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_ir_10_with_what_only_ir_11_reads(named: bool) -> None:
+    """It is safe where the ports say the names that IR 10 gives inputs and outputs."""
+    names = ("x", "y", "product") if named else ("first", "", "out")
+    net = Net("old")
+    x, y = net.parameter("x", "-1,3", tensor=names[0]), net.parameter("y", "-1,3", tensor=names[1])
+    data = 'auto_broadcast="numpy"'
+    net.result(net.layer("Multiply", [x, y], "-1,3", name="product", data=data, tensor=names[2]))
+    info = '<rt_info><attribute name="fused_names" version="0" value="a"/></rt_info>'
+    new = net.text.replace("<output>", f"{info}<output>", 1)
+    old = new.replace('version="11"', 'version="10"').encode()
+    (finding,) = examine(old).report
+    assert (finding.code, [str(fix.safety) for fix in finding.fixes]) == ("R007", ["safe" if named else "unsafe"])
+    assert mend(old, unsafe=not named).data.decode() == new
+    if named:
+        before, after = (irexec.read_model(data) for data in (old, new.encode()))
+        assert [port.names for port in before.inputs] == [port.names for port in after.inputs]
+        assert [port.names for port in before.outputs] == [port.names for port in after.outputs]
