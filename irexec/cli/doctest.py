@@ -97,7 +97,7 @@ def _failed(outcome: Outcome[CheckedPage]) -> CheckedPage:
 
 
 def _show(args: argparse.Namespace, pages: Sequence[CheckedPage]) -> None:
-    if args.format in ("sarif", "github"):
+    if args.format in ("concise", "sarif", "github"):
         write(Report([finding for page in pages for finding in page.report]), sys.stdout, args.format)
         return
     from irexec.pages.output import as_json, page_text, summary_text

@@ -154,3 +154,10 @@ def test_what_remains_of_a_patch(docs: Path, capsys: pytest.CaptureFixture[str])
     streams = capsys.readouterr()
     assert "fixed 1 finding" in streams.err
     assert json.loads(streams.out[streams.out.rindex('{\n  "ok": true') :])["ok"]
+
+
+def test_a_line_for_each_finding(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctest", "wrong.md", "--format", "concise"]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("wrong.md:5:14: error[T001] ")
+    assert line.endswith("[fix]")
