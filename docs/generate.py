@@ -38,6 +38,7 @@ from irexec.diagnostics.codes import CODES  # noqa: E402
 from irexec.ops.declare.contents import CONTENTS  # noqa: E402
 
 _LONGEST = 1200
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 EXAMPLES = DOCS / "examples"
 """Python for operators that no call with arrays can show: they do something to graphs, variables, or single bits."""
 
@@ -127,7 +128,7 @@ def _port_row(port: PortFacts) -> str:
 def _signature(facts: OperatorFacts) -> str:
     """The declaration in one line: `scatter_nd_update(data: T, indices: T_IND, updates: T, /, *, reduction="none")`."""
     operator = operator_of(facts)
-    name = operator.__name__.rpartition("_")[0] if operator else facts.type
+    name = _python_name(facts)
     ports = [f"{'*' * p.variadic}{p.name}: {p.group or 'array'}{' = None' if p.optional else ''}" for p in facts.inputs]
     named = {a.file_name: a.name for a in operator.attributes} if operator else {}
     attributes = [
@@ -137,6 +138,12 @@ def _signature(facts: OperatorFacts) -> str:
     closing = ["/"] if ports and not any(p.variadic for p in facts.inputs) else []
     opening = ["*"] if attributes and not any(p.variadic for p in facts.inputs) else []
     return f"{name}({', '.join([*ports, *closing, *opening, *attributes])})"
+
+
+def _python_name(facts: OperatorFacts) -> str:
+    """The function of the opset's namespace: `scatter_nd_update`."""
+    plain = {name.replace("_", ""): name for name in dir(getattr(irexec, facts.opset))}
+    return plain.get(facts.type.lower()) or _WORD.sub("_", facts.type).lower()
 
 
 def _default(value: object) -> str:
@@ -151,9 +158,7 @@ def _example(facts: OperatorFacts) -> Iterator[str]:
     operator = operator_of(facts)
     if operator is None or (found := example_of(operator)) is None:
         return
-    namespace = getattr(irexec, facts.opset)
-    plain = {name.replace("_", ""): name for name in dir(namespace)}
-    name = plain.get(facts.type.lower(), operator.__name__.rpartition("_")[0])
+    name = _python_name(facts)
     call, arguments = _call(facts, name, found, operator)
     try:
         result = eval(call, {"np": np, "irexec": irexec, **arguments})
@@ -267,7 +272,7 @@ def _comments(source: str) -> list[str]:
 
 def _names(type: str, text: str) -> bool:
     """Whether a text is about an operator, as `ReduceMax` or `reduce_max`."""
-    words = "_?".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", type).split())
+    words = "_?".join(_WORD.split(type))
     return re.search(rf"(?<![a-z0-9]){words}(?![a-z0-9])", text, re.IGNORECASE) is not None
 
 
@@ -348,7 +353,7 @@ def _report(*arguments: str) -> str:
 # Texts
 
 
-_CONSTRAINT = re.compile(r"(?:^|(?<=[.;:]\s))(?=C\d+(?:, C\d+)*(?:: |  ))|(?<=\n)(?=C\d+  )")
+_CONSTRAINT = re.compile(r"(?:^|(?<=[.;:]\s))(?=C\d+(?:, C\d+)*(?::\s|  ))|(?<=\n)(?=C\d+  )")
 
 
 def _described(text: str) -> str:
@@ -356,7 +361,7 @@ def _described(text: str) -> str:
     found = []
     for paragraph in text.split("\n\n"):
         before, *constraints = [part.strip() for part in _CONSTRAINT.split(paragraph)]
-        listed = [re.sub(r"^(C\d+)  ", r"\1: ", " ".join(part.split())) for part in constraints]
+        listed = [" ".join(re.sub(r"^(C\d+)  ", r"\1: ", part).split()) for part in constraints]
         if before or not listed:
             found.append(_prose(before))
         found.append("\n".join(f"- {_prose(part)}" for part in listed))
