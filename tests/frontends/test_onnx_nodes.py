@@ -23,7 +23,6 @@ PARTS = 12
 EXCEPTIONS = {
     "test_ai_onnx_ml_": "classical machine learning is refused by name",
     "test_attention_4d_causal_fp16": "one unit in the last place of f16: ONNX's numbers are rounded more often",
-    "test_gradient_of_": "a derivative of the graph around the node is refused by name",
 }
 # Draws without a seed: only types and shapes can be compared.
 RANDOM = "test_bernoulli"

@@ -269,7 +269,7 @@ class Converter:
             inside = BodyScope(scope, _as_it_is if inline else self._entered)
             return self.body(graph, types, sliced or {}, inside)
 
-        op = Op(self.builder, call.node, inputs, call.attributes, call.version, call.opset, enter)
+        op = Op(self.builder, call.node, inputs, call.attributes, call.version, call.opset, enter, scope.find)
         made = call.translator(op)
         if self.builder.errors > before:
             return None

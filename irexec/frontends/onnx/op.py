@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
@@ -65,9 +65,12 @@ class Op:
         version: int,
         opset: int,
         enter: Enter,
+        named: Callable[[str], Value | None],
     ) -> None:
         self.builder, self.node, self.version, self.opset = builder, node, version, opset
         self.enter = enter
+        # What a name of the graph stands for; None where it stands for nothing yet.
+        self.named = named
         self.inputs = inputs
         self.attributes = attributes
         self._read: set[str] = set()

@@ -32,6 +32,10 @@ class Scope:
         """What a known name stands for."""
         return self.values[name]
 
+    def find(self, name: str) -> Value | None:
+        """What a name stands for, if anything."""
+        return self.value(name) if self.knows(name) else None
+
 
 class BodyScope(Scope):
     """The names of a body (of If, Loop, Scan), which sees those around it.

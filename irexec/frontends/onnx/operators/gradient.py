@@ -1,0 +1,136 @@
+"""Gradient of ai.onnx.preview.training: the graph behind a value, walked back to what it was made of.
+
+Source: ONNX operator page Gradient-1. What flows back is made of IR operators, node by node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.registry import translates
+from irexec.graph.model import Node, Value, ordered
+
+# A node and the derivative by its output → the derivatives by its inputs.
+Rule = Callable[[Op, Node, Value], list[Value]]
+
+
+def _binary(op: Op, type: str, a: Value, b: Value) -> Value:
+    return op.make(type, a, b, opset=1)
+
+
+def _negative(op: Op, x: Value) -> Value:
+    return op.make("Negative", x, opset=1)
+
+
+def _product(op: Op, node: Node, back: Value) -> list[Value]:
+    a, b = _inputs(node)
+    return [_binary(op, "Multiply", back, b), _binary(op, "Multiply", back, a)]
+
+
+def _quotient(op: Op, node: Node, back: Value) -> list[Value]:
+    _, b = _inputs(node)
+    first = _binary(op, "Divide", back, b)
+    return [first, _negative(op, _binary(op, "Multiply", first, node.outputs[0]))]
+
+
+def _matrices(op: Op, node: Node, back: Value) -> list[Value]:
+    a, b = _inputs(node)
+    plain = not (node.attributes["transpose_a"] or node.attributes["transpose_b"])
+    if not plain or not a.type.shape.rank == b.type.shape.rank == 2:
+        op.refuse("the derivative of this product of matrices is not translated")
+    of_a = op.make("MatMul", back, b, opset=1, transpose_b=True)
+    return [of_a, op.make("MatMul", a, back, opset=1, transpose_a=True)]
+
+
+def _root(op: Op, node: Node, back: Value) -> list[Value]:
+    return [_binary(op, "Divide", back, _binary(op, "Add", node.outputs[0], node.outputs[0]))]
+
+
+def _sigmoid(op: Op, node: Node, back: Value) -> list[Value]:
+    y = node.outputs[0]
+    rest = _binary(op, "Subtract", op.number_of(1, y), y)
+    return [_binary(op, "Multiply", back, _binary(op, "Multiply", y, rest))]
+
+
+def _tanh(op: Op, node: Node, back: Value) -> list[Value]:
+    y = node.outputs[0]
+    return [_binary(op, "Multiply", back, _binary(op, "Subtract", op.number_of(1, y), _binary(op, "Multiply", y, y)))]
+
+
+def _rectified(op: Op, node: Node, back: Value) -> list[Value]:
+    above = _binary(op, "Greater", _inputs(node)[0], op.number_of(0, back))
+    return [op.make("Select", above, back, op.number_of(0, back), opset=1)]
+
+
+_RULES: dict[str, Rule] = {
+    "Add": lambda op, node, back: [back, back],
+    "Subtract": lambda op, node, back: [back, _negative(op, back)],
+    "Multiply": _product,
+    "Divide": _quotient,
+    "MatMul": _matrices,
+    "Negative": lambda op, node, back: [_negative(op, back)],
+    "Identity": lambda op, node, back: [back],
+    "Exp": lambda op, node, back: [_binary(op, "Multiply", back, node.outputs[0])],
+    "Log": lambda op, node, back: [_binary(op, "Divide", back, _inputs(node)[0])],
+    "Sqrt": _root,
+    "Sigmoid": _sigmoid,
+    "Tanh": _tanh,
+    "ReLU": _rectified,
+}
+
+
+@translates("Gradient", since=(1,), domain="ai.onnx.preview.training")
+def _gradient(op: Op) -> list[Value]:
+    """Where the inputs are the values that `xs` and `zs` name: others would have to be put in their place."""
+    of, by, fixed = op.text("y"), op.texts("xs") or [], op.texts("zs") or []
+    named = [op.named(name) for name in (*by, *fixed)]
+    target = op.named(of)
+    if target is None or None in named or [op.get(i) for i in range(len(named))] != named:
+        op.refuse("the inputs are not the values that xs and zs name, or y is made by no node before")
+    wanted = [value for value in named[: len(by)] if value is not None]
+    return [
+        back if back is not None else _zeros(op, x) for x, back in zip(wanted, _walked(op, target, wanted), strict=True)
+    ]
+
+
+def _walked(op: Op, target: Value, wanted: list[Value]) -> list[Value | None]:
+    """The derivatives of the sum of a value's elements; None by what it does not depend on."""
+    nodes = ordered([target.node])
+    depends = set(wanted)
+    for node in nodes:
+        if any(value in depends for value in node.inputs):
+            depends.update(node.outputs)
+    found: dict[Value, Value] = {target: op.make("Broadcast", op.number_of(1, target), op.shape_of(target), opset=3)}
+    for node in reversed(nodes):
+        back = found.get(node.outputs[0]) if node.outputs else None
+        if back is None or node.outputs[0] in wanted or not any(value in depends for value in node.inputs):
+            continue
+        rule = _RULES.get(node.type)
+        if rule is None:
+            op.refuse(f"the derivative of {node.type} is not translated")
+        for value, part in zip(_inputs(node), rule(op, node, back), strict=True):
+            if value in depends:
+                part = _summed(op, part, value)
+                found[value] = part if value not in found else _binary(op, "Add", found[value], part)
+    return [found.get(value) for value in wanted]
+
+
+def _inputs(node: Node) -> list[Value]:
+    return [value for value in node.inputs if value is not None]
+
+
+def _zeros(op: Op, x: Value) -> Value:
+    return _binary(op, "Multiply", x, op.number_of(0, x))
+
+
+def _summed(op: Op, back: Value, like: Value) -> Value:
+    """The derivative by a value that was broadcast: summed along the axes that it did not have."""
+    if back.type.shape.is_dynamic or like.type.shape.is_dynamic:
+        op.refuse("the derivative takes shapes that are known")
+    shape, wanted = back.shape, like.shape
+    if list(shape) == list(wanted):
+        return back
+    more = len(shape) - len(wanted)
+    axes = [*range(more), *(i + more for i, extent in enumerate(wanted) if extent == 1 != shape[i + more])]
+    return op.reshape(op.make("ReduceSum", back, axes, opset=1, keep_dims=True), list(wanted))
