@@ -103,15 +103,16 @@ def _gather_blocks(op: Op) -> Value:
         op.refuse("blocks along another axis than the last, or along the one that is gathered, are not translated")
     zeros = op.get(3)
     if data.element_type is U8:
-        if packed is None or (zeros is not None and op.known(3) is None):
-            op.refuse("the table and its zero points must be constants")
+        scales_known = op.known(2)
+        if packed is None or scales_known is None or (zeros is not None and op.known(3) is None):
+            op.refuse("the table, its scales and its zero points must be constants")
         if bits < 8:
             data = op.constant(unpacked(packed, bits))
         given = op.known(3)
         if given is not None:
-            zeros = op.constant(unpacked(given, bits)[..., : op[2].type.shape[-1].value]) if bits < 8 else zeros
+            zeros = op.constant(unpacked(given, bits)[..., : scales_known.shape[-1]]) if bits < 8 else zeros
         else:
-            zeros = op.constant(np.full(op[2].type.shape.to_shape(), 1 << (bits - 1), np.uint8))
+            zeros = op.constant(np.full(scales_known.shape, 1 << (bits - 1), np.uint8))
     taken = [None if x is None else op.make("Gather", x, op[1], along, opset=8) for x in (data, op[2], zeros)]
     numbers, scales, middle = taken
     assert numbers is not None and scales is not None
