@@ -181,6 +181,21 @@ def test_earlier_versions(tmp_path: Path, opset: int, text: str, expected: Any) 
     np.testing.assert_allclose(found[0], expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("bounds", "types"),
+    [("lo, hi", ["Clamp"]), ("hi, lo", ["Maximum", "Minimum"]), ("lo", ["Maximum"]), ('"", hi', ["Minimum"])],
+)
+def test_bounds_that_are_numbers_clamp_unless_they_cross(tmp_path: Path, bounds: str, types: list[str]) -> None:
+    text = "agraph (float[2, 3] x) => (float[2, 3] y) <float lo = {-1.0}, float hi = {2.0}> { y = Clip (x, BOUNDS) }"
+    model = read(tmp_path, model_of(text.replace("BOUNDS", bounds)))
+    found = irexec.compile_model(model)([X])[0]
+    low, high = (dict(lo=-1, hi=2).get(name.strip()) for name in (bounds + ",").split(",")[:2])
+    # ONNX: the upper bound wins where they cross.
+    expected = X if low is None else np.maximum(X, low)
+    np.testing.assert_array_equal(found, expected if high is None else np.minimum(expected, high))
+    assert [node.type for node in model.nodes if node.type in ("Clamp", "Maximum", "Minimum")] == types
+
+
 def test_the_extremes_of_nothing_are_infinite(tmp_path: Path) -> None:
     text = "agraph (float[N, 2] x) => (float[2] y, float[2] z) { "
     text += (

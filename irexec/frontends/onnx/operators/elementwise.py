@@ -6,6 +6,7 @@ Source: ONNX operator pages; where IR's operator of the same name computes somet
 from __future__ import annotations
 
 from functools import reduce
+from math import inf
 
 import numpy as np
 
@@ -150,6 +151,11 @@ def _mean(op: Op) -> Value:
 def _clip(op: Op) -> Value:
     low, high = op.get(1), op.get(2)
     x = op[0]
+    bounds = [op.known(1), op.known(2)]
+    if all(bound is not None and bound.size == 1 for bound in bounds):
+        clamped = _clamped(op, *(bound.item() for bound in bounds if bound is not None))
+        if clamped is not None:
+            return clamped
     # The upper bound goes last: it is the result where the bounds cross.
     if low is not None:
         x = op.make("Maximum", x, low, opset=1)
@@ -161,8 +167,18 @@ def _clip(op: Op) -> Value:
 @translates("Clip", since=(1, 6))
 def _clip_6(op: Op) -> Value:
     greatest = float(np.finfo(np.float32).max)
-    x = op.make("Maximum", op[0], op.like(op.number("min", -greatest)), opset=1)
-    return op.make("Minimum", x, op.like(op.number("max", greatest)), opset=1)
+    low, high = op.number("min", -greatest), op.number("max", greatest)
+    clamped = _clamped(op, low, high)
+    if clamped is not None:
+        return clamped
+    x = op.make("Maximum", op[0], op.like(low), opset=1)
+    return op.make("Minimum", x, op.like(high), opset=1)
+
+
+def _clamped(op: Op, low: float, high: float) -> Value | None:
+    """Clamp, whose bounds are numbers that do not cross; None where they do, or where the type may not hold them."""
+    fits = op.kind() in FLOATS and op.kind().bitwidth >= 32 and -inf < low <= high < inf
+    return op.make("Clamp", op[0], opset=1, min=float(low), max=float(high)) if fits else None
 
 
 @translates("Where", since=(9, 16))
