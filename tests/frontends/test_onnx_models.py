@@ -189,7 +189,7 @@ def test_bounds_that_are_numbers_clamp_unless_they_cross(tmp_path: Path, bounds:
     text = "agraph (float[2, 3] x) => (float[2, 3] y) <float lo = {-1.0}, float hi = {2.0}> { y = Clip (x, BOUNDS) }"
     model = read(tmp_path, model_of(text.replace("BOUNDS", bounds)))
     found = irexec.compile_model(model)([X])[0]
-    low, high = (dict(lo=-1, hi=2).get(name.strip()) for name in (bounds + ",").split(",")[:2])
+    low, high = ({"lo": -1, "hi": 2}.get(name.strip()) for name in (bounds + ",").split(",")[:2])
     # ONNX: the upper bound wins where they cross.
     expected = X if low is None else np.maximum(X, low)
     np.testing.assert_array_equal(found, expected if high is None else np.minimum(expected, high))
