@@ -7,6 +7,7 @@ asked for what is newer, for operators of other domains, and for the functions b
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,7 +70,12 @@ def definition(type: str, opset: int, domain: str) -> Definition:
     known = [entry for entry in _table().versions(type) if entry[0] <= opset]
     if not known:
         raise NoSuchOperator(type)
-    since, least, most, most_outputs, flags, attributes, ports = max(known, key=lambda entry: int(entry[0]))
+    return _defined(type, domain, max(known, key=lambda entry: int(entry[0])), _table().kinds)
+
+
+def _defined(type: str, domain: str, entry: list[Any], kinds: Callable[[int], tuple[ElementType, ...]]) -> Definition:
+    """What a version's entry says; `kinds` gives the element types of a list by its number."""
+    since, least, most, most_outputs, flags, attributes, ports = entry
     return Definition(
         type,
         domain,
@@ -80,7 +86,7 @@ def definition(type: str, opset: int, domain: str) -> Definition:
         bool(flags & _FUNCTION),
         bool(flags & _DEPRECATED),
         {name: bool(required) for name, required in attributes.items()},
-        [Port(name, _table().kinds(number)) for name, number in ports],
+        [Port(name, kinds(number)) for name, number in ports],
     )
 
 
@@ -109,10 +115,9 @@ class _Table:
         return found
 
     def kinds(self, number: int) -> tuple[ElementType, ...]:
-        """The element types of the list of this number; other types than irexec's are left out."""
+        """The element types of the list of this number."""
         if number not in self._kinds:
-            texts = self.head["types"][number]
-            self._kinds[number] = tuple(kind for text in texts if (kind := constraint_type(text)) is not None)
+            self._kinds[number] = _kinds(self.head["types"][number])
         return self._kinds[number]
 
 
@@ -130,20 +135,13 @@ def _asked(type: str, opset: int, domain: str) -> Definition:
     except (defs.SchemaError, OverflowError, TypeError):
         raise NoSuchOperator(type) from None
     types: list[list[str]] = []
-    since, least, most, most_outputs, flags, attributes, ports = _entry(schema, types)
-    kinds = [tuple(kind for text in texts if (kind := constraint_type(text)) is not None) for texts in types]
-    return Definition(
-        type,
-        domain,
-        since,
-        least,
-        most,
-        most_outputs,
-        bool(flags & _FUNCTION),
-        bool(flags & _DEPRECATED),
-        attributes,
-        [Port(name, kinds[number]) for name, number in ports],
-    )
+    entry = _entry(schema, types)
+    return _defined(type, domain, entry, lambda number: _kinds(types[number]))
+
+
+def _kinds(texts: list[str]) -> tuple[ElementType, ...]:
+    """The element types of a constraint; other types than irexec's are left out."""
+    return tuple(kind for text in texts if (kind := constraint_type(text)) is not None)
 
 
 def _entry(schema: Any, types: list[list[str]]) -> list[Any]:
