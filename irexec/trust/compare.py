@@ -83,7 +83,8 @@ class Comparison:
         """What was found, in one line."""
         unseen = f" ({self.unseen} of them not seen)" if self.unseen else ""
         if self.culprit is None and self.results_agree:
-            return f"all {self.layers} layers agree with {self.other}{unseen}"
+            agree = "the one layer agrees" if self.layers == 1 else f"all {self.layers} layers agree"
+            return f"{agree} with {self.other}{unseen}"
         if self.culprit is not None:
             goes = "go" if len(self.culprit.nodes) > 1 else "goes"
             text = f"{self.culprit.said} {goes} wrong: {self.culprit.numbers}"
