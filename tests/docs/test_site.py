@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -109,10 +108,7 @@ def test_the_search_finds_a_page_in_a_browser(site: Path, tmp_path: Path) -> Non
         browser.run("document.querySelector('.sidebar-search').value = 'ScatterNDUpdate'")
         browser.run("document.querySelector('.sidebar-search-container').submit()")
         found = "[...document.querySelectorAll('#search-results li a')].map((link) => link.textContent)"
-        end = time.monotonic() + 30
-        while time.monotonic() < end and not browser.run(found):
-            time.sleep(0.1)
-        assert browser.run(found)[0] == "ScatterNDUpdate"
+        assert browser.until(f"({found})[0]") == "ScatterNDUpdate"
     finally:
         browser.close()
 

@@ -105,7 +105,7 @@ def test_model_explorer_opens_it(browser: Browser, tmp_path: Path) -> None:
             if "Model Explorer" not in text:
                 browser.ask("Page.navigate", url=f"http://localhost:{port}/?data={opened}")
             time.sleep(1)
-            text = browser.run("document.body ? document.body.innerText : ''")
+            text = browser.until("(document.body && document.body.innerText) || ' '")
         assert f"{drawn} nodes" in text
         assert "op node count" in text and "layer count" in text
     finally:

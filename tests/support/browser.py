@@ -6,6 +6,7 @@ The protocol is Chrome DevTools': JSON objects with a zero byte behind each (--r
 from __future__ import annotations
 
 import base64
+import contextlib
 import fcntl
 import itertools
 import json
@@ -24,6 +25,16 @@ FLAGS = (
     "--disable-dev-shm-usage", "--remote-debugging-pipe",
 )  # fmt: skip
 PATIENCE = 60.0
+# What the browser answers when the page that was asked is being replaced.
+GONE = (
+    "Inspected target navigated or closed",
+    "Execution context was destroyed.",
+    "Cannot find default execution context",
+)
+
+
+class Navigated(RuntimeError):
+    """The page was replaced by another one while it was asked."""
 
 
 def executable() -> str | None:
@@ -78,18 +89,23 @@ class Browser:
     def open(self, path: Path) -> None:
         """Open a file and wait until its scripts have run."""
         self.errors.clear()
-        self.ask("Page.navigate", url=path.resolve().as_uri())
+        where = path.resolve().as_uri()
+        self.ask("Page.navigate", url=where)
+        self.until(f"location.href === {json.dumps(where)} && document.readyState === 'complete'")
+        self.run("typeof ready === 'undefined' ? null : ready.then(() => null)")
+
+    def until(self, script: str) -> Any:
+        """The first value of an expression that counts as true, also when a new page is loaded meanwhile."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            where, ready = self.run("[location.href, document.readyState]")
-            if where == path.resolve().as_uri() and ready == "complete":
-                self.run("typeof ready === 'undefined' ? null : ready.then(() => null)")
-                return
+            with contextlib.suppress(Navigated):
+                if value := self.run(script):
+                    return value
             time.sleep(0.02)
-        raise TimeoutError(f"{path} does not load")
+        raise TimeoutError(f"never true: {script}")
 
     def run(self, script: str) -> Any:
-        """The value of an expression in the page. Raises RuntimeError for what it throws."""
+        """The value of an expression in the page. RuntimeError: what it throws; Navigated: the page goes."""
         answer = self.ask("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(json.dumps(answer["exceptionDetails"]))
@@ -126,6 +142,8 @@ class Browser:
             answer = self._receive()
             if answer.get("id") == number:
                 if "error" in answer:
+                    if answer["error"].get("message") in GONE:
+                        raise Navigated(answer["error"]["message"])
                     raise RuntimeError(f"{method}: {answer['error']}")
                 result: dict[str, Any] = answer["result"]
                 return result
