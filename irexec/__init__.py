@@ -162,7 +162,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
         from irexec.ir.memory import no_collection
 
-        with no_collection():
+        with no_collection(to_stay=True):
             if _HOME_OF[name].startswith("irexec.openvino."):
                 # All classes are extended before one is given away: what it returns has OpenVINO's words, too.
                 importlib.import_module("irexec.openvino.extended")
