@@ -87,7 +87,7 @@ def _too_new(path: str, target: Release) -> Report:
 
     source = Source.from_path(path)
     findings = Findings(source.locate, file=path)
-    document = read(source, Findings(source.locate)) if source.root is not None and not is_snippet(source) else None
+    document = read(source, Findings(source.locate)) if source.readable and not is_snippet(source) else None
     if document is not None:
         check_release(document, target, findings)
     return findings.finished()

@@ -1,13 +1,11 @@
-"""From the XML tree of a file to its Document, with findings about elements that the grammar does not allow."""
+"""From the elements of a file to its Document, with findings about elements that the grammar does not allow."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any, Literal, NamedTuple, TypeVar, cast
-
-from lxml import etree
 
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At, Findings
@@ -16,6 +14,8 @@ from irexec.ir.checks import check_document, is_too_old
 from irexec.ir.document import BackEdge, Document, Edge, Element, Layer, Net, Port, PortMap
 from irexec.ir.memory import no_collection
 from irexec.ir.text import quoted
+from irexec.ir.xml.elements import PLAIN, Elements, decoded
+from irexec.ir.xml.positions import Positions
 from irexec.ir.xml.source import Source
 
 T = TypeVar("T")
@@ -36,19 +36,20 @@ def read(source: Source, findings: Findings) -> Document | None:
     document that is returned may still have errors in `findings`.
     """
     source.report(findings)
-    if source.root is None or not _is_net(source.root, findings):
+    if not source.readable:
         return None
-    if is_too_old(source.root.get("version"), findings):
+    elements = source.elements()
+    if not _is_net(elements, findings) or is_too_old(dict(elements.attributes).get("version"), findings):
         return None
     with no_collection():
-        document = Document(_Reader(findings).net(source.root), source)
+        document = Document(_Reader(elements, findings).net(), source)
         if _is_execution_graph(document.net):
             message = "this is the graph of a compiled model as a device executed it: without weights, not to be run"
             hint = "take the model that was compiled; the names of its layers stand in originalLayersNames"
             findings.add("N011", message, at=At(document.net.layers[0].at), hint=hint)
             return None
         if _MAY_HOLD_TEXT.search(source.text) or "<![CDATA[" in source.text:
-            _stray_text(source.root, findings)
+            _stray_text(source.positions, findings)
         check_document(document, findings)
     return document
 
@@ -58,23 +59,22 @@ def read_layers(source: Source, findings: Findings) -> list[Layer]:
 
     Reports unknown elements only; nothing is checked.
     """
-    if source.root is None:
+    if not source.readable:
         return []
-    reader = _Reader(findings)
-    if source.root.tag == "layer":
-        return [reader.layer(source.root)]
-    return list(reader.items(source.root, "layer", _Reader.layer))
+    elements = source.elements()
+    reader = _Reader(elements, findings)
+    return [reader.layer()] if elements.name == "layer" else list(reader.items("layer", _Reader.layer))
 
 
-def _is_net(root: etree._Element, findings: Findings) -> bool:
-    if root.tag == "net":
+def _is_net(root: Elements, findings: Findings) -> bool:
+    if root.name == "net":
         return True
-    lowered = str(root.tag).lower()
+    lowered = root.name.lower()
     if lowered == "net":
-        findings.add("N009", f"the root element is written <{root.tag}>, not <net>", at=At(0))
+        findings.add("N009", f"the root element is written <{root.name}>, not <net>", at=At(0))
         return True
     hint = "a single layer is a snippet, not a model" if lowered == "layer" else None
-    findings.add("N001", f"the root element is <{root.tag}>, not <net>", at=At(0), hint=hint)
+    findings.add("N001", f"the root element is <{root.name}>, not <net>", at=At(0), hint=hint)
     return False
 
 
@@ -85,58 +85,47 @@ def _is_execution_graph(net: Net) -> bool:
 
 # Text that does not directly follow a <dim>, wherever it is: in a comment, too.
 _MAY_HOLD_TEXT = re.compile(r">(?<!<dim>)\s*+[^<\s]", re.ASCII)
-_TEXTS = etree.XPath("//text()[not(parent::dim)][normalize-space()]")
-_FREE_SECTIONS = ("rt_info", "meta_data", "quantization_parameters", "pre-process")
+_FREE_SECTIONS = frozenset({"rt_info", "meta_data", "quantization_parameters", "pre-process"})
 
 
-def _stray_text(root: etree._Element, findings: Findings) -> None:
+def _stray_text(positions: Positions, findings: Findings) -> None:
     """Report text between elements, once for each element it stands in."""
-    texts = cast("list[etree._ElementUnicodeResult]", _TEXTS(root))
-    if not texts:
-        return
-    number = {element: at for at, element in enumerate(root.iter())}
-    for element, text in {_container(text): text for text in reversed(texts)}.items():
-        if not any(above.tag in _FREE_SECTIONS for above in (element, *element.iterancestors())):
-            at = At(number[element], "#text")
-            findings.add("N006", f"text in <{element.tag}>, which holds none", at=at, found=text.strip()[:40])
-
-
-def _container(text: etree._ElementUnicodeResult) -> etree._Element:
-    element = text.getparent()
-    assert element is not None
-    around = element.getparent() if text.is_tail else None
-    return element if around is None else around
+    reported = set()
+    for text, element, around in positions.texts():
+        if around[-1] != "dim" and element not in reported and not _FREE_SECTIONS.intersection(around):
+            reported.add(element)
+            at = At(element, "#text")
+            findings.add("N006", f"text in <{around[-1]}>, which holds none", at=at, found=decoded(text).strip()[:40])
 
 
 class _Reader:
-    """Walks the tree once, in document order, and counts the elements it passes."""
+    """Makes the document while it goes through the elements once. Each method reads the element that was entered last,
+    to its end."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, elements: Elements, findings: Findings) -> None:
+        self._elements = elements
         self._findings = findings
-        self._number = -1
         # Interned texts and tuples of texts: a model repeats the same ones in every layer.
         self._once: dict[Any, Any] = {}
-
-    def _enter(self) -> int:
-        self._number += 1
-        return self._number
+        # The extents of ports by the text between their tags.
+        self._dims: dict[str, tuple[str, ...]] = {}
 
     # Models and layers
 
-    def net(self, element: etree._Element) -> Net:
-        at = self._enter()
+    def net(self) -> Net:
+        at = self._elements.number
         is_body = at > 0
-        attributes = _attributes(element)
+        attributes = dict(self._elements.attributes)
         net = Net(at, attributes.pop("name", None), attributes.pop("version", None))
         if not is_body:
             self._unknown_attributes("net", attributes, at, ("name", "version"))
-        self._sections(element, _BODY if is_body else _NET, net)
+        self._sections(_BODY if is_body else _NET, net)
         return net
 
-    def layer(self, element: etree._Element) -> Layer:
-        layer, once = Layer(at := self._enter()), self._once.setdefault
+    def layer(self) -> Layer:
+        layer, once = Layer(at := self._elements.number), self._once.setdefault
         other: dict[str, str] = {}
-        for name, text in _items(element):
+        for name, text in self._elements.attributes:
             if name == "id":
                 layer.id = text
             elif name == "name":
@@ -152,46 +141,69 @@ class _Reader:
         if other:
             layer.other = other
             self._unknown_attributes("layer", other, at, _LAYER_ATTRIBUTES)
-        layer.data_at = self._sections(element, _LAYER, layer).get("data", -1)
+        layer.data_at = self._sections(_LAYER, layer).get("data", -1)
         return layer
 
-    def _sections(self, element: etree._Element, known: dict[str, _Section], item: Net | Layer) -> dict[str, int]:
+    def _sections(self, known: dict[str, _Section], item: Net | Layer) -> dict[str, int]:
         """Read the children that are known into the fields of `item`; the number of each child by its tag.
 
         Of two children with one name the first counts.
         """
         where: dict[str, int] = {}
-        for child in element:
-            tag = str(child.tag)
+        elements, parent = self._elements, self._elements.name
+        for tag in elements.children():
             section = known.get(tag)
             if section is None:
-                self._unknown_element(child, element.tag, known)
+                self._unknown_element(parent, known)
             elif tag in where:
-                self._repeated(child, element.tag, where[tag])
+                self._repeated(parent, where[tag])
             else:
-                where[tag] = self._number + 1
-                setattr(item, section.field, section.read(self, child))
+                where[tag] = elements.number
+                setattr(item, section.field, section.read(self))
         return where
 
     def items(
-        self, element: etree._Element, tag: str, read_item: Callable[[_Reader, etree._Element], T]
+        self,
+        tag: str,
+        read_item: Callable[[_Reader], T],
+        pattern: re.Pattern[str] | None = None,
+        read_match: Callable[[_Reader, re.Match[str]], T] | None = None,
     ) -> tuple[T, ...]:
-        """The children called `tag`, read; others are reported."""
-        self._enter()
-        found = []
-        for child in element:
-            if child.tag == tag:
-                found.append(read_item(self, child))
+        """The children called `tag`, read; others are reported. Those that `pattern` matches are made of the match."""
+        elements, parent = self._elements, self._elements.name
+        found: list[T] = []
+        if elements.is_empty:
+            return ()
+        while True:
+            if pattern is not None and read_match is not None:
+                while match := elements.take(pattern):
+                    found.append(read_match(self, match))
+            if not elements.enter():
+                return tuple(found)
+            if elements.name == tag:
+                found.append(read_item(self))
             else:
-                self._unknown_element(child, element.tag, (tag,))
-        return tuple(found)
+                self._unknown_element(parent, (tag,))
 
     # Ports and edges
 
-    def port(self, element: etree._Element) -> Port:
-        port, once = Port(at := self._enter()), self._once.setdefault
+    def plain_port(self, match: re.Match[str]) -> Port:
+        """A port as nearly all are written."""
+        elements, once = self._elements, self._once.setdefault
+        id, precision, names, between = match.groups()
+        dims = self._dims.get(between) if between else ()
+        if dims is None:
+            texts = tuple(_DIMS.findall(between))
+            dims = self._dims[between] = once(texts, texts)
+        at = elements.number + 1
+        elements.number = at + len(dims)
+        return Port(at, once(id, id), once(precision, precision), names, dims)
+
+    def port(self) -> Port:
+        elements, once = self._elements, self._once.setdefault
+        port = Port(at := elements.number)
         other: dict[str, str] = {}
-        for name, text in _items(element):
+        for name, text in elements.attributes:
             if name == "id":
                 port.id = once(text, text)
             elif name == "precision":
@@ -204,19 +216,16 @@ class _Reader:
             port.other = other
             self._unknown_attributes("port", other, at, _PORT_ATTRIBUTES)
         dims, dims_at = [], []
-        for child in element:
-            if child.tag == "dim":
-                self._number += 1
-                dims.append(child.text or "")
-                dims_at.append(self._number)
-                if len(child):
-                    self._no_children(child)
-            elif child.tag != "rt_info":
-                self._unknown_element(child, "port", ("dim", "rt_info"))
+        for tag in elements.children():
+            if tag == "dim":
+                dims_at.append(elements.number)
+                dims.append(self._text() or "")
+            elif tag != "rt_info":
+                self._unknown_element("port", ("dim", "rt_info"))
             elif port.rt_info is None:
-                port.rt_info = self.element(child)
+                port.rt_info = self.element()
             else:
-                self._repeated(child, "port", port.rt_info.at)
+                self._repeated("port", port.rt_info.at)
         if dims:
             texts = tuple(dims)
             port.dims = once(texts, texts)
@@ -225,10 +234,17 @@ class _Reader:
                 port.dims_at = tuple(dims_at)
         return port
 
-    def edge(self, element: etree._Element) -> Edge:
-        edge, once = Edge(at := self._enter()), self._once.setdefault
+    def plain_edge(self, match: re.Match[str]) -> Edge:
+        """An edge as nearly all are written."""
+        self._elements.number += 1
+        from_layer, from_port, to_layer, to_port = match.groups()
+        once = self._once.setdefault
+        return Edge(self._elements.number, from_layer, once(from_port, from_port), to_layer, once(to_port, to_port))
+
+    def edge(self) -> Edge:
+        edge, once = Edge(at := self._elements.number), self._once.setdefault
         other: dict[str, str] = {}
-        for name, text in _items(element):
+        for name, text in self._elements.attributes:
             if name == "from-layer":
                 edge.from_layer = text
             elif name == "from-port":
@@ -244,68 +260,81 @@ class _Reader:
             # Where an end is missing, one of these is it: the check of edges says so.
             if None not in (edge.from_layer, edge.from_port, edge.to_layer, edge.to_port):
                 self._unknown_attributes("edge", other, at, _EDGE_ATTRIBUTES)
-        if len(element):
-            self._no_children(element)
+        self._no_children()
         return edge
 
-    def data(self, element: etree._Element) -> dict[str, str]:
-        self._enter()
-        if len(element):
-            self._no_children(element)
-        return _attributes(element)
+    def data(self) -> dict[str, str]:
+        attributes = dict(self._elements.attributes)
+        self._no_children()
+        return attributes
 
     # Bodies
 
-    def port_maps(self, element: etree._Element) -> tuple[PortMap, ...]:
-        self._enter()
+    def port_maps(self) -> tuple[PortMap, ...]:
+        elements, parent = self._elements, self._elements.name
         maps = []
-        for child in element:
-            if child.tag not in ("input", "output"):
-                self._unknown_element(child, element.tag, ("input", "output"))
+        for tag in elements.children():
+            if tag not in ("input", "output"):
+                self._unknown_element(parent, ("input", "output"))
                 continue
-            at = self._enter()
-            attributes = _attributes(child)
+            at, attributes = elements.number, dict(elements.attributes)
             known = {name: attributes.pop(name, None) for name in _MAP_ATTRIBUTES}
-            maps.append(PortMap(at, cast(Literal["input", "output"], child.tag), **known))
-            self._unknown_attributes(str(child.tag), attributes, at, _MAP_ATTRIBUTES, _IGNORED_IN_MAPS)
-            self._no_children(child)
+            maps.append(PortMap(at, cast(Literal["input", "output"], tag), **known))
+            self._unknown_attributes(tag, attributes, at, _MAP_ATTRIBUTES, _IGNORED_IN_MAPS)
+            self._no_children()
         return tuple(maps)
 
-    def back_edge(self, element: etree._Element) -> BackEdge:
-        at = self._enter()
-        other = _attributes(element)
+    def back_edge(self) -> BackEdge:
+        at, other = self._elements.number, dict(self._elements.attributes)
         edge = BackEdge(at, other.pop("from-layer", None), other.pop("to-layer", None))
         self._unknown_attributes("edge", other, at, _EDGE_ATTRIBUTES, _IGNORED_IN_BACK_EDGES)
-        self._no_children(element)
+        self._no_children()
         return edge
 
     # Anything
 
-    def element(self, element: etree._Element) -> Element:
+    def element(self) -> Element:
         """An element and its content, uninterpreted. The parser bounds the depth of this recursion."""
-        at, tag, attributes = self._enter(), str(element.tag), _attributes(element)
-        return Element(at, tag, attributes, tuple(self.element(child) for child in element), element.text)
+        elements = self._elements
+        read = Element(elements.number, elements.name, dict(elements.attributes))
+        if elements.is_empty:
+            return read
+        children: list[Element] = []
+        while elements.enter():
+            if not children:
+                read.text = elements.text()
+            children.append(self.element())
+        if not children:
+            read.text = elements.text()
+        read.children = tuple(children)
+        return read
 
-    def _skip(self, element: etree._Element) -> int:
-        """Skip an element and its content; return the element's number."""
-        at = self._number + 1
-        self._number += sum(1 for _ in element.iter())
-        return at
+    def _text(self) -> str | None:
+        """The text at the beginning of an element that holds no others."""
+        elements, parent = self._elements, self._elements.name
+        if elements.is_empty:
+            return None
+        inside = elements.enter()
+        text = elements.text()
+        while inside:
+            self._unknown_element(parent, ())
+            inside = elements.enter()
+        return text
 
-    def _repeated(self, element: etree._Element, parent: object, first: int) -> None:
-        self._findings.add(
-            "N003",
-            f"a second <{element.tag}> in <{parent}>; only the first counts",
-            at=At(self._skip(element)),
-            related=(("the first is here", At(first)),),
-        )
+    def _repeated(self, parent: str, first: int) -> None:
+        tag, at = self._elements.name, At(self._elements.number)
+        self._elements.skip()
+        related = (("the first is here", At(first)),)
+        self._findings.add("N003", f"a second <{tag}> in <{parent}>; only the first counts", at=at, related=related)
 
-    def _no_children(self, element: etree._Element) -> None:
-        for child in element:
-            self._unknown_element(child, element.tag, ())
+    def _no_children(self) -> None:
+        parent = self._elements.name
+        for _ in self._elements.children():
+            self._unknown_element(parent, ())
 
-    def _unknown_element(self, element: etree._Element, parent: object, known: Iterable[str]) -> None:
-        tag, at = str(element.tag), At(self._skip(element))
+    def _unknown_element(self, parent: str, known: Iterable[str]) -> None:
+        tag, at = self._elements.name, At(self._elements.number)
+        self._elements.skip()
         close = nearest(tag, known, 1, 0.75)
         # OpenVINO silently skips a whole section when one letter of its name has the wrong case.
         severity = Severity.ERROR if close and close[0] == tag.lower() else None
@@ -324,28 +353,43 @@ class _Reader:
                 self._findings.add("N005", message, at=At(at, name, named=True), attribute=name, **details)
 
 
-def _attributes(element: etree._Element) -> dict[str, str]:
-    return dict(_items(element))
-
-
-# The attributes of an element in the order of the file; a tree that was parsed from text has no bytes in it.
-_items = cast("Callable[[etree._Element], Sequence[tuple[str, str]]]", etree._Element.items)
+# Ports and edges as converters write them: attributes in this order, nothing else, no character that XML would change.
+_PLAIN_PORT = re.compile(
+    rf'\s*+<port id="({PLAIN})" precision="({PLAIN})"(?: names="({PLAIN})")?+\s*+'
+    r"(?:/>|>((?:\s*+<dim>[^<&\r]*+</dim>)*+)\s*+</port>)"
+)
+_DIMS = re.compile("<dim>([^<]*+)")
+_PLAIN_EDGE = re.compile(
+    rf'\s*+<edge from-layer="({PLAIN})" from-port="({PLAIN})" to-layer="({PLAIN})" to-port="({PLAIN})"\s*+/>'
+)
 
 
 class _Section(NamedTuple):
     """A child element that is read: the field it goes to and the method that reads it."""
 
     field: str
-    read: Callable[[_Reader, etree._Element], Any]
+    read: Callable[[_Reader], Any]
 
 
-def _list(tag: str, read_item: Callable[[_Reader, etree._Element], Any]) -> Callable[[_Reader, etree._Element], Any]:
-    return lambda reader, element: reader.items(element, tag, read_item)
+def _layers(reader: _Reader) -> tuple[Layer, ...]:
+    return reader.items("layer", _Reader.layer)
+
+
+def _edges(reader: _Reader) -> tuple[Edge, ...]:
+    return reader.items("edge", _Reader.edge, _PLAIN_EDGE, _Reader.plain_edge)
+
+
+def _ports(reader: _Reader) -> tuple[Port, ...]:
+    return reader.items("port", _Reader.port, _PLAIN_PORT, _Reader.plain_port)
+
+
+def _back_edges(reader: _Reader) -> tuple[BackEdge, ...]:
+    return reader.items("edge", _Reader.back_edge)
 
 
 _BODY = {
-    "layers": _Section("layers", _list("layer", _Reader.layer)),
-    "edges": _Section("edges", _list("edge", _Reader.edge)),
+    "layers": _Section("layers", _layers),
+    "edges": _Section("edges", _edges),
     "rt_info": _Section("rt_info", _Reader.element),
     "meta_data": _Section("meta_data", _Reader.element),
     "quantization_parameters": _Section("quantization_parameters", _Reader.element),
@@ -353,10 +397,10 @@ _BODY = {
 _NET = _BODY | {"pre-process": _Section("pre_process", _Reader.element)}
 _LAYER = {
     "data": _Section("data", _Reader.data),
-    "input": _Section("inputs", _list("port", _Reader.port)),
-    "output": _Section("outputs", _list("port", _Reader.port)),
+    "input": _Section("inputs", _ports),
+    "output": _Section("outputs", _ports),
     "rt_info": _Section("rt_info", _Reader.element),
-    "back_edges": _Section("back_edges", _list("edge", _Reader.back_edge)),
+    "back_edges": _Section("back_edges", _back_edges),
     **{tag: _Section(tag, _Reader.port_maps) for tag in ("port_map", "then_port_map", "else_port_map")},
     **{tag: _Section(tag, _Reader.net) for tag in ("body", "then_body", "else_body")},
 }

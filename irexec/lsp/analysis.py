@@ -55,7 +55,7 @@ class Analysis:
     @cached_property
     def written(self) -> Written | None:
         """The document as text that can be edited."""
-        if self._source.root is None or is_snippet(self._source):
+        if not self._source.readable or is_snippet(self._source):
             return None
         document = read(self._source, Findings())
         return None if document is None else Written(self._data, document, self._model)

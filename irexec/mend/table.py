@@ -64,7 +64,7 @@ def with_fixes(report: Report, data: bytes, source: Source, model: Model | None)
 
     `data` are the bytes that `source` was made of, and `model` is what was built of it.
     """
-    if source.root is None or not any(finding.code in MENDERS for finding in report):
+    if not source.readable or not any(finding.code in MENDERS for finding in report):
         return report
     try:
         if decode(data) != source.text:

@@ -103,7 +103,7 @@ def read_snippet(
     # A text that may be a model is first read as one. Loose layers are read once, after their repair.
     if "<net" in text.lower() or len(text) > MAX_CHARACTERS:
         source = Source(text, file=file)
-        if len(text) > MAX_CHARACTERS or (source.root is not None and str(source.root.tag).lower() == "net"):
+        if len(text) > MAX_CHARACTERS or (source.readable and source.elements().name.lower() == "net"):
             return _whole(source, mode)
     tree = read_tree(text)
     if tree.refused is not None:

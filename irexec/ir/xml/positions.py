@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 @cache
-def _token() -> re.Pattern[str]:
+def token_pattern() -> re.Pattern[str]:
     """A piece of markup. Compiled when a place is asked for: a clean file has none to tell.
 
     Linear time for any text: start tags are matched possessively, and an unclosed construct extends to the end.
@@ -27,7 +27,8 @@ def _token() -> re.Pattern[str]:
 
 
 @cache
-def _attribute() -> re.Pattern[str]:
+def attribute_pattern() -> re.Pattern[str]:
+    """An attribute of a start tag: its name, and its value in quotes."""
     return re.compile(r"""([^\s=/>"']+)\s*=\s*("[^"]*"|'[^']*')""")
 
 
@@ -147,7 +148,7 @@ class Positions:
     def attributes(self, element: int) -> Iterator[Attribute]:
         """Every attribute of an element as written."""
         if (tag := self.tag(element)) is not None:
-            for match in _attribute().finditer(self.text, tag.start, tag.start + tag.length):
+            for match in attribute_pattern().finditer(self.text, tag.start, tag.start + tag.length):
                 value = Span(match.start(2) + 1, match.end(2) - match.start(2) - 2)
                 yield Attribute(match[1], value, Span(match.start(), match.end() - match.start()))
 
@@ -156,7 +157,7 @@ class Positions:
         if (tag := self.tag(element)) is None or self.text[tag.start + tag.length - 2] == "/":
             return tag
         depth = 0
-        for match in _token().finditer(self.text, tag.start):
+        for match in token_pattern().finditer(self.text, tag.start):
             if match["open"] is not None and not match["attributes"].endswith("/"):
                 depth += 1
             elif match["close"] is not None:
@@ -176,7 +177,7 @@ class Positions:
             stops[element] = stop
             open_names[name] -= 1
 
-        for match in _token().finditer(self.text):
+        for match in token_pattern().finditer(self.text):
             if (name := match["open"]) is not None:
                 starts.append(match.start())
                 tag_stops.append(match.end())
@@ -199,7 +200,7 @@ class Positions:
         if (tag := self.tag(element)) is None or self.text[tag.start + tag.length - 2] == "/":
             return None
         depth, position = 0, tag.start + tag.length
-        for match in _token().finditer(self.text, position):
+        for match in token_pattern().finditer(self.text, position):
             if depth == 0:
                 stretch = self.text[position : match.start()]
                 if stretch.strip():
@@ -215,9 +216,30 @@ class Positions:
                 depth -= 1
         return None
 
+    def texts(self) -> Iterator[tuple[str, int, list[str]]]:
+        """Every text in the root that is not blank, the number of the element that it stands in, and the names of all
+        elements around it, the innermost last. The list is one and the same: it is true until the next text."""
+        position, number = 0, -1
+        numbers: list[int] = []
+        names: list[str] = []
+        for match in token_pattern().finditer(self.text):
+            for text in (self.text[position : match.start()], match["cdata"] or ""):
+                if names and text.strip():
+                    yield text, numbers[-1], names
+            position = match.end()
+            if match["open"] is not None:
+                number += 1
+                if not match["attributes"].endswith("/"):
+                    numbers.append(number)
+                    names.append(match["open"])
+            elif match["close"] is not None and names:
+                del numbers[-1], names[-1]
+            if number >= 0 and not names:
+                return
+
     def tags(self) -> Iterator[tuple[str, str, Span]]:
         """Every tag of an element with content, in order: "open" or "close", the name, and all of the tag."""
-        for match in _token().finditer(self.text):
+        for match in token_pattern().finditer(self.text):
             span = Span(match.start(), match.end() - match.start())
             if match["close"] is not None:
                 yield "close", match["close"].strip(), span
@@ -230,7 +252,7 @@ class Positions:
         open_elements: list[int] = []
         last_child: dict[int, int] = {}
         latest = -1
-        for match in _token().finditer(self.text):
+        for match in token_pattern().finditer(self.text):
             parent = open_elements[-1] if open_elements else -1
             if match["comment"] is not None:
                 found.append(Comment(match["comment"], match.start(), parent, last_child.get(parent, -1), latest))
@@ -246,6 +268,6 @@ class Positions:
         return found
 
     def _start_tags(self) -> Iterator[Span]:
-        for match in _token().finditer(self.text):
+        for match in token_pattern().finditer(self.text):
             if match["open"] is not None:
                 yield Span(match.start(), match.end() - match.start())

@@ -1,4 +1,4 @@
-"""A text and its XML tree: decoded, limited in size, and parsed without entities or access to other files."""
+"""A text of elements: decoded, limited in size, and found well-formed, without entities or access to other files."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from lxml import etree
 from irexec.diagnostics.diagnostic import Place
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.files import open_regular
+from irexec.ir.xml.elements import Elements
 from irexec.ir.xml.encoding import EncodingProblem, decode
 from irexec.ir.xml.foreign import foreign_kind
 from irexec.ir.xml.positions import Comment, Positions, Span
@@ -29,11 +30,13 @@ _LEAST_ELEMENT, _LEAST_ATTRIBUTE = 4, 5
 
 
 class Limits(NamedTuple):
-    """Limits of a file: bytes of text, elements, attributes. libxml2 limits depth (256) and length of texts."""
+    """Limits of a file: bytes, elements, attributes, characters between two tags. libxml2 limits depth (256) and the
+    length of attributes."""
 
     size: int = 1 << 30
     elements: int = 5_000_000
     attributes: int = 50_000_000
+    text: int = 10_000_000
 
 
 class SourceFault(NamedTuple):
@@ -49,10 +52,10 @@ class SourceFault(NamedTuple):
 
 
 class Source:
-    """The text of a file and its tree.
+    """The text of a file.
 
-    `root` is None when the text cannot be used; `problems` says why. `positions` is the text's markup. `remap` and
-    `display_text` are for a text that was repaired before it came here: places are then given in the original text.
+    Where it is not `readable`, `problems` says why. `positions` is the text's markup. `remap` and `display_text` are
+    for a text that was repaired before it came here: places are then given in the original text.
     """
 
     def __init__(
@@ -68,17 +71,23 @@ class Source:
         self.file = file
         self._limits: Limits | None = limits or Limits()
         self._faults: list[SourceFault] = []
-        self._root: etree._Element | None = None
+        self._readable = False
         self._remap = remap
         self._display_text = text if display_text is None else display_text
         self._display = Positions(self._display_text)
         self.positions = Positions(text)
 
     @property
-    def root(self) -> etree._Element | None:
-        """The tree, parsed when it is first asked for; None where the text is refused."""
+    def readable(self) -> bool:
+        """Whether there are elements to be read; False where the text is refused."""
         self._read()
-        return self._root
+        return self._readable
+
+    def elements(self) -> Elements:
+        """The elements of a readable text, its root entered."""
+        elements = Elements(self.text, plain=not self.problems)
+        elements.enter()
+        return elements
 
     @property
     def problems(self) -> list[SourceFault]:
@@ -94,7 +103,7 @@ class Source:
 
     @classmethod
     def from_path(cls, path: str | os.PathLike[str], *, limits: Limits | None = None) -> Source:
-        """Read a file. One that cannot be opened gives a Source without root, with the reason as its problem."""
+        """Read a file. One that cannot be opened is not readable, with the reason as its problem."""
         limits, name = limits or Limits(), os.fspath(path)
         try:
             with open_regular(path) as stream:
@@ -116,7 +125,7 @@ class Source:
         display_text: str | None = None,
         limits: Limits | None = None,
     ) -> Source:
-        """Decode and parse the bytes of a file."""
+        """Decode the bytes of a file."""
         limits = limits or Limits()
         if (foreign := foreign_kind(data[:4096])) is not None:
             kind, hint = foreign
@@ -141,7 +150,7 @@ class Source:
         source.text = source._display_text = text
         source._display = Positions(text)
         source.file, source._remap, source._limits = file, None, None
-        source._root, source._faults = None, [problem]
+        source._readable, source._faults = False, [problem]
         source.positions = Positions(text)
         return source
 
@@ -225,28 +234,35 @@ class Source:
             self._problem("X005", f"more than {limits.elements} elements", Span(excess.start(), 1))
         elif len(self.text) > _LEAST_ATTRIBUTE * limits.attributes and self.text.count("=") > limits.attributes:
             self._problem("X005", f"more than {limits.attributes} attributes", Span(start, 1))
+        elif len(self.text) > limits.text and (long := re.search(f">[^<]{{{limits.text + 1}}}", self.text)):
+            self._problem("X005", f"more than {limits.text} characters between two tags", Span(long.end() - 1, 1))
         return not self._faults
 
     def _parse(self) -> None:
-        data = self.text.encode()
-        parser = _parser(recover=False)
+        """Ask libxml2 whether the text is well-formed; no tree is made."""
+        parser, summary = _parser(), "not well-formed"
         try:
-            self._root = etree.fromstring(data, parser)
+            etree.fromstring(self.text.encode(), parser)
         except etree.XMLSyntaxError as error:
-            self._explain(parser.error_log, str(error))
-            # After these faults (a repeated attribute, content after the root, an undeclared prefix, a late XML
-            # declaration) there is still a usable tree: the one that OpenVINO reads.
-            if {problem.code for problem in self._faults} <= _READABLE:
-                self._root = etree.fromstring(data, _parser(recover=True))
-        if self._root is not None:
-            _drop_default_namespace(self._root)
+            summary = str(error)
+            failed = True
+        else:
+            failed = False
+        log = [entry for entry in parser.error_log if entry.level > etree.ErrorLevels.WARNING]
+        if failed or log:
+            self._explain(log, summary)
+        # After these faults (a repeated attribute, content after the root, an undeclared prefix, a late declaration)
+        # there are still elements that can be read: those that OpenVINO reads.
+        self._readable = not self._faults or (
+            {problem.code for problem in self._faults} <= _READABLE and Elements(self.text, plain=False).enter()
+        )
 
-    def _explain(self, log: etree._ListErrorLog, summary: str) -> None:
+    def _explain(self, log: list[etree._LogEntry], summary: str) -> None:
         """Turn the parser's log into problems, one for each place; all that follows from one open element is one."""
         from irexec.ir.xml.balance import unbalanced
 
         repeated = False
-        fault = unbalanced(self.positions) if len(log) and log[0].type_name in _UNBALANCED else None
+        fault = unbalanced(self.positions) if log and log[0].type_name in _UNBALANCED else None
         if fault is not None:
             self._faults.append(
                 SourceFault("X001", fault.message, fault.span, None, () if fault.opened is None else (fault.opened,))
@@ -291,19 +307,23 @@ _UNBALANCED = {"ERR_TAG_NAME_MISMATCH", "ERR_TAG_NOT_FINISHED"}
 _READABLE = {"X003", "X004", "X010", "X011"}
 
 
-def _parser(*, recover: bool) -> etree.XMLParser:
+class _Nothing:
+    """What the parser makes of a text: nothing."""
+
+    def close(self) -> None:
+        """The text has ended."""
+
+
+def _parser() -> etree.XMLParser:
     return etree.XMLParser(
         encoding="utf-8",
-        recover=recover,
+        target=_Nothing(),  # type: ignore[arg-type]  # The stubs ask for the methods of all events.
         resolve_entities=False,
         load_dtd=False,
         no_network=True,
         dtd_validation=False,
         attribute_defaults=False,
         huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-        remove_blank_text=True,
         collect_ids=False,
     )
 
@@ -314,12 +334,3 @@ def _is_html(head: str) -> bool:
 
 def _sentence(message: str | None) -> str:
     return (message or "not well-formed").strip().splitlines()[0]
-
-
-def _drop_default_namespace(root: etree._Element) -> None:
-    """Remove the default namespace, as OpenVINO ignores `xmlns="..."`. Prefixed names stay, and are refused later."""
-    if not root.nsmap:
-        return
-    for element in root.iter():
-        if element.prefix is None and isinstance(element.tag, str) and element.tag.startswith("{"):
-            element.tag = etree.QName(element).localname

@@ -24,7 +24,8 @@ DATA = bytes(range(64))
 
 def layer_of(text: str) -> tuple[Layer, Findings]:
     source = Source(f'<layer id="0" name="c" type="Const">\n  <data {text}/></layer>')
-    data = dict(source.root[0].items()) if len(source.root) else {}
+    elements = source.elements()
+    data = dict(elements.attributes) if elements.enter() else {}
     return Layer(at=0, id="0", name="c", type="Const", data=data, data_at=1), Findings(source.locate)
 
 

@@ -74,8 +74,8 @@ def test_entities_are_never_expanded(read_ir) -> None:
 
 
 def test_predefined_entities_are_decoded() -> None:
-    root = Source('<net name="&lt;&amp;&#228;&quot;&apos;&gt;"/>').root
-    assert root.get("name") == "<&ä\"'>"
+    elements = Source('<net name="&lt;&amp;&#228;&quot;&apos;&gt;"/>').elements()
+    assert dict(elements.attributes)["name"] == "<&ä\"'>"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_predefined_entities_are_decoded() -> None:
 def test_encodings_that_are_read(data, name) -> None:
     source = Source.from_bytes(data)
     assert source.problems == []
-    assert source.root.get("name") == name
+    assert dict(source.elements().attributes)["name"] == name
 
 
 def test_a_default_namespace_is_ignored_and_a_prefix_is_not(model, read_ir) -> None:
@@ -143,11 +143,11 @@ def test_limits(text, limits, read_ir) -> None:
 def test_a_file_that_cannot_be_read(tmp_path, read_ir) -> None:
     for path in (tmp_path / "missing.xml", tmp_path):
         source = Source.from_path(path)
-        assert source.root is None
+        assert not source.readable
         assert [problem.code for problem in source.problems] == ["X009"]
         assert source.place(source.problems[0].span).file == str(path)
     (tmp_path / "m.xml").write_text(NET)
-    assert Source.from_path(tmp_path / "m.xml").root.get("name") == "m"
+    assert dict(Source.from_path(tmp_path / "m.xml").elements().attributes)["name"] == "m"
 
 
 PLACES = '<a\n  b = "1>2"\n\tc=\'x"y\'>\n<!-- <z> --><d e="é" f="g"/>\n  <h><![CDATA[t]]></h><i> <j/> u </i></a>'
