@@ -36,7 +36,7 @@ def checked(call: Callable[..., Any], step: Step, model: Model) -> Callable[...,
         given = [_type_of(array, kind) for array, kind in zip(inputs, kinds, strict=True)]
         breaches: list[Breach] = []
         types = operator.infer(given, attributes, breaches)
-        if any(breach.refuses for breach in breaches):
+        if breaches:
             raise IRError(broken_constraints(step.node, breaches, model))
         if (reason := beyond_memory(types)) is not None:
             raise IRError(too_large(step.node, reason, model))

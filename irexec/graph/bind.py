@@ -15,7 +15,7 @@ from irexec.ops.declare import contents
 from irexec.ops.declare.attributes import AttributeFault
 from irexec.ops.declare.operator import REGISTRY, Operator
 from irexec.ops.declare.other_names import meant_by
-from irexec.types import Dimension, ElementType, PartialShape
+from irexec.types import ElementType, PartialShape
 from irexec.types.shape import product_within
 
 # Hints for OpenVINO's plugins, allowed on any layer.
@@ -268,17 +268,13 @@ def _is_an_input(problem: AttributeFault, number: int, name: str, operator: Oper
 
 
 def _check_shape(name: str, shape: PartialShape, kinds: list[ElementType], layer: Layer, findings: Findings) -> None:
-    """Report oddities of a readable shape: brackets, extents of 0, more bytes than 64 bits can count."""
+    """Report oddities of a readable shape: brackets, more bytes than 64 bits can count."""
     text = layer.data[name]
     details: dict[str, Any] = {"at": At(layer.data_at, name), "layer": layer.ref, "attribute": name}
     if text.strip().startswith("["):
         message = f"{name} is written in brackets, which not every version of OpenVINO reads"
         findings.add("S004", message, found=cut(text), hint=f'{name}="{shape.to_string()}"', **details)
     if 0 in shape.dims:
-        # Of constants, empty ones are how a list of nothing is written: no axes, no sizes.
-        if layer.type == "Parameter":
-            message = f"extent {shape.dims.index(Dimension(0))} of {name} is 0: the tensor has no elements"
-            findings.add("S005", message, found=cut(text), **details)
         return
     widest = max([8, *(kind.bitwidth for kind in kinds)])
     count = product_within((max(1, extent.min) for extent in shape.dims), INT64_MAX * 8 // widest)

@@ -151,9 +151,8 @@ class Inferring:
             breaches = [breach for breach in breaches if not breach.late]
         for breach in breaches:
             report_breach(node, breach, self.findings)
-        refusing = sum(breach.refuses for breach in breaches)
-        self.broken += refusing
-        if refusing:
+        if breaches:
+            self.broken += len(breaches)
             return types
         try:
             return propagate(operator, inputs, attributes, types)

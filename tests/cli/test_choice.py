@@ -14,14 +14,14 @@ from irexec.cli.main import main
 
 RIGHT = two_inputs().text.replace('auto_broadcast="numpy"', 'auto_broadcast="none"')
 WRONG = RIGHT.replace('type="ReLU"', 'type="relu"').replace("auto_broadcast", "auto_brodcast")
-EMPTY = """<net name="m" version="11">
+NOTED = """<net name="m" version="11">
     <layers>
-        <layer id="0" name="x" type="Parameter" version="opset1">
-            <data shape="0,2" element_type="f32"/>
-            <output><port id="0" precision="FP32"><dim>0</dim><dim>2</dim></port></output>
+        <layer id="0" name="x" type="Parameter" version="opset8">
+            <data shape="1,2" element_type="f32"/>
+            <output><port id="0" precision="FP32"><dim>1</dim><dim>2</dim></port></output>
         </layer>
         <layer id="1" name="y" type="Result" version="opset1">
-            <input><port id="0" precision="FP32"><dim>0</dim><dim>2</dim></port></input>
+            <input><port id="0" precision="FP32"><dim>1</dim><dim>2</dim></port></input>
         </layer>
     </layers>
     <edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/></edges>
@@ -99,16 +99,16 @@ def test_statistics_and_quiet(folder: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_notes_are_shown_on_request(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "empty.xml").write_text(EMPTY)
-    main(["validate", "empty.xml"])
+    (folder / "noted.xml").write_text(NOTED)
+    main(["validate", "noted.xml"])
     assert capsys.readouterr().out == "no findings\n"
-    main(["validate", "empty.xml", "--verbose"])
-    assert "note[S005]" in capsys.readouterr().out
+    main(["validate", "noted.xml", "--verbose"])
+    assert "note[L007]" in capsys.readouterr().out
 
 
 def test_many_findings_of_one_code_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edges = [f'<edge from-layer="0" from-port="0" to-layer="{n}" to-port="0"/>' for n in range(70, 100)]
-    (folder / "many.xml").write_text(EMPTY.replace("</edges>", "".join(edges) + "</edges>"))
+    (folder / "many.xml").write_text(NOTED.replace("</edges>", "".join(edges) + "</edges>"))
     main(["validate", "many.xml"])
     shown = capsys.readouterr().out
     assert shown.count("error[E009]") == 20
@@ -122,7 +122,7 @@ def test_many_findings_of_one_code_are_counted(folder: Path, capsys: pytest.Capt
 
 def test_many_findings_of_one_cause_are_told_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edge = '\n<edge from-layer="0" from-port="0" to-layer="77" to-port="0"/>'
-    (folder / "many.xml").write_text(EMPTY.replace("</edges>", edge * 30 + "</edges>"))
+    (folder / "many.xml").write_text(NOTED.replace("</edges>", edge * 30 + "</edges>"))
     assert main(["validate", "many.xml"]) == 1
     shown = capsys.readouterr().out
     assert shown.count("error[E009]") == 3

@@ -97,3 +97,23 @@ def test_what_a_body_declares_hides_nothing_of_the_layer_around_it() -> None:
     assert text.count("FP16") == 2
     found = [finding for finding in irexec.validate(text.encode()) if finding.code == "P004"]
     assert {finding.layer.type for finding in found if finding.layer} == {"Abs", "TensorIterator"}
+
+
+def compressed(info: str) -> str:
+    """A constant of f16 widened to f32, at a port that declares FP16."""
+    return f"""<net name="m" version="11"><layers>
+<layer id="0" name="x" type="Parameter" version="opset1"><data shape="2" element_type="f16"/>
+<output><port id="0" precision="FP16"/></output></layer>
+<layer id="1" name="w" type="Convert" version="opset1"><data destination_type="f32"/><rt_info>{info}</rt_info>
+<input><port id="0" precision="FP16"/></input><output>
+<port id="1" precision="FP16"/></output></layer>
+<layer id="2" name="y" type="Result" version="opset1"><input><port id="0" precision="FP16"/></input></layer>
+</layers><edges>
+<edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>
+<edge from-layer="1" from-port="1" to-layer="2" to-port="0"/>
+</edges></net>"""
+
+
+def test_a_compressed_constant_may_declare_what_is_stored() -> None:
+    assert findings(compressed('<attribute name="decompression" version="0"/>')) == []
+    assert findings(compressed("")) == [("P004", "error", 6, 25)]

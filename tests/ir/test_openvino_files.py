@@ -60,6 +60,51 @@ def empty_lists_and_masks() -> Any:
     return ov.Model([total, opset13.matmul(opset13.matmul(x, mask, False, False), weights, False, False)], [x])
 
 
+def empty_tensors() -> Any:
+    x, y = opset13.parameter([0, 3], np.float32), opset13.parameter(ov.PartialShape("0,..3"), np.float32)
+    return ov.Model([opset13.concat([x, y], 0)], [x, y])
+
+
+def mixed_types_of_indices() -> Any:
+    x = opset13.parameter([4, 4], np.float32)
+    narrow, wide = opset13.constant(np.int32([0, 1])), opset13.constant(np.int64([2, 1]))
+    return ov.Model(
+        [
+            opset13.slice(x, narrow, wide, opset13.constant(np.int64([1, 1])), narrow),
+            opset13.strided_slice(x, narrow, wide, wide, [0], [0]),
+            opset13.pad(x, narrow, wide, "constant"),
+            opset13.space_to_batch(x, opset13.constant(np.int64([1, 2])), narrow, opset13.constant(np.int64([0, 1]))),
+        ],
+        [x],
+    )
+
+
+def constants_as_results() -> Any:
+    x = opset13.parameter([64], np.float32)
+    shared, alone = (opset13.constant(np.linspace(0, end, 64, dtype=np.float32)) for end in (1, 2))
+    return ov.Model([opset13.add(x, shared), shared, alone], [x])
+
+
+def loops() -> Any:
+    x, start = opset13.parameter([4, 2], np.float32), opset13.parameter([1, 2], np.float32)
+    row, total = opset13.parameter([1, 2], np.float32), opset13.parameter([1, 2], np.float32)
+    sum = opset13.add(row, total)
+    unread = opset13.relu(sum)
+    iterator = opset13.tensor_iterator()
+    iterator.set_function(ov.Model([sum, unread], [row, total]))
+    iterator.set_sliced_input(row, x.output(0), 0, 1, 1, -1, 0)
+    iterator.set_merged_input(total, start.output(0), sum.output(0))
+    last = iterator.get_iter_value(sum.output(0), -1)
+
+    turn, value, go = opset13.parameter([], np.int64), opset13.parameter([1, 2], np.float32), opset13.constant(True)
+    grown = opset13.add(value, opset13.convert(turn, "f32"))
+    loop = opset13.loop(opset13.constant(np.int64(3)), opset13.constant(True))
+    loop.set_function(ov.Model([go, grown], [turn, value]))
+    loop.set_special_body_ports([0, 0])
+    loop.set_merged_input(value, last, grown.output(0))
+    return ov.Model([loop.get_iter_value(grown.output(0), -1)], [x, start])
+
+
 def control_flow_and_state() -> Any:
     x, more = opset13.parameter([-1, 3], np.float32, name="x"), opset13.parameter([], bool, name="more")
     inner = [opset13.parameter([-1, 3], np.float32) for _ in range(2)]
@@ -85,6 +130,10 @@ def control_flow_and_state() -> Any:
         preprocessing,
         empty_lists_and_masks,
         control_flow_and_state,
+        constants_as_results,
+        empty_tensors,
+        mixed_types_of_indices,
+        loops,
     ],
     ids=lambda f: f.__name__,
 )

@@ -11,6 +11,8 @@ SECOND = '<edge from-layer="0" from-port="0" to-layer="1" to-port="1"/>'
 A_PORT = '<port id="1" precision="FP32"><dim>2</dim><dim>3</dim></port>'
 ENTRY = '<input axis="0" external_port_id="2" internal_layer_id="0" start="0" end="-1" stride="1" part_size="1"/>'
 OUTPUT = '<output external_port_id="3" internal_layer_id="3"/>'
+BETWEEN = "\n" + 16 * " "
+OUTER_OUTPUT = '<port id="3" precision="FP32">'
 CONDITION = '<output external_port_id="-1" internal_layer_id="2" purpose="execution_condition"/>'
 BACK = "<back_edges></back_edges>"
 BODY_PARAMETER = '<layer id="0" name="p" type="Parameter" version="opset1">'
@@ -50,25 +52,26 @@ EDGES = [
 BODIES = [
     ("B002 B011", *entry(internal_layer_id="¦1")),
     ("B002 B011", *entry(internal_layer_id="¦77")),
-    ("B002 B006", OUTPUT, '<output external_port_id="3" internal_layer_id="¦0"/>', "loop"),
+    ("B002", OUTPUT, '<output external_port_id="3" internal_layer_id="¦0"/>', "loop"),
     ("B003", ENTRY, ENTRY + ENTRY.replace('id="2"', 'id="¦2"'), "loop"),
     ("B004", *entry(external_port_id="¦3")),
     ("B005", BACK, '<back_edges><edge from-layer="¦0" to-layer="0"/></back_edges>', "loop"),
     ("B005", BACK, '<back_edges><edge from-layer="3" to-layer="¦9"/></back_edges>', "loop"),
-    ("B006 B015", OUTPUT, "", "loop", 0, '<layer id="3" name="s"'),
+    ("B015", OUTPUT, "", "loop", 0, OUTER_OUTPUT),
+    ("B006 B015", ENTRY + BETWEEN + OUTPUT, ENTRY.replace('axis="0" ', ""), "loop", 0, '<layer id="3" name="s"'),
     ("B007", *entry(stride="¦0")),
     ("B007", *entry(part_size="¦0")),
     ("B007", *entry(part_size="¦-1")),
     ("B008", *entry(axis="¦2")),
     ("B008", *entry(axis="¦-1")),
     ("B008", OUTPUT, '<output axis="¦-3" external_port_id="3" internal_layer_id="3"/>', "loop"),
-    ("B009 B006", CONDITION, "", "loop", 0, LOOP),
+    ("B009", CONDITION, "", "loop", 0, LOOP),
     ("B011 B015", ENTRY, "", "loop", 0, BODY_PARAMETER),
     ("B012", ENTRY, ENTRY.replace("/>", ' purpose="¦iteration"/>'), "loop"),
     ("B012 B009", CONDITION, CONDITION.replace("execution_condition", "¦condition"), "loop"),
     ("B013", *entry(axis="¦x")),
     ("B013", *entry(external_port_id="¦")),
-    ("B013 B006", OUTPUT, '¦<output external_port_id="3"/>', "loop"),
+    ("B013", OUTPUT, '¦<output external_port_id="3"/>', "loop"),
     ("B005", BACK, '<back_edges>¦<edge from-layer="3"/></back_edges>', "loop"),
     ("B014", OUTPUT, '<output external_port_id="¦1" internal_layer_id="3"/>', "loop"),
     ("N005", OUTPUT, '<output ¦colour="red" external_port_id="3" internal_layer_id="3"/>', "loop"),

@@ -62,15 +62,22 @@ def _check_pair(layer: Layer, maps: tuple[PortMap, ...], body: Net, scope: NetSc
                 number = _inner(entry.internal_layer_id, At(entry.at, "internal_layer_id"), kind, inner, layer, scope)
                 if number is not None:
                     mapped[kind].add(number)
-    fed = _check_back_edges(layer, inner, mapped["input"], scope)
+    carried, renewed = _check_back_edges(layer, inner, mapped["input"], scope)
+    same = _entered_whole(maps) - renewed
     for number, item in inner.items():
         if item.type == "Parameter" and number not in mapped["input"]:
             message = f"nothing feeds {item.ref} of the body of {layer.ref}"
             scope.findings.add("B011", message, at=At(item.at), layer=item.ref)
-        elif item.type == "Result" and number not in mapped["output"] | fed:
+        elif item.type == "Result" and same and number not in mapped["output"] | carried:
             message = f"nothing takes {item.ref} of the body of {layer.ref}"
             hint = "a value that goes on to the next iteration needs an edge in <back_edges>"
             scope.findings.add("B006", message, at=At(item.at), layer=item.ref, hint=hint)
+
+
+def _entered_whole(maps: tuple[PortMap, ...]) -> set[int | None]:
+    """The body Parameters that a map gives a whole value, which stays the same unless a back edge renews it."""
+    entries = (entry for entry in maps if entry.kind == "input" and entry.axis is None and not entry.purpose)
+    return {whole(entry.internal_layer_id).value for entry in entries}
 
 
 def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scope: NetScope) -> None:
@@ -188,19 +195,24 @@ def _rank(entry: PortMap, layer: Layer, scope: NetScope) -> int | None:
     return len(port.dims) or None if port is not None else None
 
 
-def _check_back_edges(layer: Layer, inner: dict[int, Layer], entered: set[int], scope: NetScope) -> set[int]:
-    """The body Results that go on to the next iteration."""
-    fed: set[int] = set()
+def _check_back_edges(
+    layer: Layer, inner: dict[int, Layer], entered: set[int], scope: NetScope
+) -> tuple[set[int], set[int]]:
+    """The body Results that go on to the next iteration, and the Parameters that they renew."""
+    carried: set[int] = set()
+    renewed: set[int] = set()
     for edge in layer.back_edges or ():
         source = _inner(edge.from_layer, At(edge.at, "from-layer"), "output", inner, layer, scope, "B005")
         target = _inner(edge.to_layer, At(edge.at, "to-layer"), "input", inner, layer, scope, "B005")
         if source is not None:
-            fed.add(source)
+            carried.add(source)
+        if target is not None:
+            renewed.add(target)
         if target is not None and target not in entered:
             message = f"the back edge ends at {inner[target].ref}, which is in no entry of the port map"
             at = At(edge.at, "to-layer")
             scope.findings.add("B005", message, at=at, layer=layer.ref, attribute="to-layer")
-    return fed
+    return carried, renewed
 
 
 def _check_taken(layer: Layer, maps: list[tuple[PortMap, ...] | None], scope: NetScope) -> None:

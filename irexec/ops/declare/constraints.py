@@ -59,9 +59,9 @@ class Check(Protocol):
 class Breach(NamedTuple):
     """One broken constraint, or one element type that does not fit, as inference found it.
 
-    `repair` maps ports to the shapes that would mend it: the same elements, read in another shape. `refuses` is False
-    where the operator computes all the same. `late`: OpenVINO makes a node that breaks it, and may then read beyond its
-    inputs; here such a node can be made, too, but no model with it is valid.
+    `repair` maps ports to the shapes that would mend it: the same elements, read in another shape. `late`: OpenVINO
+    makes a node that breaks it, and may then read beyond its inputs; here such a node can be made, too, but no model
+    with it is valid.
     """
 
     code: str
@@ -73,5 +73,4 @@ class Breach(NamedTuple):
     found: str | None = None
     allowed: str | None = None
     repair: dict[str, tuple[int, ...]] | None = None
-    refuses: bool = True
     late: bool = False

@@ -27,19 +27,9 @@ def bind_types(
         if port.elements.name is None:
             continue
         first, other = bound.setdefault(port.elements.name, (actual, name))
-        if first is not actual:
+        if first is not actual and port.elements.binding:
             message = f"{name} is {actual}, expected {first} as {other} is: both have type {port.elements.name}"
-            binding = port.elements.binding
-            found.append(
-                Breach(
-                    "O003" if binding else "O010",
-                    message,
-                    port=name,
-                    found=str(actual),
-                    allowed=str(first),
-                    refuses=binding,
-                )
-            )
+            found.append(Breach("O003", message, port=name, found=str(actual), allowed=str(first)))
     return {name: kind for name, (kind, _) in bound.items()}
 
 

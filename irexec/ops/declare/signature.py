@@ -23,8 +23,8 @@ _MOST_NAMED = 8
 class Elements:
     """A type variable: ports that share it have the same element type, one of `types`; without a name, they need not.
 
-    `binding=False`: a difference is only a warning. The page requires equal types, but writers ignore that and every
-    reader accepts it (integers whose type does not matter, such as indices).
+    `binding=False`: they may differ. The page requires equal types, but OpenVINO's own converters write others and
+    every reader takes them (integers whose type does not matter, such as indices).
     """
 
     __slots__ = ("binding", "name", "types")
