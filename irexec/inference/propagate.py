@@ -106,6 +106,9 @@ class _Number(Dimension):
 
     __rmul__ = __mul__
 
+    def __floordiv__(self, divisor: int) -> Dimension:
+        return super().__floordiv__(divisor) if divisor > 0 else ANY_DIMENSION
+
 
 def _run_partial(
     operator: Operator, inputs: Sequence[TensorType | None], attributes: dict[str, Any], outputs: list[TensorType]
@@ -119,7 +122,7 @@ def _run_partial(
             carries = operator.values == "elementwise" or operator.signature.is_variadic or index == 0
             arrays.append(_as_objects(tensor.value) if carries else tensor.value)
         elif tensor.partial is not None:
-            arrays.append(_as_numbers(tensor.partial) if operator.values == "elementwise" else tensor.partial)
+            arrays.append(_as_numbers(tensor.partial))
         elif tensor.shape.is_static and _is_small(tensor) and tensor.element_type in _SHAPE_TYPES:
             arrays.append(_unknown(tensor.shape.to_shape()))
         else:
@@ -139,12 +142,19 @@ def _with_partial(tensor: TensorType, items: Array) -> TensorType:
     flat = items.ravel().tolist()
     if not all(isinstance(v, (int, Dimension)) for v in flat):
         return tensor
-    flat = [_held(v.value if isinstance(v, Dimension) and v.is_static else v, tensor.element_type) for v in flat]
+    flat = [_held(_plain(v), tensor.element_type) for v in flat]
     if all(isinstance(v, int) for v in flat) and tensor.element_type.dtype is not None:
         return replace(tensor, value=np.array(flat, tensor.element_type.dtype).reshape(items.shape))
     partial = np.empty(len(flat), object)
     partial[:] = flat
     return replace(tensor, partial=partial.reshape(items.shape))
+
+
+def _plain(value: DimLike) -> DimLike:
+    """A number where it is known, else an interval as shapes have it."""
+    if isinstance(value, int):
+        return value
+    return value.value if value.is_static else Dimension(value.min, value.max)
 
 
 def _held(value: DimLike, kind: ElementType) -> DimLike:
@@ -172,7 +182,7 @@ def _as_numbers(items: Array) -> Array:
 
 def _unknown(shape: tuple[int, ...]) -> Array:
     result = np.empty(shape, object)
-    result[...] = Dimension(-1)
+    result[...] = _Number(-1)
     return result
 
 

@@ -160,3 +160,20 @@ def test_what_is_inferred_is_so(graph: Callable[[Node], Node], extents: tuple[in
     for shape in SHAPES:
         if PartialShape.parse(shape).accepts(extents):
             assert both(graph, shape, tmp_path)[0].accepts(result.shape)
+
+
+NUMBERS = np.array([-9, -2, 0, 1, 7])
+ARITHMETIC = ["add", "subtract", "multiply", "divide", "mod", "floor_mod", "maximum", "minimum", "squared_difference"]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("type", ARITHMETIC)
+def test_an_input_may_hold_negative_numbers(type: str, swapped: bool) -> None:
+    """What is known of a result does not take the input for an extent."""
+    operator = getattr(irexec.opset15, type)
+    for number in (-3, -1, 0, 1, 3):
+        x = irexec.opset15.parameter([5], np.int64, name="x")
+        made = irexec.opset15.reduce_sum(operator(*(number, x)[:: -1 if swapped else 1]), [0], keep_dims=True)
+        given = operator(*(np.array(number), NUMBERS)[:: -1 if swapped else 1])
+        found = irexec.compile_model(irexec.Model([made], [x], "m"))([NUMBERS])[0]
+        assert found.tolist() == [given.sum()], number
