@@ -1,11 +1,16 @@
 """Mutants of models and snippets through validate, compile and run: nothing escapes, and all of it is quick and small.
 
-    python benchmarks/mutants.py                            100,000 mutants of the samples; an hour
-    python benchmarks/mutants.py --count 2000 FOLDER ...    of the files below these folders too (.xml beside .bin)
+    python benchmarks/mutants.py                              100,000 mutants of the samples
+    python benchmarks/mutants.py --count 2000 FOLDER ...      of the files below these folders too (.xml beside .bin)
+    python benchmarks/mutants.py --log DONE.jsonl             what the log has is not done again
 
-Each mutant is validated and run by the command line's own functions. Processes take a hundred mutants each; what kills
-one is seen, and another goes on behind it. Prints what escaped, findings without a line, and the slowest and the
-largest: the goal is none, none, 2 s of processor time, and 500 MB, or twice what the file takes that was changed.
+Each mutant is validated and run by the command line's own functions, in as many processes as there are cores, which
+take a hundred mutants each; what kills one is seen, and another goes on behind it.
+
+Prints what escaped, findings without a line, and the slowest and the largest: the goal is none, none, 2 s of processor
+time, and 500 MB. A legal mutant may ask for large tensors: of one whose inputs and results hold 64 MB or more, running
+may take longer by 20 ns for each of their elements, and twice their bytes more; validating may not. Files whose own
+ports declare more than 128 MB are left out, by name: most of their mutants would only tell how fast memory is.
 """
 
 from __future__ import annotations
@@ -15,18 +20,21 @@ import contextlib
 import gc
 import io
 import json
+import math
 import os
 import random
+import re
 import resource
+import selectors
 import signal
 import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 HOME = Path(__file__).parent.parent
 sys.path[:0] = [str(HOME / "tests"), str(HOME)]
@@ -34,16 +42,21 @@ sys.path[:0] = [str(HOME / "tests"), str(HOME)]
 from support.memory import most_resident, reset_most_resident  # noqa: E402
 from support.mutants import mutant  # noqa: E402
 
-from irexec.cli.main import main as irexec_main  # noqa: E402
+from irexec.cli.main import command_parsers  # noqa: E402
 from irexec.ops.declare.contents import CONTENTS  # noqa: E402
+from irexec.types import ElementType  # noqa: E402
 
 MAX_TEXT = 60_000
 """Characters of a file that is mutated; a change in a larger one would not be another kind of change."""
 SECONDS, MEGABYTES = 2.0, 500.0
+MOST_DECLARED, LARGE = 128 << 20, 64 << 20
+SECONDS_PER_ELEMENT, TIMES_ITS_BYTES = 20e-9, 2
 KILLED_AFTER, ADDRESS_SPACE = 60, 2 << 30
 PER_PROCESS = 100
+MOST_TOLD = 8
 # These are about the file as a whole, its weights, or the values and options given to it.
 NO_LINE = ("C009", "C010", "O008", "X009", "U")
+VALIDATE = (("--format", "json"), ("--format", "json", "--mode", "openvino"))
 
 
 class Original(NamedTuple):
@@ -54,114 +67,208 @@ class Original(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a mutant."""
+    """What became of a mutant. `elements` and `bytes` are those of the inputs and results of its run."""
 
     number: int
     wrong: list[str]
-    seconds: float = 0.0
+    validating: float = 0.0
+    running: float = 0.0
+    megabytes_validating: float = 0.0
     megabytes: float = 0.0
+    elements: int = 0
+    bytes: int = 0
+
+    @property
+    def seconds(self) -> float:
+        return max(self.validating, self.running)
+
+    def is_costly(self) -> bool:
+        """Whether it took more than its goal."""
+        large = self.bytes >= LARGE
+        seconds = SECONDS + large * SECONDS_PER_ELEMENT * self.elements
+        megabytes = MEGABYTES + large * TIMES_ITS_BYTES * self.bytes / 2**20
+        too_slow = self.validating > SECONDS or self.running > seconds
+        return too_slow or self.megabytes_validating > MEGABYTES or self.megabytes > megabytes
+
+    def cost(self) -> str:
+        asked = f", for tensors of {self.bytes >> 20} MB" if self.bytes >= LARGE else ""
+        return f"validated in {self.validating:.1f} s, run in {self.running:.1f} s, {self.megabytes:.0f} MB{asked}"
 
 
-def commands(path: str) -> list[str]:
-    """Run the commands on a file; what is wrong with how irexec takes it."""
-    wrong = []
-    for arguments in (
-        ["validate", path, "--format", "json"],
-        ["validate", path, "--format", "json", "--mode", "openvino"],
-        ["run", path, "--json"],
-    ):
-        shown = io.StringIO()
+class Commands:
+    """The commands that a mutant is given to."""
+
+    def __init__(self) -> None:
+        self._parser, _ = command_parsers(["validate", "run"])
+
+    def __call__(self, path: str) -> Outcome:
+        """Validate a file twice and run it: what is wrong with how irexec takes it, and what it cost."""
+        reset_most_resident()
+        begin, wrong = time.process_time(), list[str]()
+        for options in VALIDATE:
+            self.shown("validate", path, options, wrong)
+        middle, small = time.process_time(), most_resident()
+        told = self.shown("run", path, ("--json",), wrong)
+        running, large = time.process_time() - middle, most_resident()
+        megabytes = small / 2**20, large / 2**20
+        return Outcome(0, wrong[:MOST_TOLD], middle - begin, running, *megabytes, *held_by(told))
+
+    def shown(self, command: str, path: str, options: Iterable[str], wrong: list[str]) -> dict[str, Any]:
+        """What a command prints of a file, as JSON; what is wrong with it is added."""
+        output = io.StringIO()
         try:
-            with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(io.StringIO()):
-                irexec_main(arguments)
-            findings = json.loads(shown.getvalue())["diagnostics"]
+            with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
+                arguments = self._parser.parse_args([command, path, *options])
+                arguments.run(arguments)
+            told: dict[str, Any] = json.loads(output.getvalue())
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{Path(where.filename).name}:{where.lineno}"
-            wrong.append(f"escape: {arguments[0]}: {type(error).__name__} at {place}: {str(error)[:150]}")
-            continue
+            wrong.append(f"escape: {command}: {type(error).__name__} at {place}: {str(error)[:150]}")
+            return {}
+        findings = told["diagnostics"]
         wrong += [
-            f"no line: {arguments[0]}: {finding['code']} {finding['message'][:150]}"
+            f"no line: {command}: {finding['code']} {finding['message'][:150]}"
             for finding in findings
             if finding["severity"] == "error" and not finding.get("line") and not finding["code"].startswith(NO_LINE)
         ]
         wrong += [f"kernel: {finding['message'][:200]}" for finding in findings if finding["code"] == "O007"]
-    return wrong
+        return told
 
 
-def measured(path: Path) -> tuple[list[str], float, float]:
-    """What `commands` finds of a file, the processor's seconds for it, and the most megabytes held at once."""
-    gc.collect()
-    reset_most_resident()
-    before = time.process_time()
-    wrong = commands(str(path))
-    return wrong, time.process_time() - before, most_resident() / 2**20
+def held_by(told: dict[str, Any]) -> tuple[int, int]:
+    """The elements and bytes of a run's inputs and results."""
+    elements = size = 0
+    for run in told.get("examples", [told]):
+        for tensor in (*run.get("inputs", ()), *run.get("outputs", ())):
+            if isinstance(tensor.get("shape"), list) and all(isinstance(extent, int) for extent in tensor["shape"]):
+                count = math.prod(tensor["shape"])
+                elements, size = elements + count, size + count * item_size(tensor["element_type"])
+    return elements, size
+
+
+def item_size(element_type: str) -> int:
+    known = ElementType.by_name.get(element_type)
+    return known.dtype.itemsize if known is not None and known.dtype is not None else 1
 
 
 class Campaign:
     """Mutants by their number, each always the same for a seed."""
 
-    def __init__(self, known: list[Original], seed: int, path: Path) -> None:
-        self.known, self.seed, self.path = known, seed, path
+    def __init__(self, known: list[Original], seed: int, folder: Path) -> None:
+        self.known, self.seed, self.folder = known, seed, folder
+        self.commands = Commands()
 
-    def write(self, number: int) -> Original:
-        """Write a mutant beside its original's weights; the file that it was."""
-        rng = random.Random(f"{self.seed}/{number}")
-        original = self.known[rng.randrange(len(self.known))]
+    def original(self, rng: random.Random) -> Original:
+        return self.known[rng.randrange(len(self.known))]
+
+    def name(self, number: int) -> str:
+        path = self.original(self._rng(number)).path
+        return f"{number} of {path.parent.name}/{path.name}"
+
+    def write(self, number: int, path: Path) -> None:
+        """Write a mutant beside its original's weights."""
+        rng = self._rng(number)
+        original = self.original(rng)
         changed = mutant(original.text, rng, list(CONTENTS))
-        self.path.write_bytes(changed.encode("utf-8", "surrogatepass"))
-        with_weights(original.path, self.path)
-        return original
+        path.write_bytes(changed.encode("utf-8", "surrogatepass"))
+        with_weights(original.path, path)
 
-    def outcomes(self, begin: int, end: int) -> Iterator[Outcome]:
-        """Take mutants through the commands, in a process that is replaced when it dies."""
-        while begin < end:
-            for outcome in self._in_a_process(begin, min(begin + PER_PROCESS, end)):
-                yield outcome
-                begin = outcome.number + 1
+    def _rng(self, number: int) -> random.Random:
+        return random.Random(f"{self.seed}/{number}")
 
-    def _in_a_process(self, begin: int, end: int) -> Iterator[Outcome]:
-        read, write = os.pipe()
+    def outcomes(self, numbers: Iterable[int], jobs: int = 1) -> Iterator[Outcome]:
+        """Take mutants through the commands, in processes that are replaced when they die."""
+        waiting = deque(chunks(numbers))
+        with selectors.DefaultSelector() as running:
+            while waiting or running.get_map():
+                while waiting and len(running.get_map()) < jobs:
+                    process = _Process(self, waiting.popleft())
+                    running.register(process.pipe, selectors.EVENT_READ, process)
+                for key, _ in running.select():
+                    process = key.data
+                    found = process.outcomes()
+                    yield from found
+                    if not found:
+                        running.unregister(process.pipe)
+                        yield from process.last_words()
+                        if process.left:
+                            waiting.appendleft(process.left)
+
+    def take(self, number: int, path: Path) -> Outcome:
+        """One mutant through the commands; one that seems costly once more, without what earlier ones left behind."""
+        self.write(number, path)
+        outcome = self.commands(str(path))
+        if outcome.is_costly():
+            gc.collect()
+            outcome = self.commands(str(path))
+            if outcome.is_costly():
+                outcome.wrong.append(f"cost: {outcome.cost()}")
+        return outcome._replace(number=number)
+
+
+class _Process:
+    """A process that takes some mutants, seen from outside."""
+
+    def __init__(self, campaign: Campaign, numbers: list[int]) -> None:
+        self.left = numbers
+        self.pipe, write = os.pipe()
         sys.stdout.flush()
-        child = os.fork()
-        if child == 0:
-            os.close(read)
+        self.id = os.fork()
+        if self.id == 0:
             status = 1
             try:
-                self._child(begin, end, write)
+                os.close(self.pipe)
+                self._take(campaign, write)
                 status = 0
             finally:
                 os._exit(status)
         os.close(write)
-        with os.fdopen(read) as stream:
-            for line in stream:
-                outcome = Outcome(*json.loads(line))
-                yield outcome
-                begin = outcome.number + 1
-        status = os.waitpid(child, 0)[1]
-        if begin < end:
-            yield Outcome(begin, [f"escape: the process ended with {_ended(status)}"])
 
-    def _child(self, begin: int, end: int, write: int) -> None:
+    def _take(self, campaign: Campaign, write: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
-        for number in range(begin, end):
-            original = self.write(number).path
+        folder = campaign.folder / str(os.getpid())
+        folder.mkdir()
+        for number in self.left:
             signal.setitimer(signal.ITIMER_PROF, KILLED_AFTER)
-            wrong, seconds, megabytes = measured(self.path)
-            if seconds > SECONDS or megabytes > MEGABYTES:
-                _, *usual = measured(original)
-                if seconds > 2 * usual[0] or megabytes > 2 * usual[1]:
-                    wrong.append(f"cost: {seconds:.1f} s, {megabytes:.0f} MB")
-            os.write(write, json.dumps((number, wrong[:20], seconds, megabytes)).encode() + b"\n")
+            # Less than a pipe takes at once, so that lines arrive whole.
+            os.write(write, json.dumps(campaign.take(number, folder / "model.xml")).encode() + b"\n")
+
+    def outcomes(self) -> list[Outcome]:
+        """Those that have come meanwhile; none when the process has ended."""
+        found = [Outcome(*json.loads(line)) for line in os.read(self.pipe, 1 << 20).splitlines()]
+        self.left = self.left[len(found) :]
+        return found
+
+    def last_words(self) -> list[Outcome]:
+        """That of the mutant at which it died, if it did."""
+        os.close(self.pipe)
+        status = os.waitpid(self.id, 0)[1]
+        if not self.left:
+            return []
+        number, *self.left = self.left
+        return [Outcome(number, [f"escape: the process ended with {_ended(status)}"])]
 
 
 def _ended(status: int) -> str:
     return signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else f"code {os.WEXITSTATUS(status)}"
 
 
+def chunks(numbers: Iterable[int]) -> Iterator[list[int]]:
+    rest = list(numbers)
+    for begin in range(0, len(rest), PER_PROCESS):
+        yield rest[begin : begin + PER_PROCESS]
+
+
 def originals(folders: list[Path]) -> list[Original]:
     paths = [path for folder in folders for path in sorted(folder.rglob("*.xml"))]
     return [Original(path, text) for path in paths if len(text := path.read_text("utf-8", "replace")) <= MAX_TEXT]
+
+
+def declared(original: Original) -> int:
+    """The bytes that a file's ports declare, as if their elements were all of four bytes."""
+    ports = re.findall(r"<port\b[^>]*>(.*?)</port>", original.text, re.DOTALL)
+    return 4 * sum(math.prod(map(int, re.findall(r"<dim>\s*(\d+)\s*</dim>", port))) for port in ports)
 
 
 def with_weights(original: Path, path: Path) -> None:
@@ -171,44 +278,84 @@ def with_weights(original: Path, path: Path) -> None:
         path.with_suffix(".bin").symlink_to(weights.resolve())
 
 
+class Tally:
+    """What is told at the end."""
+
+    def __init__(self) -> None:
+        self.count, self.wrong = 0, Counter[str]()
+        self.slowest, self.largest = Outcome(0, []), Outcome(0, [])
+        self.large: list[Outcome] = []
+
+    def add(self, outcome: Outcome) -> None:
+        self.count += 1
+        self.wrong.update(what.partition(":")[0] for what in outcome.wrong)
+        if outcome.bytes >= LARGE:
+            self.large.append(outcome)
+            return
+        self.slowest = max(self.slowest, outcome, key=lambda o: o.seconds)
+        self.largest = max(self.largest, outcome, key=lambda o: o.megabytes)
+
+    def lines(self, campaign: Campaign) -> Iterator[str]:
+        kinds = {"escape": "escapes", "no line": "errors without a line", "kernel": "failed kernels"}
+        told = ", ".join(f"{self.wrong[kind]} {words}" for kind, words in (kinds | {"cost": "too costly"}).items())
+        yield f"{self.count} mutants: {told}"
+        slowest, largest = self.slowest, self.largest
+        yield f"slowest {slowest.seconds:.2f} s ({campaign.name(slowest.number)})"
+        yield f"largest {largest.megabytes:.0f} MB ({campaign.name(largest.number)})"
+        if self.large:
+            yield f"{len(self.large)} run with tensors of {LARGE >> 20} MB or more, the largest of which"
+            for outcome in sorted(self.large, key=lambda o: -o.megabytes)[:5]:
+                yield f"    {outcome.cost()}: {campaign.name(outcome.number)}"
+
+
+def logged(log: Path | None) -> list[Outcome]:
+    if log is None or not log.exists():
+        return []
+    return [Outcome(*json.loads(line)) for line in log.read_text().splitlines()]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--first", type=int, default=0, help="the number of the first mutant")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--log", type=Path, help="keeps the outcomes; those that it has are not made again")
     parser.add_argument("--keep", type=Path, help="a folder for the mutants that show something")
     args = parser.parse_args()
-    os.environ["IREXEC_TRACEBACK"] = "1"
-    known = originals([HOME / "samples", *args.folders])
-    begin, told = time.monotonic(), Counter[str]()
-    slowest, largest = (0.0, ""), (0.0, "")
+    known = originals([folder.resolve() for folder in (HOME / "samples", *args.folders)])
+    left_out = [original for original in known if declared(original) > MOST_DECLARED]
+    known = [original for original in known if original not in left_out]
     print(f"{args.count} mutants of {len(known)} files")
-    with tempfile.TemporaryDirectory() as scratch:
-        campaign = Campaign(known, args.seed, Path(scratch) / "model.xml")
-        for original in known[:20]:  # What is imported here need not be imported in every process.
-            commands(str(original.path))
+    for original in left_out:
+        print(f"left out: {original.path} declares {declared(original) >> 20} MB")
+    begin, tally = time.monotonic(), Tally()
+    log, keep = (path and path.resolve() for path in (args.log, args.keep))
+    with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as files:
+        os.chdir(scratch)  # Where no settings of a project are read for each file.
+        campaign = Campaign(known, args.seed, Path(scratch))
+        earlier = logged(log)
+        stream = files.enter_context(log.open("a")) if log else None
+        for outcome in earlier:
+            tally.add(outcome)
+        done = {outcome.number for outcome in earlier}
+        numbers = [number for number in range(args.first, args.first + args.count) if number not in done]
+        for original in known[:: max(1, len(known) // 40)]:  # What is imported here need not be in every process.
+            campaign.commands(str(original.path))
+        gc.collect()
         gc.freeze()
-        for outcome in campaign.outcomes(args.first, args.first + args.count):
-            number, wrong, seconds, megabytes = outcome
-            original = campaign.known[random.Random(f"{args.seed}/{number}").randrange(len(known))]
-            name = f"{number} of {original.path.parent.name}/{original.path.name}"
-            slowest, largest = max(slowest, (seconds, name)), max(largest, (megabytes, name))
-            for what in wrong:
-                told[what.partition(":")[0]] += 1
-                print(f"{what}\n    {name}", flush=True)
-            if wrong and args.keep:
-                args.keep.mkdir(parents=True, exist_ok=True)
-                kept = Campaign(known, args.seed, args.keep / f"{number}.xml")
-                kept.write(number)
-    print(f"{args.count} mutants in {time.monotonic() - begin:.0f} s: {_summary(told)}")
-    print(f"slowest {slowest[0]:.2f} s ({slowest[1]}), largest {largest[0]:.0f} MB ({largest[1]})")
-    return 1 if told else 0
-
-
-def _summary(told: Counter[str]) -> str:
-    kinds = {"escape": "escapes", "no line": "errors without a line", "kernel": "failed kernels", "cost": "too costly"}
-    return ", ".join(f"{told[kind]} {words}" for kind, words in kinds.items())
+        for outcome in campaign.outcomes(numbers, args.jobs):
+            tally.add(outcome)
+            if stream is not None:
+                stream.write(json.dumps(outcome) + "\n")
+            for what in outcome.wrong:
+                print(f"{what}\n    {campaign.name(outcome.number)}", flush=True)
+            if outcome.wrong and keep:
+                keep.mkdir(parents=True, exist_ok=True)
+                campaign.write(outcome.number, keep / f"{outcome.number}.xml")
+    print(*tally.lines(campaign), f"{time.monotonic() - begin:.0f} s", sep="\n")
+    return 1 if tally.wrong else 0
 
 
 if __name__ == "__main__":

@@ -26,11 +26,10 @@ def campaign():
     return module
 
 
-def test_nothing_escapes(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("IREXEC_TRACEBACK", "1")
-    # One example is written like the others, and its arrays of 150 MB would take half of the time.
-    known = [original for original in campaign.originals([HOME / "samples"]) if original.path.stem != "example_5"]
-    path, changed = tmp_path / "model.xml", set()
+def test_nothing_escapes(campaign, tmp_path: Path) -> None:
+    known = [original for original in campaign.originals([HOME / "samples"]) if campaign.declared(original) < 1 << 24]
+    assert len(known) > 8
+    path, changed, commands = tmp_path / "model.xml", set(), campaign.Commands()
     for number in range(COUNT):
         rng = random.Random(f"sample/{number}")
         original, text = known[number % len(known)]
@@ -38,22 +37,47 @@ def test_nothing_escapes(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         changed.add(mutated)
         path.write_bytes(mutated.encode("utf-8", "surrogatepass"))
         campaign.with_weights(original, path)
-        assert campaign.commands(str(path)) == [], mutated
+        assert commands(str(path)).wrong == [], mutated
     assert len(changed) > COUNT * 0.9
 
 
-def test_what_the_campaign_would_say(campaign, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_the_campaign_would_say(campaign, tmp_path: Path) -> None:
     """An exception, and an error without a line, are what it looks for."""
     answers = iter(['{"diagnostics": []}', '{"diagnostics": [{"severity": "error", "code": "O001", "message": "m"}]}'])
 
-    def command(arguments: list[str]) -> int:
-        print(next(answers))
-        return 0
+    class Parser:
+        def parse_args(self, arguments: list[str]) -> Parser:
+            return self
 
-    monkeypatch.setattr(campaign, "irexec_main", command)
-    found = campaign.commands("m.xml")
+        def run(self, arguments: object) -> None:
+            print(next(answers))
+
+    commands = campaign.Commands()
+    commands._parser = Parser()
+    found = commands("m.xml").wrong
     assert [what.partition(":")[0] for what in found] == ["no line", "escape"]
     assert "StopIteration" in found[1]
+
+
+def test_what_is_too_costly(campaign) -> None:
+    cheap = campaign.Outcome(0, [], validating=1.9, running=1.9, megabytes_validating=499, megabytes=499)
+    assert not cheap.is_costly()
+    assert cheap._replace(running=2.1).is_costly()
+    assert cheap._replace(megabytes=501).is_costly()
+    large = cheap._replace(elements=25_000_000, bytes=100 << 20)
+    assert not large._replace(running=2.4, megabytes=699).is_costly()
+    assert large._replace(running=2.6).is_costly()
+    assert large._replace(megabytes=701).is_costly()
+    assert large._replace(validating=2.1).is_costly()
+
+
+def test_what_a_run_holds(campaign) -> None:
+    tensors = [{"element_type": "f32", "shape": [2, 3]}, {"element_type": "i64", "shape": None}]
+    assert campaign.held_by({"examples": [{"inputs": tensors, "outputs": [{"element_type": "i64", "shape": []}]}]}) == (
+        7,
+        32,
+    )
+    assert campaign.held_by({"inputs": tensors, "outputs": []}) == (6, 24)
 
 
 def test_the_campaign_goes_on_behind_a_mutant_that_kills_its_process(
@@ -61,19 +85,26 @@ def test_the_campaign_goes_on_behind_a_mutant_that_kills_its_process(
 ) -> None:
     taken = 0
 
-    def deadly(path: str) -> list[str]:
+    def deadly(commands: object, path: str) -> object:
         nonlocal taken
         taken += 1
         if taken == 3:
             os._exit(7)
-        return ["escape: of some kind"] if taken == 2 else []
+        return campaign.Outcome(0, ["escape: of some kind"] if taken == 2 else [])
 
-    monkeypatch.setattr(campaign, "commands", deadly)
-    mutants = campaign.Campaign(campaign.originals([HOME / "samples"]), 0, tmp_path / "model.xml")
-    found = [(outcome.number, outcome.wrong) for outcome in mutants.outcomes(10, 14)]
+    monkeypatch.setattr(campaign.Commands, "__call__", deadly)
+    mutants = campaign.Campaign(campaign.originals([HOME / "samples"]), 0, tmp_path)
+    found = [(outcome.number, outcome.wrong) for outcome in mutants.outcomes(range(10, 14))]
     assert found == [
         (10, []),
         (11, ["escape: of some kind"]),
         (12, ["escape: the process ended with code 7"]),
         (13, []),
     ]
+
+
+def test_several_processes_share_the_mutants(campaign, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(campaign, "PER_PROCESS", 3)
+    monkeypatch.setattr(campaign.Commands, "__call__", lambda commands, path: campaign.Outcome(0, []))
+    mutants = campaign.Campaign(campaign.originals([HOME / "samples"]), 0, tmp_path)
+    assert sorted(outcome.number for outcome in mutants.outcomes(range(20), jobs=2)) == list(range(20))

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.arithmetic.error_function import erf_f32, erf_f64, erfinv_f64
-from irexec.ops.compute.elementwise import blockwise, elementwise, half_away, result_like, through_floats
+from irexec.ops.compute.elementwise import blockwise, elementwise, half_away, in_doubles, result_like, through_floats
 from irexec.ops.compute.follow import Follow, follows
 from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Elements, Operator, operator, rounded
@@ -92,7 +92,7 @@ def erf_1(x: T, /, *, out: Array | None = None) -> T:
     The page prints 1/π and the bounds -x, x; its name and OpenVINO say the usual function.
     """
     if x.dtype == np.float64:
-        return elementwise(_erf_f64, x, out)
+        return in_doubles(erf_f64, x, out)
     return blockwise(_erf_block, x, out) if is_float(x.dtype) else through_floats(erf_f64, x, out)
 
 
@@ -100,17 +100,10 @@ def _erf_block(x: Array, out: Array, scratch: Array) -> None:
     erf_f32(x, out, scratch)
 
 
-def _erf_f64(x: Array, out: Array) -> None:
-    out[...] = erf_f64(x)
-
-
 @operator("ErfInv", "opset17", shapes=same_as(), inplace="x", tolerance=rounded(4))
 def erfinv_17(x: T_FLOAT, /, *, out: Array | None = None) -> T_FLOAT:
     """The y with erf(y) = x: 0 at 0, ±infinity at ±1, nan outside [-1, 1]."""
-    result = result_like(x, out)
-    with np.errstate(all="ignore"):
-        result[...] = erfinv_f64(x.astype(np.float64))
-    return result
+    return in_doubles(erfinv_f64, x, out)
 
 
 @operator("Negative", "opset1", shapes=same_as(), inplace="x")

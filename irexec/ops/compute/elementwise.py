@@ -107,10 +107,25 @@ def half_away(x: Array) -> Array:
     return np.asarray(whole + np.copysign(np.abs(x - whole) >= 0.5, x))
 
 
+def in_doubles(function: Callable[[Array], Array], x: Array, out: Array | None = None) -> Array:
+    """A function of each element, computed in f64 and cast to x's type, block by block."""
+    result = result_like(x, out)
+    if not result.flags.c_contiguous:
+        np.copyto(result, in_doubles(function, x))
+        return result
+    source, target = x.reshape(-1), result.reshape(-1)
+
+    def compute(index: int) -> None:
+        part = slice(index * BLOCK, (index + 1) * BLOCK)
+        target[part] = function(source[part].astype(np.float64))
+
+    for_blocks(-(-source.size // BLOCK), compute)
+    return result
+
+
 def through_floats(function: Ufunc, x: Array, out: Array | None = None) -> Array:
     """A real function of integers: computed in f64, rounded half away from zero to x's own type."""
-    with np.errstate(all="ignore"):
-        return narrow(truncated(half_away(np.asarray(function(x.astype(np.float64)))), x.dtype), x.dtype, out)
+    return in_doubles(lambda part: truncated(half_away(np.asarray(function(part))), x.dtype), x, out)
 
 
 def aligned(a: Array, b: Array, how: Broadcasting, port: str = "b") -> Array:

@@ -5,6 +5,7 @@ Source: operation pages PSROIPooling-1, DeformablePSROIPooling-1; the arithmetic
 
 from __future__ import annotations
 
+from math import prod
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
@@ -160,7 +161,6 @@ def deformable_psroi_pooling_1(
     [0, N - 1]. C5: offsets is [NUM_ROIS, 2 * classes, part_size, part_size], where classes divide output_dim.
     """
     features, boxes = widen(feature_maps), widen(rois)
-    height, width = features.shape[2:]
     batches = batches_of("C4", boxes, len(features))
     if not features.size:
         return np.zeros((len(boxes), output_dim, group_size, group_size), feature_maps.dtype)
@@ -182,6 +182,26 @@ def deformable_psroi_pooling_1(
         y = y + moved[:, 2 * label + 1] * region[:, 1, None, None, None]
     inner_x = np.arange(spatial_bins_x).astype(boxes.dtype) * (step[:, :1] / kind(spatial_bins_x))
     inner_y = np.arange(spatial_bins_y).astype(boxes.dtype) * (step[:, 1:] / kind(spatial_bins_y))
+    result = np.empty(shape, feature_maps.dtype)
+    at_once = max(1, _SAMPLES // (prod(shape[1:]) * spatial_bins_x * spatial_bins_y))
+    for begin in range(0, len(boxes), at_once):
+        part = slice(begin, begin + at_once)
+        means = _means(features, batches[part], x[part], y[part], inner_x[part], inner_y[part])
+        result[part] = narrow(means, feature_maps.dtype)
+    return result
+
+
+_SAMPLES = 1 << 18
+"""Samples that are taken at once, each through a dozen numbers."""
+
+
+def _means(features: Array, batches: Array, x: Array, y: Array, inner_x: Array, inner_y: Array) -> Array:
+    """The mean of the samples of each bin that lie in the feature map; 0 where none does.
+
+    `x` and `y` [rois, output_dim, bins, bins] are the corners of the bins, `inner_x` and `inner_y` [rois, samples] where
+    the samples lie from there.
+    """
+    height, width = features.shape[2:]
     x = x[..., None, None] + inner_x[:, None, None, None, None, :]
     y = y[..., None, None] + inner_y[:, None, None, None, :, None]
     x, y = np.broadcast_arrays(x, y)
@@ -190,7 +210,7 @@ def deformable_psroi_pooling_1(
     values = _own_channels(features, batches, *places)
     count = inside.sum(axis=(4, 5))
     total = np.where(inside, values, 0).sum(axis=(4, 5), dtype=values.dtype)
-    return narrow(total / np.maximum(count, 1).astype(values.dtype), feature_maps.dtype)
+    return np.asarray(total / np.maximum(count, 1).astype(values.dtype))
 
 
 def _own_channels(features: Array, batches: Array, y: Array, x: Array) -> Array:

@@ -117,7 +117,26 @@ def _padded(image: Array, pads: list[tuple[int, int]]) -> Array:
     return np.pad(image, pads)
 
 
+_MOST_AT_ONCE = 1 << 20
+"""Elements that are resized at once: a pass holds several values for each."""
+
+
 def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Axis, int]]) -> Array:
+    """As `_resized`; a large image in parts along an axis that keeps its extent, if there is one."""
+    targets = {number: axis.target for number, axis, _ in passes}
+    largest = prod(max(extent, targets.get(number, 0)) for number, extent in enumerate(image.shape))
+    kept = next((n for n, extent in enumerate(image.shape) if n not in targets and extent > 1), None)
+    if kept is None or largest <= _MOST_AT_ONCE:
+        return _resized(image, mode, passes)
+    result = np.empty([targets.get(n, extent) for n, extent in enumerate(image.shape)], image.dtype)
+    height = max(1, _MOST_AT_ONCE * image.shape[kept] // largest)
+    for begin in range(0, image.shape[kept], height):
+        part = (slice(None),) * kept + (slice(begin, begin + height),)
+        result[part] = _resized(image[part], mode, passes)
+    return result
+
+
+def _resized(image: Array, mode: Mode, passes: Sequence[tuple[int, Axis, int]]) -> Array:
     """All passes in order, each with the zeros before its axis, and the rounding that the mode has for integers."""
     if mode == "nearest":
         result = image

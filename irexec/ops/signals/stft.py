@@ -5,6 +5,7 @@ Source: operation pages STFT-15, ISTFT-16.
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, TypeAlias
 
 import numpy as np
@@ -38,10 +39,21 @@ def stft_15(signal: T, window: T, frame_size: T_INT, frame_step: T_INT, /, *, tr
         port="frame_size",
     )
     frames = sliding_window_view(widen(signal), size, axis=-1)[..., ::step, :]
-    result = np.fft.rfft(frames * _centred(widen(window), size))
-    if transpose_frames:
-        result = result.swapaxes(-1, -2)
-    return to_pairs(result.astype(np.result_type(frames.dtype, np.complex64), copy=False), signal.dtype)
+    weights = _centred(widen(window), size)
+    extents = [frames.shape[-2], size // 2 + 1]
+    shape = (*signal.shape[:-1], *(extents[::-1] if transpose_frames else extents))
+    result = np.empty(shape, np.result_type(frames.dtype, np.complex64))
+    spectra = result.swapaxes(-1, -2) if transpose_frames else result
+    # Frames overlap: all of them written out would be many times as large as the signal.
+    count = max(1, _BLOCK // (math.prod(signal.shape[:-1]) * size))
+    for begin in range(0, frames.shape[-2], count):
+        part = (..., slice(begin, begin + count), slice(None))
+        spectra[part] = np.fft.rfft(frames[part] * weights)
+    return to_pairs(result, signal.dtype)
+
+
+_BLOCK = 1 << 20
+"""Elements of frames that are transformed at once."""
 
 
 @stft_15.shapes

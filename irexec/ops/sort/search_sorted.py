@@ -44,7 +44,21 @@ def search_sorted_15(
         f"values has shape {wanted.shape}, expected that of sorted {rows.shape} but for the last dimension",
         port="values",
     )
-    return _search(rows, wanted, side == "right").astype(kind)
+    result = np.zeros(wanted.shape, kind)
+    if not (rows.size and wanted.size):
+        return result
+    flat = [array.reshape(-1, array.shape[-1]) for array in (rows, wanted, result)]
+    height = max(1, _BLOCK // max(rows.shape[-1], wanted.shape[-1]))
+    for begin in range(0, len(flat[0]), height):
+        lists, values, places = (array[begin : begin + height] for array in flat)
+        for first in range(0, wanted.shape[-1], _BLOCK):
+            part = slice(first, first + _BLOCK)
+            places[:, part] = _search(lists, values[:, part], side == "right")
+    return result
+
+
+_BLOCK = 1 << 16
+"""Values that are searched at once: a search holds several numbers for each."""
 
 
 def _search(rows: Array, wanted: Array, right: bool) -> Array:

@@ -51,11 +51,19 @@ def top_k_11(
     slices = np.moveaxis(data, at, -1)
     # As rows, for NumPy does not do all of this in more than 32 dimensions.
     rows = slices.reshape(math.prod(slices.shape[:-1]), extent)
-    picks = _best(widen(rows), count, mode == "max", by_index=sort == "index")
-    values = np.take_along_axis(rows, picks, -1)
-    kind = ElementType.by_name[index_element_type].dtype
+    values = np.empty((len(rows), count), data.dtype)
+    indices = np.empty(values.shape, ElementType.by_name[index_element_type].dtype)
+    height = max(1, _BLOCK // max(1, extent))
+    for begin in range(0, len(rows), height):
+        part = slice(begin, begin + height)
+        picks = _best(widen(rows[part]), count, mode == "max", by_index=sort == "index")
+        values[part], indices[part] = np.take_along_axis(rows[part], picks, -1), picks
     shape = (*slices.shape[:-1], count)
-    return np.moveaxis(values.reshape(shape), -1, at), np.moveaxis(picks.astype(kind).reshape(shape), -1, at)
+    return np.moveaxis(values.reshape(shape), -1, at), np.moveaxis(indices.reshape(shape), -1, at)
+
+
+_BLOCK = 1 << 20
+"""Elements that are ordered at once: ordering holds several numbers for each."""
 
 
 @operator("TopK", "opset3")

@@ -1,0 +1,69 @@
+"""Kernels whose scratch is several numbers for each element work in parts: large inputs take little more than they hold."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec import opset11, opset15, opset17
+
+MILLION = 1 << 20
+RNG = np.random.default_rng(0)
+
+
+def floats(*shape: int) -> np.ndarray:
+    return RNG.random(shape, np.float32)
+
+
+def bicubic() -> Any:
+    image = RNG.integers(0, 255, (24, 3, 64, 64)).astype(np.uint8)
+    attributes = {"mode": "bicubic_pillow", "shape_calculation_mode": "sizes", "pads_begin": [0], "pads_end": [0]}
+    return opset11.interpolate(image, np.array([224, 224]), np.array([2, 3]), **attributes)
+
+
+def regions() -> Any:
+    features, boxes = floats(1, 9 * 16, 32, 32), floats(1500, 5) * [0, 100, 100, 300, 300]
+    attributes = {"output_dim": 16, "group_size": 3, "spatial_scale": 0.1, "spatial_bins_x": 4, "spatial_bins_y": 4}
+    return opset15.deformable_psroi_pooling(features, boxes.astype(np.float32), mode="bilinear_deformable", **attributes)
+
+
+def searched() -> Any:
+    return opset15.search_sorted(np.sort(floats(32, 500)), floats(32, 1 << 16))
+
+
+CALLS: dict[str, tuple[Callable[[], Any], float]] = {
+    "TopK": (lambda: opset11.topk(floats(8, MILLION), np.int64(9), axis=1, mode="max", sort="value"), 8 * 4),
+    "SearchSorted": (searched, 8),
+    "STFT": (lambda: opset15.stft(floats(MILLION), floats(512), np.int64(512), np.int64(64), False), 4),
+    "ErfInv": (lambda: opset17.erfinv(floats(3 * MILLION)), 3 * 4),
+    "Exp of integers": (lambda: opset15.exp(np.ones(3 * MILLION, np.int32)), 3 * 4),
+    "Interpolate": (bicubic, 1),
+    "DeformablePSROIPooling": (regions, 1),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_kernel_takes_little_more_than_it_holds(name: str) -> None:
+    call, given = CALLS[name]
+    tracemalloc.start()
+    try:
+        results = call()
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    held = sum(np.asarray(result).nbytes for result in (results if isinstance(results, (tuple, list)) else [results]))
+    # Within what the inputs and results hold once more, and some blocks.
+    assert most < 2 * (held + given * MILLION) + 40 * MILLION
+
+
+def test_rows_of_any_length_are_unique_in_time_for_their_elements() -> None:
+    """NumPy alone would make a record with a field for each of the columns: seconds."""
+    wide = np.zeros((3, MILLION // 4), np.float32)
+    wide[1, -1] = 1
+    values, first, inverse, counts = irexec.opset10.unique(wide, np.int64(0))
+    assert (values.shape, first.tolist(), inverse.tolist(), counts.tolist()) == ((2, MILLION // 4), [0, 1], [0, 1, 0], [2, 1])
