@@ -169,11 +169,12 @@ def deformable_psroi_pooling_1(
     last = (half_away(boxes[:, 3:]) + 1) * kind(spatial_scale) - kind(0.5)
     region = np.maximum(last - first, kind(0.1))
     step = region / kind(group_size)
-    # Left top corners of the bins: [rois, output_dim, bins y, bins x].
+    # Left top corners of the bins: [rois, output_dim or 1, bins y, bins x].
     number = np.arange(group_size).astype(boxes.dtype)
     shape = (len(boxes), output_dim, group_size, group_size)
-    x = np.broadcast_to((first[:, :1] + number * step[:, :1])[:, None, None, :], shape)
-    y = np.broadcast_to((first[:, 1:] + number * step[:, 1:])[:, None, :, None], shape)
+    square = (len(boxes), 1, group_size, group_size)
+    x = np.broadcast_to((first[:, :1] + number * step[:, :1])[:, None, None, :], square)
+    y = np.broadcast_to((first[:, 1:] + number * step[:, 1:])[:, None, :, None], square)
     if offsets is not None:
         part = np.arange(group_size) * part_size // group_size
         label = np.arange(output_dim) * (offsets.shape[1] // 2) // output_dim
@@ -186,7 +187,8 @@ def deformable_psroi_pooling_1(
     at_once = max(1, _SAMPLES // (prod(shape[1:]) * spatial_bins_x * spatial_bins_y))
     for begin in range(0, len(boxes), at_once):
         part = slice(begin, begin + at_once)
-        means = _means(features, batches[part], x[part], y[part], inner_x[part], inner_y[part])
+        corners = x[part], y[part]
+        means = _means(features, batches[part], output_dim, *corners, inner_x[part], inner_y[part])
         result[part] = narrow(means, feature_maps.dtype)
     return result
 
@@ -195,11 +197,13 @@ _SAMPLES = 1 << 18
 """Samples that are taken at once, each through a dozen numbers."""
 
 
-def _means(features: Array, batches: Array, x: Array, y: Array, inner_x: Array, inner_y: Array) -> Array:
+def _means(
+    features: Array, batches: Array, labels: int, x: Array, y: Array, inner_x: Array, inner_y: Array
+) -> Array:
     """The mean of the samples of each bin that lie in the feature map; 0 where none does.
 
-    `x` and `y` [rois, output_dim, bins, bins] are the corners of the bins, `inner_x` and `inner_y` [rois, samples] where
-    the samples lie from there.
+    `x` and `y` [rois, labels or 1, bins, bins] are the corners of the bins, `inner_x` and `inner_y` [rois, samples]
+    where the samples lie from there.
     """
     height, width = features.shape[2:]
     x = x[..., None, None] + inner_x[:, None, None, None, None, :]
@@ -207,22 +211,25 @@ def _means(features: Array, batches: Array, x: Array, y: Array, inner_x: Array, 
     x, y = np.broadcast_arrays(x, y)
     inside = (y >= -0.5) & (y <= height - 0.5) & (x >= -0.5) & (x <= width - 0.5)
     places = (np.clip(np.nan_to_num(v), 0, extent - 1) for v, extent in ((y, height), (x, width)))
-    values = _own_channels(features, batches, *places)
+    values = _own_channels(features, batches, labels, *places)
     count = inside.sum(axis=(4, 5))
     total = np.where(inside, values, 0).sum(axis=(4, 5), dtype=values.dtype)
     return np.asarray(total / np.maximum(count, 1).astype(values.dtype))
 
 
-def _own_channels(features: Array, batches: Array, y: Array, x: Array) -> Array:
-    """Values at places [rois, output_dim, bins, bins, ...], each bin in the channel that belongs to it."""
-    _, labels, size, _ = y.shape[:4]
+def _own_channels(features: Array, batches: Array, labels: int, y: Array, x: Array) -> Array:
+    """Values at places [rois, labels or 1, bins, bins, ...], each bin in the channel that belongs to it."""
+    _, channels, height, width = features.shape
+    size = y.shape[2]
     channel = np.arange(labels * size * size).reshape(1, labels, size, size, 1, 1)
-    batch = batches.reshape(-1, 1, 1, 1, 1, 1)
+    # Where the plane of each bin begins in the flat features: one index is found far sooner than four.
+    begin = (batches.reshape(-1, 1, 1, 1, 1, 1) * channels + channel) * (height * width)
+    flat = features.reshape(-1)
     top, left, bottom, right = (f(v).astype(int) for f in (np.floor, np.ceil) for v in (y, x))
     dx, dy = (x - left).astype(x.dtype), (y - top).astype(y.dtype)
     upper, lower = (
-        features[batch, channel, row, left]
-        + (features[batch, channel, row, right] - features[batch, channel, row, left]) * dx
+        (at_left := flat.take(begin + (row * width + left)))
+        + (flat.take(begin + (row * width + right)) - at_left) * dx
         for row in (top, bottom)
     )
     result: Array = upper + (lower - upper) * dy
