@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 from typing import Any
 
 import numpy as np
 
+from irexec.records import record
 from irexec.types import STRING, Array, ElementType
 
 FIRST_GROUP = ""
@@ -23,7 +24,7 @@ class Origin(Enum):
     DRAWN = auto()
 
 
-@dataclass(slots=True)
+@record
 class Given:
     """What the caller supplies, by port name or number, and how to draw the rest.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, TypeAlias
+
+from irexec.records import record
 
 ListedValue: TypeAlias = "int | float | bool | str | list[ListedValue]"
 
@@ -13,7 +14,7 @@ MAX_DEPTH = 32
 MAX_DIGITS = 40
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Listed:
     """Values that a comment lists.
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from irexec.records import record
 from irexec.types import Array
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Statistics:
     """Statistics of an array. min, max and mean are over the finite elements; None when there are none."""
 
@@ -49,7 +49,7 @@ class Statistics:
 BINS = 32
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Histogram:
     """How many finite elements lie between each two neighbours of edges that are equally far apart."""
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatch
 
 from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.diagnostic import Diagnostic, Report
+from irexec.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Choice:
     """What is selected and not ignored. Each entry is a code or the beginning of codes: `P004`, `D`.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from irexec.diagnostics.fix import Fix
+from irexec.records import record
 
 
 class Severity(StrEnum):
@@ -19,7 +20,7 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Place:
     """A span on one line of a text; line and column count from 1, column in characters."""
 
@@ -62,7 +63,7 @@ class Related(NamedTuple):
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Diagnostic:
     """One finding. `found` and `allowed` are short texts; `openvino` says how OpenVINO treats the same input; `notes`
     are further texts, each with its label.
@@ -138,7 +139,7 @@ MAX_PER_CODE = 1000
 """How many findings of one code and severity a finished report of one file holds; the others are counted."""
 
 
-@dataclass(slots=True)
+@record
 class Report:
     """All findings of one run over one or more files.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
+
+from irexec.records import record
 
 
 class Safety(StrEnum):
@@ -32,7 +33,7 @@ class Edit(NamedTuple):
     end: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Fix:
     """Edits that belong together: all are made, or none. They do not overlap."""
 

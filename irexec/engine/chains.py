@@ -9,7 +9,6 @@ its other inputs are there when the first layer runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from irexec.engine.memory import MemoryPlan
 from irexec.engine.step import Step
 from irexec.ops.compute.follow import Leader, Link, follow_of
 from irexec.ops.compute.pointwise import Pointwise
+from irexec.records import record
 from irexec.types import Array
 
 
@@ -52,7 +52,7 @@ def find_chains(
     return chains
 
 
-@dataclass(slots=True, repr=False, eq=False)
+@record(eq=False)
 class _Finder:
     steps: Sequence[Step]
     memory: MemoryPlan

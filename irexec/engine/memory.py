@@ -17,12 +17,13 @@ The rules of sharing memory; nothing else in the engine decides about it:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from irexec.engine.step import Step
+from irexec.records import record
 
 # Smaller results are cheaper to allocate than to plan.
 _MIN_BYTES = 1 << 12
@@ -30,7 +31,7 @@ _MIN_BYTES = 1 << 12
 _MAX_WASTE = 2
 
 
-@dataclass(slots=True, repr=False, eq=False)
+@record(eq=False)
 class MemoryPlan:
     """Buffers by size in bytes, and for a step's number the buffer that its result goes to."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from irexec.diagnostics import IRError
@@ -16,10 +15,11 @@ from irexec.graph.model import Model, Node, Value
 from irexec.inference import Inference
 from irexec.ir.memory import no_collection
 from irexec.ops.declare.capacity import beyond_memory
+from irexec.records import record
 from irexec.types import TensorType
 
 
-@dataclass(slots=True, repr=False, eq=False)
+@record(eq=False)
 class Plan:
     """Steps in order, the slots they use, and where inputs, outputs and constants stand. Read-only once made.
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from irexec.graph.model import Node
 from irexec.ops.declare.operator import Operator
+from irexec.records import record
 from irexec.types import DYNAMIC, TensorType
 
 Call = Callable[..., Any]
 
 
-@dataclass(slots=True, repr=False, eq=False)
+@record(eq=False)
 class Step:
     """One layer of the plan. Slot 0 always holds None, for inputs that are not connected.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from irexec.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Slicing:
     """The parts along an axis that iterations take, or whose results are put together.
 
@@ -40,7 +40,7 @@ class Slicing:
         return max(1, abs(self.part_size), abs(self.stride) if self.part_size == 1 else 1)
 
 
-@dataclass(slots=True)
+@record
 class BodyInput:
     """How one Parameter of a body gets its value.
 
@@ -56,7 +56,7 @@ class BodyInput:
     at: int = -1
 
 
-@dataclass(slots=True)
+@record
 class BodyOutput:
     """How an outer output gets its value from a body Result: the last one, or (`slicing`) all of them concatenated."""
 

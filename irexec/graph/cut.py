@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from irexec.graph.model import Model, Node, Value
 from irexec.ops.declare.contents import load
+from irexec.records import record
 from irexec.types import TensorType
 
 
-@dataclass(slots=True)
+@record
 class Part:
     """A model that was cut out of another. `begins` and `ends` are the values of the whole model that its Parameters
     and Results stand for, `places` the copies of the whole model's layers."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from weakref import ref
 
@@ -18,6 +18,7 @@ from irexec.ir.document import Layer
 from irexec.ir.xml.source import Source
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.type_names import type_name
+from irexec.records import record
 from irexec.types import Array, ElementType, PartialShape, TensorType
 
 # Every node has a number of its own: in the order of their making, and for names where none was given.
@@ -135,7 +136,7 @@ class Outputs(list[Value]):
         return list(self)
 
 
-@dataclass(slots=True, repr=False, eq=False)
+@record(eq=False)
 class Body:
     """A nested model with the maps that connect it. `condition`: the Result that says whether a Loop goes on."""
 

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal, TypeVar, dataclass_transform
+from dataclasses import field
+from typing import Literal
 
 from irexec.diagnostics.diagnostic import LayerRef
 from irexec.ir.xml.source import Source
-
-C = TypeVar("C")
-
-
-@dataclass_transform()
-def item(cls: type[C]) -> type[C]:
-    """A dataclass of what is written in a file, without a `repr` of its own: methods take long to make."""
-    return dataclass(slots=True, repr=False)(cls)
+from irexec.records import record
 
 
-@item
+@record
 class Item:
     """Anything written in the file; `at` is its element's number in document order (root = 0, -1: not in a file)."""
 
     at: int = -1
 
 
-@item
+@record
 class Element(Item):
     """An element kept as it stands: rt_info, meta_data, quantization_parameters, pre-process and what is in them."""
 
@@ -34,7 +27,7 @@ class Element(Item):
     text: str | None = None
 
 
-@item
+@record
 class Port(Item):
     """A `<port>`: `dims` are the texts of its `<dim>`s, `other` the attributes that the grammar does not know.
 
@@ -54,7 +47,7 @@ class Port(Item):
         return self.at + 1 + index if self.dims_at is None else self.dims_at[index]
 
 
-@item
+@record
 class Edge(Item):
     """An `<edge>` of `<edges>`. `other` holds the attributes that the grammar does not know."""
 
@@ -65,7 +58,7 @@ class Edge(Item):
     other: dict[str, str] | None = None
 
 
-@item
+@record
 class PortMap(Item):
     """An `<input>` or `<output>` of a port map: connects an outer port with a Parameter or Result of the body."""
 
@@ -80,7 +73,7 @@ class PortMap(Item):
     purpose: str | None = None
 
 
-@item
+@record
 class BackEdge(Item):
     """An `<edge>` of `<back_edges>`: a body Result that feeds a body Parameter in the next iteration."""
 
@@ -88,7 +81,7 @@ class BackEdge(Item):
     to_layer: str | None = None
 
 
-@item
+@record
 class Layer(Item):
     """A `<layer>`. A section that is not there is an empty tuple (or None); `data_at` is -1 without `<data>`.
 
@@ -120,7 +113,7 @@ class Layer(Item):
         return LayerRef(self.id or "", self.name or "", self.type or "", self.version or "")
 
 
-@item
+@record
 class Net(Item):
     """A `<net>`, or a `<body>`, which has the same sections and no version."""
 
@@ -134,7 +127,7 @@ class Net(Item):
     pre_process: Element | None = None
 
 
-@item
+@record
 class Document:
     """A file that was read: its root and the text it came from."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
+
+from irexec.records import record
 
 F32, F64, I64, I32 = ir.FloatType(), ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 
@@ -151,7 +152,7 @@ class Code:
             yield
 
 
-@dataclass(slots=True)
+@record
 class Fold:
     """One round of a loop: its number, the values that it begins with, and those that it leaves to the next one."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from irexec.records import record
 from irexec.types.dimension import Dimension
 from irexec.types.element import DYNAMIC, ElementType
 from irexec.types.shape import PartialShape
@@ -23,7 +24,7 @@ else:
 MAX_KNOWN = 4096
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class TensorType:
     """What a port carries.
 
@@ -32,7 +33,7 @@ class TensorType:
     """
 
     element_type: ElementType = DYNAMIC
-    shape: PartialShape = PartialShape.dynamic()  # noqa: RUF009 - immutable
+    shape: PartialShape = PartialShape.dynamic()
     value: Array | None = None
     partial: Array | None = None
 

@@ -12,11 +12,12 @@ them as one immutable object; so does every other function of the operator that 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from inspect import Parameter
 from typing import Any, Protocol, TypeVar, dataclass_transform, get_type_hints
 
 from irexec.ops.declare.attributes import Attribute
+from irexec.records import record
 
 G = TypeVar("G")
 
@@ -24,7 +25,7 @@ G = TypeVar("G")
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def group(cls: type[G]) -> type[G]:
     """Make an attribute group of a class of annotated fields: an immutable value, made by keywords."""
-    made = dataclass(frozen=True, slots=True, kw_only=True)(cls)
+    made = record(frozen=True, kw_only=True)(cls)
     made.__attribute_group__ = True  # type: ignore[attr-defined]
     return made
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -19,6 +19,7 @@ from irexec.ops.declare.constraints import Breach, Check, ConstraintError, requi
 from irexec.ops.declare.output_types import bind_types, output_types
 from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, read_signature
 from irexec.ops.declare.tolerance import Open, Tolerance, exact, positioned, random, rounded, summed
+from irexec.records import record
 from irexec.types import ANY, Array, TensorType, UnknownRank
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@record(frozen=True, eq=False)
 class NodeTypes:
     """What `specialize` is given: the static types of one node, its constants, its attributes.
 

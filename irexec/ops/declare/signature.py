@@ -8,12 +8,12 @@ from __future__ import annotations
 import inspect
 import types as python_types
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import field
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from irexec.ops.declare.attributes import Attribute
 from irexec.ops.declare.groups import AttributesOf, attributes_in, is_group
+from irexec.records import record
 from irexec.types import ElementType
 
 # A message names no more element types than these.
@@ -76,7 +76,7 @@ class Output(NamedTuple):
     variadic: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Signature:
     """The ports and attributes of an operator, as its kernel declares them."""
 
@@ -86,18 +86,15 @@ class Signature:
     takes_out: bool
     groups: tuple[tuple[str, type, tuple[str, ...]], ...] = ()
     """The parameters that stand for groups: name, class, the attributes' names."""
+    min_inputs: int = field(init=False)
+    max_inputs: int | None = field(init=False)
+    """None where the last one is variadic."""
+    is_variadic: bool = field(init=False)
 
-    @cached_property
-    def min_inputs(self) -> int:
-        return sum(not i.optional and not i.variadic for i in self.inputs)
-
-    @cached_property
-    def max_inputs(self) -> int | None:
-        return None if any(i.variadic for i in self.inputs) else len(self.inputs)
-
-    @cached_property
-    def is_variadic(self) -> bool:
-        return self.max_inputs is None
+    def __post_init__(self) -> None:
+        self.min_inputs = sum(not i.optional and not i.variadic for i in self.inputs)
+        self.is_variadic = any(i.variadic for i in self.inputs)
+        self.max_inputs = None if self.is_variadic else len(self.inputs)
 
     def input(self, index: int) -> Input:
         """The port at a position; the variadic one stands for all positions beyond the last."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from irexec.records import record
 from irexec.types import Array
 
 
@@ -50,7 +50,7 @@ def positioned(ulp: float) -> Tolerance:
     return Tolerance("rounded", ulp, "extent")
 
 
-@dataclass(slots=True, repr=False, eq=False)
+@record(eq=False)
 class Open:
     """A result that the page leaves open: which values each slot of the output may take.
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Annotated, TypeAlias
 
@@ -16,6 +15,7 @@ import numpy as np
 from irexec.ops.compute.products import settle, sum_dtype
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
 from irexec.ops.matrix.product import multiply, product_shape
+from irexec.records import record
 from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
@@ -24,7 +24,7 @@ Labels = tuple[str, ...]
 _SUBSCRIPT = re.compile(r"[A-Za-z]*(\.\.\.[A-Za-z]*)?\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Equation:
     """The labels of each input and of the output; the ellipsis is the label `...`."""
 
@@ -123,7 +123,7 @@ def _extents(labels: list[Labels], inputs: tuple[Array, ...]) -> dict[str, int]:
     return extents
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class _Term:
     """An operand whose axes carry labels, each once."""
 

@@ -8,12 +8,13 @@ OpenVINO have ceil(H / stride), and one more where rounding up finds room for it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, require
+from irexec.records import record
 from irexec.types import Dimension
 
 AutoPad = Literal["explicit", "same_upper", "same_lower", "valid"]
@@ -55,7 +56,7 @@ def window_count(padded: int, covered: int, stride: int, rounding: str = "floor"
     return max(0, (-(-room // stride) if rounding != "floor" else room // stride) + 1)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Windows:
     """Windows over static spatial extents, all values resolved; one item per spatial axis in every field."""
 
