@@ -76,7 +76,11 @@ RULES_MUST_NOT_FAIL = False
 
 
 class Operator:
-    """One operator of one opset: kernel, signature, shape rule, and what follows from them. Calls run the kernel."""
+    """One operator of one opset: kernel, signature, shape rule, and what follows from them. Calls run the kernel.
+
+    A declaration that makes no sense fails when it is made, with TypeError. Only those of irexec itself are read when
+    they are first needed (see `read_declaration`): a module declares many, of which a model has few.
+    """
 
     def __init__(
         self,
@@ -91,7 +95,8 @@ class Operator:
         values: Literal["kernel", "elementwise"] | None = None,
     ) -> None:
         self.type, self.opset, self.kernel = type, opset, kernel
-        self.signature: Signature = read_signature(kernel)
+        self.is_own = not (kernel.__module__ or "").startswith("irexec.ops.")  # None: made by exec().
+        self._bindings: list[_LaterBinding] = []
         self.rule: Rule | None = None
         self.inplace = (inplace,) if isinstance(inplace, str) else inplace
         self.view = (view,) if isinstance(view, str) else view
@@ -104,18 +109,30 @@ class Operator:
         self.__doc__ = kernel.__doc__
         self.__name__ = kernel.__name__
         self.__module__ = kernel.__module__
-        for name in {*self.inplace, *self.view} - {i.name for i in self.signature.inputs}:
-            raise TypeError(f"{self}: {name!r} is no input")
-        self._kernel_binding = kernel_binding(self.signature.groups)
+        if self.is_own:
+            self.read_declaration()
         if shapes is not None:
             self.shapes(shapes)
+
+    @cached_property
+    def signature(self) -> Signature:
+        """The ports and attributes, as the kernel declares them."""
+        signature = read_signature(self.kernel)
+        for name in {*self.inplace, *self.view} - {i.name for i in signature.inputs}:
+            raise TypeError(f"{self}: {name!r} is no input")
+        return signature
+
+    def read_declaration(self) -> None:
+        """Read all that was declared so far. Raises TypeError, saying what is wrong, where it makes no sense."""
+        assert self.signature
+        for binding in self._bindings:
+            binding.read()
 
     # Declarations that follow the kernel, each a decorator. The functions name the attributes and groups they want.
 
     def shapes(self, rule: R) -> R:
         """Declare the shape rule: `rule(check, *input types, *, attributes)` → shape(s) or TensorType(s)."""
-        count = self.signature.max_inputs
-        self._rule_binding = self._binding(rule, None if count is None else 1 + count, "shape rule")
+        self._rule_binding = self._binding(rule, "shape rule", before=1)
         self.rule = rule
         return rule
 
@@ -125,7 +142,7 @@ class Operator:
         None says that there is nothing to offer for these types. It takes `out` if the operator's kernel does, except
         where it is wrapped in HandsOn.
         """
-        binding = self._binding(function, 1, "specialiser")
+        binding = self._binding(function, "specialiser", ports=1)
         self.specializer = lambda types: function(types, **binding(types.attributes))
         return function
 
@@ -136,7 +153,7 @@ class Operator:
         """
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-            binding = self._binding(function, 3, "generator of random values")
+            binding = self._binding(function, "generator of random values", ports=3)
             for port in ports:
                 self.generators[port] = lambda rng, port, types, attributes: function(
                     rng, port, types, **binding(attributes)
@@ -147,7 +164,7 @@ class Operator:
 
     def open(self, function: Callable[..., Open | None]) -> Callable[..., Open | None]:
         """Declare where the page leaves the result open: `f(*inputs, *, attributes)` → Open or None."""
-        binding = self._binding(function, self.signature.max_inputs, "opener")
+        binding = self._binding(function, "opener")
         self.opener = lambda *inputs, **attributes: function(*inputs, **binding(attributes))
         return function
 
@@ -156,12 +173,22 @@ class Operator:
 
         It counts elements gone over, of scratch memory too; asking for an extent that is not known ends it.
         """
-        binding = self._binding(function, self.signature.max_inputs and 1 + len(self.inputs), "work")
+        binding = self._binding(function, "work", before=1)
         self.worker = lambda outputs, *inputs, attributes: function(outputs, *inputs, **binding(attributes))
         return function
 
-    def _binding(self, function: Callable[..., Any], ports: int | None, role: str) -> Binding:
-        return binding_of(function, self.attributes, ports, f"{self}: the {role} ({function.__module__})")
+    def _binding(
+        self, function: Callable[..., Any], role: str, *, before: int = 0, ports: int | None = None
+    ) -> _LaterBinding:
+        """How a function of the operator takes its attributes.
+
+        It is given so many arguments by position: `ports`, or the operator's inputs and `before` more.
+        """
+        binding = _LaterBinding(self, function, role, before, ports)
+        self._bindings.append(binding)
+        if self.is_own:
+            binding.read()
+        return binding
 
     # What is derived.
 
@@ -171,6 +198,10 @@ class Operator:
     def bind(self, attributes: dict[str, Any]) -> dict[str, Any]:
         """The kernel's keyword arguments: `attributes`, flat by Python name, with its groups made of them."""
         return self._kernel_binding(attributes)
+
+    @cached_property
+    def _kernel_binding(self) -> Binding:
+        return kernel_binding(self.signature.groups)
 
     @cached_property
     def __signature__(self) -> inspect.Signature:
@@ -260,6 +291,29 @@ class Operator:
         return f"<Operator {self.versioned_name}>"
 
 
+class _LaterBinding:
+    """The binding of a function of an operator, read when the function is first called."""
+
+    def __init__(
+        self, operator: Operator, function: Callable[..., Any], role: str, before: int, ports: int | None
+    ) -> None:
+        self._operator, self._function, self._role = operator, function, role
+        self._before, self._ports = before, ports
+        self._binding: Binding | None = None
+
+    def __call__(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        return (self._binding or self.read())(attributes)
+
+    def read(self) -> Binding:
+        """Raises TypeError, saying what is wrong, for a function that cannot be called so."""
+        operator, function, ports = self._operator, self._function, self._ports
+        if ports is None and (count := operator.signature.max_inputs) is not None:
+            ports = self._before + count
+        where = f"{operator}: the {self._role} ({function.__module__})"
+        self._binding = binding_of(function, operator.attributes, ports, where)
+        return self._binding
+
+
 def operator(
     type: str,
     opset: str,
@@ -290,8 +344,7 @@ def operator(
             type, opset, kernel, shapes=shapes, inplace=inplace, view=view, tolerance=tolerance, values=values
         )
         # Modules of standard operators are imported when a model needs them: a user's own operator was there first.
-        own = not (made.__module__ or "").startswith("irexec.ops.")  # None: made by exec().
-        if own or (type, opset) not in REGISTRY:
+        if made.is_own or (type, opset) not in REGISTRY:
             REGISTRY[type, opset] = made
         return made
 

@@ -55,6 +55,14 @@ def test_every_type_has_a_module(type: str) -> None:
         assert operator.__module__ == f"irexec.ops.{name}"
 
 
+def test_every_declaration_makes_sense() -> None:
+    """They are read when a model first needs them: what is wrong with one shows here."""
+    list(contents.everything())
+    importlib.import_module("irexec.ops.onnx")
+    for operator in list(REGISTRY.values()):
+        operator.read_declaration()
+
+
 def test_every_registered_operator_is_in_the_table() -> None:
     list(contents.everything())
     ours = [key for key, operator in REGISTRY.items() if operator.__module__.startswith("irexec.ops.")]

@@ -131,6 +131,16 @@ def test_a_wrong_declaration_fails_at_once(kernel: Callable[..., Any], said: str
     assert ("Wrong", "opset1") not in REGISTRY
 
 
+def test_declarations_of_irexec_are_read_when_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_ordinary_parameter, "__module__", "irexec.ops.wrong")
+    made = operator("Wrong", "opset1")(_ordinary_parameter)
+    del REGISTRY["Wrong", "opset1"]
+    with pytest.raises(TypeError, match="put a `/` after the inputs"):
+        made.read_declaration()
+    with pytest.raises(TypeError, match="put a `/` after the inputs"):
+        assert made.signature
+
+
 def test_an_input_that_is_none_is_no_buffer() -> None:
     with pytest.raises(TypeError, match="Wrong-1: 'z' is no input"):
         operator("Wrong", "opset1", inplace="z")(_weigh)

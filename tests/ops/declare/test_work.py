@@ -85,5 +85,7 @@ def test_work_names_attributes_that_exist() -> None:
     def work(outputs: Any, x: TensorType, *, depth: int) -> int:
         return depth
 
+    costly = Operator("Costly", "test", the("ReLU", 1).kernel)
+    costly.work(work)
     with pytest.raises(TypeError, match="work"):
-        Operator("Costly", "test", the("ReLU", 1).kernel).work(work)
+        costly.read_declaration()
