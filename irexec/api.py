@@ -14,7 +14,7 @@ from irexec.graph.build import build
 from irexec.graph.idle import idle_layers
 from irexec.graph.model import Model
 from irexec.inference import infer, set_types
-from irexec.ir.memory import give_back, no_collection
+from irexec.ir.memory import no_collection
 from irexec.ir.reader import read
 from irexec.ir.weights.file import Weights
 from irexec.ir.xml.source import Source
@@ -66,12 +66,7 @@ def load(
         from irexec.frontends.onnx import read_onnx
 
         return read_onnx(model, mode)
-    text = source or _source(model)
-    size = len(text.text)
-    found = _read(text, model, weights, mode, seconds)
-    del text
-    give_back(size)
-    return found
+    return _read(source or _source(model), model, weights, mode, seconds)
 
 
 def validate(

@@ -36,7 +36,7 @@ def whole(text: str | None, *, signed: bool = False) -> Reading[int]:
     """An id, a version, an offset, an edge's end: OpenVINO's `stoll` (blanks and `+` in front, nothing behind)."""
     if text is None:
         return Reading(None, None)
-    if (number := _digits(text)) is not None:
+    if (number := digits(text)) is not None:
         return Reading(number, number)
     strict = _plain(text, INT64_MIN if signed else 0)
     if strict is not None:
@@ -47,7 +47,7 @@ def whole(text: str | None, *, signed: bool = False) -> Reading[int]:
 
 def dim(text: str | None) -> Reading[int]:
     """The text of a `<dim>`: -1 or an extent. OpenVINO takes any text that starts with one."""
-    if text is not None and (number := _digits(text)) is not None:
+    if text is not None and (number := digits(text)) is not None:
         return Reading(number, number)
     stripped = (text or "").strip(_BLANKS)
     strict = _plain(stripped, -1)
@@ -58,7 +58,7 @@ def dim(text: str | None) -> Reading[int]:
 
 def int64(text: str) -> Reading[int]:
     """An integer attribute: blanks around it are free; OpenVINO ignores whatever follows the number."""
-    if (number := _digits(text)) is not None:
+    if (number := digits(text)) is not None:
         return Reading(number, number)
     stripped = text.strip(_BLANKS)
     match = _PLAIN.match(stripped)
@@ -96,7 +96,7 @@ def list_of(item: Callable[[str], Reading[T]], text: str) -> Reading[list[T]]:
 
 def int64_list(text: str) -> Reading[list[int]]:
     """A list of integers."""
-    numbers = [_digits(part.strip(_BLANKS)) for part in text.split(",")]
+    numbers = [digits(part.strip(_BLANKS)) for part in text.split(",")]
     plain = [number for number in numbers if number is not None]
     return Reading(plain, plain) if len(plain) == len(numbers) else list_of(int64, text)
 
@@ -135,7 +135,7 @@ def listed(values: Iterable[object], length: int = 12) -> str:
     return ", ".join(first if len(first) <= length else [*first[:length], "..."])
 
 
-def _digits(text: str) -> int | None:
+def digits(text: str) -> int | None:
     """The number if the text is a few digits and nothing else: a fast path for nearly all texts."""
     return int(text) if len(text) < 19 and text.isascii() and text.isdigit() else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TypeAlias
 
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At
@@ -26,29 +26,30 @@ _SOURCES = ("Parameter", "Const", "Constant")
 _ROOTS = ("Result", "Assign")
 
 
-class _End(NamedTuple):
-    layer: Layer
-    port: Port
+_End: TypeAlias = tuple[Layer, Port]
 
 
 def check_edges(scope: NetScope) -> None:
     """Check the edges of a net; `scope.by_id` is filled."""
     producers: dict[int, Edge] = {}
     complete = ascending = True
-    arcs: dict[int, list[tuple[int, Edge]]] = {}
+    arcs: list[tuple[int, int, Edge]] = []
     # Edges that end at no port, for a reason that has been reported: by the layer where that is known.
     astray: Counter[int | None] = Counter()
     _report_missing_ends(scope)
     for edge in scope.net.edges:
-        source, target = _ends(edge, scope, astray)
-        complete = complete and source is not None and target is not None
+        source, target = _plain_ends(edge, scope) or _ends(edge, scope, astray)
         if target is not None:
-            first = producers.setdefault(target.port.at, edge)
-            if first is not edge and target.layer.at not in scope.broken:
+            layer, port = target
+            first = producers.setdefault(port.at, edge)
+            if first is not edge and layer.at not in scope.broken:
                 _second_producer(edge, first, target, scope)
-        if source is not None and target is not None:
-            ascending = ascending and source.layer.at < target.layer.at
-            arcs.setdefault(source.layer.at, []).append((target.layer.at, edge))
+        if source is None or target is None:
+            complete = False
+        else:
+            start, end = source[0].at, target[0].at
+            ascending = ascending and start < end
+            arcs.append((start, end, edge))
     layers = {layer.at: layer for layer in scope.net.layers}
     open_ports = [
         (layer, port)
@@ -64,16 +65,16 @@ def check_edges(scope: NetScope) -> None:
             scope.findings.add("E004", message, at=At(port.at), layer=layer.ref, port=port.id)
     needed = _needed(layers, arcs)
     # Layers that follow what they depend on, as in nearly all files, form none.
-    for cycle in () if ascending else _cycles(layers, arcs):
-        _report_cycle(cycle, layers, arcs, needed, scope)
-    if not complete or not needed:
-        return
+    if not ascending:
+        _check_cycles(layers, arcs, needed, scope)
     # A Parameter stays an input of the model in any case.
+    idle = [layer for layer in scope.net.layers if layer.at not in needed and layer.type != "Parameter"]
+    if not complete or not needed or not idle:
+        return
     # OpenVINO writes an LSTMCell of opset1 without its last input, and leaves behind the constant that it took.
     leaves_constants = any(layer.type == "LSTMCell" and layer.version == "opset1" for layer in scope.net.layers)
-    for layer in scope.net.layers:
-        is_left = leaves_constants and layer.type in ("Const", "Convert")
-        if layer.at not in needed and layer.type != "Parameter" and not is_left:
+    for layer in idle:
+        if not leaves_constants or layer.type not in ("Const", "Convert"):
             message = f"no Result and no Assign depends on {layer.ref}"
             scope.findings.add("L008", message, at=At(layer.at), layer=layer.ref)
 
@@ -125,18 +126,15 @@ def _plain_ends(edge: Edge, scope: NetScope) -> tuple[_End, _End] | None:
     """Both ends of an edge with which nothing is wrong; None for one that has to be looked at."""
     numbers, layers = scope.numbers, scope.by_id
     try:
-        source = layers[numbers[edge.from_layer or ""]]
-        target = layers[numbers[edge.to_layer or ""]]
-        given = scope.outputs(source)[numbers[edge.from_port or ""]]
-        taken = scope.inputs(target)[numbers[edge.to_port or ""]]
-    except KeyError:
+        source, target = layers[numbers[edge.from_layer]], layers[numbers[edge.to_layer]]
+        given = scope.plain_port(source, source.outputs, edge.from_port)
+        taken = scope.plain_port(target, target.inputs, edge.to_port)
+    except LookupError:
         return None
-    return None if target.type in _SOURCES else (_End(source, given), _End(target, taken))
+    return None if target.type in _SOURCES else ((source, given), (target, taken))
 
 
 def _ends(edge: Edge, scope: NetScope, astray: Counter[int | None]) -> tuple[_End | None, _End | None]:
-    if (plain := _plain_ends(edge, scope)) is not None:
-        return plain
     from_layer, from_port, to_layer, to_port = (
         None if text is None else scope.whole(text, edge.at, name, "E010", name) for name, text in ends_of(edge).items()
     )
@@ -150,7 +148,7 @@ def _ends(edge: Edge, scope: NetScope, astray: Counter[int | None]) -> tuple[_En
         if port is None:
             _unknown_port("output", from_port, scope.outputs(layer), layer, At(edge.at, "from-port"), scope)
         else:
-            source = _End(layer, port)
+            source = (layer, port)
     if to_layer is not None and (layer := scope.by_id.get(to_layer)) is None:
         _unknown_layer("E009", "ends", to_layer, At(edge.at, "to-layer"), scope)
     elif to_layer is not None and to_port is not None and layer is not None:
@@ -162,7 +160,7 @@ def _ends(edge: Edge, scope: NetScope, astray: Counter[int | None]) -> tuple[_En
             astray[layer.at] += 1
             _unknown_port("input", to_port, scope.inputs(layer), layer, At(edge.at, "to-port"), scope)
         else:
-            target = _End(layer, port)
+            target = (layer, port)
     return source, target
 
 
@@ -191,16 +189,27 @@ def _unknown_port(kind: str, number: int, known: Iterable[int], layer: Layer, at
 
 
 def _second_producer(edge: Edge, first: Edge, target: _End, scope: NetScope) -> None:
+    layer, port = target
     same = (edge.from_layer, edge.from_port) == (first.from_layer, first.from_port)
     what = "is connected twice by the same edge" if same else "has two producers"
     scope.findings.add(
         "E003",
-        f"input port {target.port.id} of {target.layer.ref} {what}",
+        f"input port {port.id} of {layer.ref} {what}",
         at=At(edge.at),
-        layer=target.layer.ref,
-        port=target.port.id,
+        layer=layer.ref,
+        port=port.id,
         related=(("the first edge", At(first.at)),),
     )
+
+
+def _check_cycles(
+    layers: dict[int, Layer], arcs: Iterable[tuple[int, int, Edge]], needed: set[int], scope: NetScope
+) -> None:
+    following: dict[int, list[tuple[int, Edge]]] = {}
+    for source, target, edge in arcs:
+        following.setdefault(source, []).append((target, edge))
+    for cycle in _cycles(layers, following):
+        _report_cycle(cycle, layers, following, needed, scope)
 
 
 def _cycles(layers: Iterable[int], arcs: dict[int, list[tuple[int, Edge]]]) -> list[set[int]]:
@@ -266,12 +275,11 @@ def _report_cycle(
     )
 
 
-def _needed(layers: dict[int, Layer], arcs: dict[int, list[tuple[int, Edge]]]) -> set[int]:
+def _needed(layers: dict[int, Layer], arcs: Iterable[tuple[int, int, Edge]]) -> set[int]:
     """The Results and Assigns, and all layers that they depend on."""
     feeds: dict[int, list[int]] = {}
-    for source, targets in arcs.items():
-        for target, _ in targets:
-            feeds.setdefault(target, []).append(source)
+    for source, target, _ in arcs:
+        feeds.setdefault(target, []).append(source)
     needed = {at for at, layer in layers.items() if layer.type in _ROOTS}
     work = list(needed)
     while work:

@@ -160,14 +160,18 @@ def _extent(text: str, at: At, port: Port, layer: Layer, scope: NetScope) -> int
 
 
 def _port_ids(ports: tuple[Port, ...], layer: Layer, scope: NetScope) -> None:
-    if not ports or (len(ports) == 1 and ports[0].id in scope.numbers):
+    last = -1
+    for port in ports:
+        number = scope.numbers.get(port.id)
+        if number is None or number <= last:
+            break
+        last = number
+    else:
         return
     seen: dict[int, Port] = {}
     last, ascending = -1, True
     for port in ports:
-        number = scope.numbers.get(port.id or "")
-        if number is None:
-            number = scope.whole(port.id, port.at, "id", "P001", "the port's id", layer=layer)
+        number = scope.whole(port.id, port.at, "id", "P001", "the port's id", layer=layer)
         if number is None:
             continue
         if number in seen:
@@ -190,6 +194,8 @@ def _port_ids(ports: tuple[Port, ...], layer: Layer, scope: NetScope) -> None:
             )
         seen.setdefault(number, port)
         last = max(last, number)
+    if not ascending or len(seen) < len(ports):
+        scope.unordered.add(layer.at)
 
 
 def _names(port: Port, layer: Layer, tensor_names: dict[str, Port], scope: NetScope) -> None:

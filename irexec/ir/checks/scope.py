@@ -6,7 +6,7 @@ from typing import Any
 
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.document import Layer, Net, Port
-from irexec.ir.text import cut, quoted, whole
+from irexec.ir.text import cut, digits, quoted, whole
 
 
 class NetScope:
@@ -26,8 +26,10 @@ class NetScope:
         self.too_large: set[tuple[int, ...]] = set()
         self._inputs: dict[int, dict[int, Port]] = {}
         self._outputs: dict[int, dict[int, Port]] = {}
-        # Cache of valid unsigned integers by their text.
-        self.numbers: dict[str, int] = {}
+        # Cache of unsigned integers by their text.
+        self.numbers: dict[str | None, int] = {}
+        # Layers whose ports do not have ids that ascend.
+        self.unordered: set[int] = set()
 
     def whole(
         self,
@@ -42,15 +44,15 @@ class NetScope:
         **details: Any,
     ) -> int | None:
         """An id or a position. Adds `code` when it is missing or unreadable, N010 when it is not in canonical form."""
-        value = None if text is None else self.numbers.get(text)
-        if value is not None:
-            return value
+        if text is not None:
+            value = self.numbers.get(text)
+            if value is None and (value := digits(text)) is not None:
+                self.numbers[text] = value
+            if value is not None:
+                return value
         reading = whole(text, signed=signed)
         value = reading.value
-        if text is not None and reading.strict is not None:
-            # A cached value must be valid for signed and unsigned attributes alike.
-            if reading.strict >= 0:
-                self.numbers[text] = reading.strict
+        if reading.strict is not None:
             return value
         details |= {"at": At(element, attribute), "layer": None if layer is None else layer.ref, "attribute": attribute}
         if text is None:
@@ -70,6 +72,16 @@ class NetScope:
         if value is None:
             self.broken.add(element)
         return value
+
+    def plain_port(self, layer: Layer, ports: tuple[Port, ...], text: str | None) -> Port:
+        """The port that a text names, of ports that are numbered one by one, as nearly all are.
+
+        Raises LookupError where it has to be looked for.
+        """
+        port = ports[self.numbers[text] - self.numbers[ports[0].id]]
+        if port.id != text or layer.at in self.unordered:
+            raise LookupError
+        return port
 
     def inputs(self, layer: Layer) -> dict[int, Port]:
         """A layer's input ports by id, the first where an id repeats."""

@@ -22,7 +22,7 @@ from irexec.types.shape import product_within
 
 _MAX_RANK = 64
 # The search for NaN is limited to small constants (masks, limits): searching a large one would read it from disk.
-_MAX_SEARCHED = 1 << 20
+_MAX_SEARCHED = 1 << 16
 # Constants up to this size are copied, so that they survive truncation of the file: reading beyond the end of a mapped
 # file kills the process.
 _MAX_COPIED = 1 << 12
