@@ -12,9 +12,9 @@ from irexec.graph.model import Model, Node, Value, ordered
 from irexec.graph.pre_process import subtract_mean
 from irexec.graph.runtime_info import keep_info, model_info
 from irexec.ir.document import Document, Layer, Net, Port
+from irexec.ir.text import digits, name_list, whole
 from irexec.ir.text import dim as read_dim
-from irexec.ir.text import name_list, whole
-from irexec.ir.weights.file import Weights
+from irexec.ir.weights.file import Weights, plain_constant
 from irexec.types import DYNAMIC, Dimension, ElementType, PartialShape, TensorType
 
 
@@ -50,7 +50,9 @@ class _Keys(dict[str | None, str]):
     """Ids in canonical form, by their texts: OpenVINO compares ids as numbers, so `01` and `1` are the same."""
 
     def __missing__(self, text: str | None) -> str:
-        number = whole(text).value
+        number = digits(text or "")
+        if number is None:
+            number = whole(text).value
         key = self[text] = text or "" if number is None else str(number)
         return key
 
@@ -93,7 +95,8 @@ class _Builder:
 
     def _node(self, layer: Layer) -> Node:
         operator = bind_operator(layer, self.findings)
-        attributes = self.binder.attributes(layer, operator) if operator else {}
+        plain = plain_constant(layer.data) if operator is not None and operator.type == "Const" else None
+        attributes = plain or (self.binder.attributes(layer, operator) if operator else {})
         keys, id = self.keys, self.keys[layer.id]
         node = Node(
             operator,
@@ -120,7 +123,7 @@ class _Builder:
         for position, port in enumerate(layer.inputs):
             self.in_ports.setdefault((id, keys[port.id]), (node, position))
         if node.type == "Const":
-            node.constant = self.weights.of_layer(layer, self.findings)
+            node.constant = self.weights.of_layer(layer, self.findings, plain)
         return node
 
     def _connect(self) -> None:

@@ -122,6 +122,16 @@ class _Reader:
         self._sections(_BODY if is_body else _NET, net)
         return net
 
+    def plain_layer(self, match: re.Match[str]) -> Layer:
+        """A layer whose start tag is as nearly all are written."""
+        elements, once = self._elements, self._once.setdefault
+        elements.number += 1
+        elements.name, elements.is_empty = "layer", False
+        id, name, type, version = match.groups()
+        layer = Layer(elements.number, id, name, once(type, type), once(version, version))
+        layer.data_at = self._sections(_LAYER, layer).get("data", -1)
+        return layer
+
     def layer(self) -> Layer:
         layer, once = Layer(at := self._elements.number), self._once.setdefault
         other: dict[str, str] = {}
@@ -353,7 +363,8 @@ class _Reader:
                 self._findings.add("N005", message, at=At(at, name, named=True), attribute=name, **details)
 
 
-# Ports and edges as converters write them: attributes in this order, nothing else, no character that XML would change.
+# Layers, ports and edges as converters write them: attributes in this order, no other, no character that XML changes.
+_PLAIN_LAYER = re.compile(rf'\s*+<layer id="({PLAIN})" name="({PLAIN})" type="({PLAIN})" version="({PLAIN})"\s*+>')
 _PLAIN_PORT = re.compile(
     rf'\s*+<port id="({PLAIN})" precision="({PLAIN})"(?: names="({PLAIN})")?+\s*+'
     r"(?:/>|>((?:\s*+<dim>[^<&\r]*+</dim>)*+)\s*+</port>)"
@@ -372,7 +383,7 @@ class _Section(NamedTuple):
 
 
 def _layers(reader: _Reader) -> tuple[Layer, ...]:
-    return reader.items("layer", _Reader.layer)
+    return reader.items("layer", _Reader.layer, _PLAIN_LAYER, _Reader.plain_layer)
 
 
 def _edges(reader: _Reader) -> tuple[Edge, ...]:

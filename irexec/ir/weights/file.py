@@ -14,7 +14,7 @@ from irexec.diagnostics.findings import At, Findings
 from irexec.diagnostics.nearest import suggestion
 from irexec.ir.document import Layer
 from irexec.ir.files import open_regular
-from irexec.ir.text import INT64_MAX, Reading, cut, int64_list, listed, quoted, whole
+from irexec.ir.text import INT64_MAX, Reading, cut, digits, int64_list, listed, quoted, whole
 from irexec.ir.weights.packing import to_array, unpack
 from irexec.ir.weights.strings import read_strings
 from irexec.types import BOOLEAN, DYNAMIC, STRING, Array, ElementType
@@ -28,6 +28,21 @@ _MAX_SEARCHED = 1 << 16
 _MAX_COPIED = 1 << 12
 # Below this size, releasing pages costs more than it saves.
 _MIN_LET_GO = 1 << 16
+
+
+def plain_constant(data: dict[str, str]) -> dict[str, Any] | None:
+    """The attributes of a Const by name, where each is written as converters write it; None where one is not."""
+    if len(data) != 4:
+        return None
+    try:
+        element_type = ElementType.from_attribute(data["element_type"])
+        offset, size = digits(data["offset"]), digits(data["size"])
+        extents = [digits(part.strip()) for part in data["shape"].split(",")] if data["shape"] else []
+    except KeyError:
+        return None
+    if element_type in (None, DYNAMIC) or offset is None or size is None or None in extents:
+        return None
+    return {"element_type": element_type, "shape": tuple(extents), "offset": offset, "size": size}
 
 
 class _Use(NamedTuple):
@@ -82,9 +97,12 @@ class Weights:
         """The number of bytes."""
         return 0 if self._data is None else self._data.size
 
-    def of_layer(self, layer: Layer, findings: Findings) -> Array | None:
-        """The value of a `Const` layer; None, with findings, when it cannot be read."""
-        value = self._of_layer(layer, findings)
+    def of_layer(self, layer: Layer, findings: Findings, plain: dict[str, Any] | None = None) -> Array | None:
+        """The value of a `Const` layer; None, with findings, when it cannot be read. `plain`: see `plain_constant`."""
+        if plain is None:
+            value = self._of_layer(layer, findings)
+        else:
+            value = self.constant(**plain, findings=findings, at=At(layer.data_at), layer=layer.ref)
         self._all_read = self._all_read and value is not None
         return value
 
@@ -301,7 +319,7 @@ class Weights:
         """Report ranges that overlap, and gaps. Constants with the very same range are one blob stored once."""
         covered, gaps = 0, []
         last: _Use | None = None
-        for use in sorted(set(self._uses), key=lambda use: (use.offset, use.end)):
+        for use in sorted(self._uses, key=lambda use: use[:2]):
             if use.offset == use.end:
                 continue
             if use.offset > covered:

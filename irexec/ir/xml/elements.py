@@ -68,7 +68,7 @@ class Elements:
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Whole elements that a pattern matches right here, and go on behind them. Their number is the caller's to add
-        to `number`."""
+        to `number`; of a start tag with content, `name` and `is_empty` are the caller's to set, too."""
         match = pattern.match(self._text, self._at)
         if match is not None:
             self._at = match.end()
