@@ -1,6 +1,6 @@
 """How time and memory grow with a file: read, validate, compile, first run and dispatch, and the exponent of each.
 
-    python benchmarks/growth.py [--layers 1000,10000,100000,200000] [--kinds chain,fan,deep,wrong,constants]
+    python benchmarks/growth.py [--layers 1000,10000,100000,200000] [--kinds chain,fan,deep,blocks,wrong,constants]
 
 Each figure is of a process of its own, the best of the rounds, processor time. The exponent is that of size^exponent
 from the second size to the last: 1 is a straight line. OpenVINO's `read_model` has the same file in the same round.
@@ -19,6 +19,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import numpy as np
 
 LIMIT = 1.05
 CONSTANTS = (10**4, 10**6, 10**8, 4 * 10**9)
@@ -126,6 +128,76 @@ def constant(size: int, folder: Path) -> str:
     return net(text, edge(1, 0, 3, 0) + edge(0, 0, 3, 1) + edge(2, 0, 3, 2) + edge(3, 3, 4, 0))
 
 
+# The layers of a block of a transformer: type, opset, attributes, what it takes (the block's input, an earlier layer of
+# the block, or the values of a constant), and the extents of its result.
+_STATES = "1,4,8"
+_WEIGHTS, _BIAS = np.zeros((8, 8), np.float32), np.zeros((1, 1, 8), np.float32)
+_BLOCK: list[tuple[str, int, str, list[object], str]] = [
+    ("MVN", 6, 'eps="1e-05" eps_mode="inside_sqrt" normalize_variance="true"', ["x", np.int64([2])], _STATES),
+    ("MatMul", 1, 'transpose_a="false" transpose_b="true"', [0, _WEIGHTS], _STATES),
+    ("Add", 1, 'auto_broadcast="numpy"', [1, _BIAS], _STATES),
+    ("Reshape", 1, 'special_zero="true"', [2, np.int64([0, 0, 2, 4])], "1,4,2,4"),
+    ("Transpose", 1, "", [3, np.int64([0, 2, 1, 3])], "1,2,4,4"),
+    ("SoftMax", 8, 'axis="-1"', [4], "1,2,4,4"),
+    ("Transpose", 1, "", [5, np.int64([0, 2, 1, 3])], "1,4,2,4"),
+    ("Reshape", 1, 'special_zero="true"', [6, np.int64([0, 0, 8])], _STATES),
+    ("Add", 1, 'auto_broadcast="numpy"', ["x", 7], _STATES),
+    ("MatMul", 1, 'transpose_a="false" transpose_b="true"', [8, _WEIGHTS], _STATES),
+    ("Gelu", 7, 'approximation_mode="ERF"', [9], _STATES),
+    ("MatMul", 1, 'transpose_a="false" transpose_b="true"', [10, _WEIGHTS], _STATES),
+    ("Add", 1, 'auto_broadcast="numpy"', [8, 11], _STATES),
+]
+_PER_BLOCK = len(_BLOCK) + sum(isinstance(source, np.ndarray) for *_, sources, _ in _BLOCK for source in sources)
+
+
+def blocks(count: int, folder: Path) -> str:
+    """Blocks as exports of transformers have them: half of the layers are constants, each with bytes of its own."""
+    layers = [layer(0, "Parameter", f'shape="{_STATES}" element_type="f32"', 0, _STATES)]
+    edges: list[str] = []
+    weights = bytearray()
+    states, number = (0, 0), 0
+    for block in range(max(1, count // _PER_BLOCK)):
+        made: list[tuple[tuple[int, int], str]] = []
+        for type, opset, data, sources, dims in _BLOCK:
+            taken = []
+            for source in sources:
+                if isinstance(source, np.ndarray):
+                    number += 1
+                    layers.append(_stored(number, source, weights))
+                    taken.append(((number, 0), *_port_of(source)))
+                else:
+                    end, extents = (states, _STATES) if source == "x" else made[source]
+                    taken.append((end, extents, "FP32"))
+            number += 1
+            inputs = "".join(port(n, extents, precision) for n, (_, extents, precision) in enumerate(taken))
+            name = f"model.layers.{block}.{len(made)}.{type}"
+            layers.append(
+                f'<layer id="{number}" name="{name}" type="{type}" version="opset{opset}">\n'
+                f"{f'<data {data}/>' if data else ''}<input>{inputs}</input>"
+                f"<output>{port(len(taken), dims, names=name)}</output>\n</layer>\n"
+            )
+            edges += [edge(*end, number, n) for n, (end, *_) in enumerate(taken)]
+            made.append(((number, len(taken)), dims))
+        states = made[-1][0]
+    layers.append(layer(number + 1, "Result", "", 1, given=_STATES))
+    (folder / "model.bin").write_bytes(weights)
+    return net("".join(layers), "".join(edges) + edge(*states, number + 1, 0))
+
+
+def _port_of(value: np.ndarray) -> tuple[str, str]:
+    return ",".join(map(str, value.shape)), "I64" if value.dtype == np.int64 else "FP32"
+
+
+def _stored(number: int, value: np.ndarray, weights: bytearray) -> str:
+    """A Const, whose bytes are appended to the weights."""
+    dims, precision = _port_of(value)
+    kind = "i64" if precision == "I64" else "f32"
+    data = f'element_type="{kind}" shape="{dims}" offset="{len(weights)}" size="{value.nbytes}"'
+    weights += value.tobytes()
+    made = f"<output>{port(0, dims, precision)}</output>"
+    return f'<layer id="{number}" name="c{number}" type="Const" version="opset1">\n<data {data}/>{made}\n</layer>\n'
+
+
 def net(layers: str, edges: str) -> str:
     return f'<net name="m" version="11">\n<layers>\n{layers}</layers>\n<edges>\n{edges}</edges>\n</net>\n'
 
@@ -134,6 +206,7 @@ KINDS: dict[str, Callable[[int, Path], str]] = {
     "chain": chain,
     "fan": fan,
     "deep": deep,
+    "blocks": blocks,
     "wrong": all_wrong,
     "constants": constant,
 }
@@ -148,8 +221,6 @@ def _resident() -> int:
 
 def measure(path: str) -> dict[str, float]:
     """Seconds of each step, and bytes of memory that a model takes once it is read."""
-    import numpy as np
-
     import irexec
     from irexec.api import load
     from irexec.engine import CompiledModel

@@ -52,6 +52,38 @@ def fan_out(count: int) -> str:
     return net(layers, edges)
 
 
+def fan_in(count: int) -> str:
+    """One layer that takes the results of all others."""
+    taken = "".join(f'<port id="{i}" precision="FP32"><dim>2</dim><dim>3</dim></port>' for i in range(count))
+    made = f'<output><port id="{count}" precision="FP32"><dim>{2 * count}</dim><dim>3</dim></port></output>'
+    concat = f'<layer id="{count + 1}" name="all" type="Concat" version="opset1"><data axis="0"/>'
+    result = layer(count + 2, "Result").replace("<dim>2<", f"<dim>{2 * count}<")
+    layers = [parameter(0), *(layer(i + 1, "ReLU") for i in range(count))]
+    layers += [f"{concat}<input>{taken}</input>{made}</layer>", result]
+    edges = [edge for i in range(count) for edge in ((0, 0, i + 1, 0), (i + 1, 1, count + 1, i))]
+    return net(layers, [*edges, (count + 1, count, count + 2, 0)])
+
+
+def oddly_written(count: int) -> str:
+    """A chain as no converter writes it: comments between the layers, other quotes, references, blanks, namespaces."""
+    text = chain(count).replace("<layer ", "<!-- <layer> -->\n<layer ").replace('name="n', "name = 'n&#45;")
+    return text.replace('type="ReLU"', "type='ReLU'\n").replace('precision="FP32"', 'names="" precision="FP32"')
+
+
+def constants(count: int) -> str:
+    """Each layer adds a constant of its own to the result of the one before."""
+    layers, edges, last = [parameter(0)], [], (0, 0)
+    dims = "<dim>2</dim><dim>3</dim>"
+    made = f'<output><port id="0" precision="FP32">{dims}</port></output>'
+    for i in range(1, count, 2):
+        data = f'<data element_type="f32" shape="2,3" offset="{12 * (i - 1)}" size="24"/>'
+        layers.append(f'<layer id="{i}" name="c{i}" type="Const" version="opset1">{data}{made}</layer>')
+        layers.append(layer(i + 1, "Add", 2))
+        edges += [(*last, i + 1, 0), (i, 0, i + 1, 1)]
+        last = i + 1, 2
+    return net([*layers, layer(count + 1, "Result")], [*edges, (*last, count + 1, 0)])
+
+
 def unreachable(count: int) -> str:
     """Layers that lead to no Result."""
     layers = [parameter(0), layer(1, "Result"), *(layer(i, "ReLU") for i in range(2, count))]
@@ -84,9 +116,17 @@ def _iterator(body: str) -> str:
     return plain.replace("</layer>", f"<port_map>{maps}</port_map>{body}</layer>")
 
 
-@pytest.mark.parametrize("build", [chain, fan_out, unreachable, all_wrong, disconnected, nested])
+@pytest.mark.parametrize("build", [chain, fan_out, fan_in, oddly_written, unreachable, all_wrong, disconnected, nested])
 def test_validating(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert Work(monkeypatch).growth(lambda size: partial(irexec.validate, build(size).encode()), SIZE) < MOST
+
+
+def test_validating_constants(monkeypatch: pytest.MonkeyPatch) -> None:
+    def task(size: int) -> Callable[[], object]:
+        return partial(irexec.validate, constants(size).encode(), weights=bytes(12 * size))
+
+    assert task(SIZE)().ok
+    assert Work(monkeypatch).growth(task, SIZE) < MOST
 
 
 def unnamed(count: int) -> str:
@@ -111,7 +151,7 @@ def test_finding_fixes(build: Callable[[int], str], monkeypatch: pytest.MonkeyPa
     assert Work(monkeypatch).growth(lambda size: partial(examine, build(size).encode()), SIZE) < MOST
 
 
-@pytest.mark.parametrize("build", [chain, fan_out, nested])
+@pytest.mark.parametrize("build", [chain, fan_out, fan_in, nested])
 def test_compiling_and_running(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.ones((2, 3), np.float32)
 

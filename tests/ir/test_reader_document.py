@@ -10,9 +10,10 @@ from lxml import etree
 from support.work import MOST, Work
 
 from irexec.diagnostics.findings import Findings
+from irexec.ir import reader
 from irexec.ir.document import Document, Item, Layer, Port
 from irexec.ir.reader import read_layers
-from irexec.ir.xml import positions, source
+from irexec.ir.xml import elements, positions, source
 from irexec.ir.xml.source import Source
 
 
@@ -170,5 +171,5 @@ MANY_FINDINGS: dict[str, Callable[[int], str]] = {
 @pytest.mark.parametrize("what", MANY_FINDINGS)
 def test_work_grows_with_the_findings(what: str, read_ir, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(read_ir(MANY_FINDINGS[what](10_000)).found) >= 10_000
-    work = Work(monkeypatch, [source, positions])
+    work = Work(monkeypatch, [source, positions, elements, reader])
     assert work.growth(lambda size: lambda: read_ir(MANY_FINDINGS[what](size)), 500) < MOST
