@@ -6,6 +6,7 @@ A row is read from memory once, and stays in the first-level cache.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from llvmlite import ir
@@ -87,7 +88,7 @@ def _mean(
         vector = read(x, mask)
         return vector if of_squares is None else b.fmul(vector, vector)
 
-    total = _across(code, _folded(code, width, term, b.fadd, code.zeros()), b.fadd)
+    total = across_lanes(code, _folded(code, width, term, b.fadd, code.zeros()), b.fadd)
     is_number = b.fcmp_ordered("==", b.fsub(total, total), ir.Constant(F32, 0.0))
     elements = Number(code, b.select(is_number, I64(0), width.value))
     wide = ir.VectorType(F64, code.lanes)
@@ -95,7 +96,7 @@ def _mean(
         mask = code.mask(width - fold.index)
         vector = b.fpext(b.select(mask, read(fold.index, mask), code.zeros()), wide)
         fold.values = [b.fadd(fold.values[0], vector if of_squares is None else b.fmul(vector, vector))]
-    exact = b.fdiv(_across(code, fold.values[0], b.fadd), b.fpext(count, F64))
+    exact = b.fdiv(across_lanes(code, fold.values[0], b.fadd), b.fpext(count, F64))
     near = b.fdiv(total, count)
     if of_squares is not None:
         near, exact = of_squares(near), of_squares(exact)
@@ -104,21 +105,17 @@ def _mean(
 
 def _softmax(code: Code, source: Run, result: Run, width: Number) -> None:
     b = code.builder
-
-    def larger(x: Any, y: Any) -> Any:
-        return b.select(b.fcmp_ordered("<", x, y), y, x)
-
     # A nan is passed over here: its power of e is nan, and so is their sum.
     lowest = code.constant(float("-inf"))
-    highest = _folded(code, width, lambda x, mask: source.vector(x, mask), larger, lowest)
-    most = code.splat(_across(code, highest, larger))
+    highest = _folded(code, width, lambda x, mask: source.vector(x, mask), partial(larger, code), lowest)
+    most = code.splat(across_lanes(code, highest, partial(larger, code)))
 
     def power(x: Number, vector: Any, mask: Any) -> Any:
         high, scale = exp_below_0(code, b.fsub(vector, most))
         return b.fmul(high, scale)
 
     copy_run(source, result, width, power)
-    total = _across(code, _folded(code, width, result.vector, b.fadd, code.zeros()), b.fadd)
+    total = across_lanes(code, _folded(code, width, result.vector, b.fadd, code.zeros()), b.fadd)
     factor = code.splat(b.fdiv(ir.Constant(F32, 1.0), total))
     copy_run(result, result, width, lambda x, vector, mask: b.fmul(vector, factor))
 
@@ -137,7 +134,12 @@ def _folded(code: Code, width: Number, read: Callable[[Number, Any], Any], fold:
     return fold(few.values[0], b.select(mask, read(most, mask), neutral))
 
 
-def _across(code: Code, vector: Any, fold: Any) -> Any:
+def larger(code: Code, x: Any, y: Any) -> Any:
+    """The larger of two elements; the first where the second is nan."""
+    return code.builder.select(code.builder.fcmp_ordered("<", x, y), y, x)
+
+
+def across_lanes(code: Code, vector: Any, fold: Callable[[Any, Any], Any]) -> Any:
     """The fold of a vector's lanes."""
     lanes = code.lanes
     while lanes > 1:

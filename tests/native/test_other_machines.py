@@ -12,6 +12,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 COMPILED = [
     "ops/convolution/test_compiled.py",
+    "ops/sequence/test_attention.py",
     "ops/sequence/test_compiled.py",
     "ops/compute/test_rows.py",
     "engine/test_chains.py",

@@ -35,12 +35,6 @@ class CompiledRows:
         layer = np.array([address(data), address(out), records, address(self._number), width])
         run_tasks(self._function(after), layer, self._parts(data.size // width, data.size), 0)
 
-    def alone(self, data: Array, width: int) -> None:
-        """In place and in this thread, for an array that is contiguous."""
-        layer = np.array([address(data), address(data), 0, address(self._number), width])
-        task = np.array([0, data.size // width])
-        self._function(()).call(address(layer), address(task), 0, 0)
-
     def _function(self, after: tuple[After, ...]) -> Native:
         if (found := self._functions.get(after)) is None:
             made, kind = compiler(), self._kind

@@ -44,7 +44,7 @@ class RowWise:
         self._calls = 0
 
     def __call__(self, data: Array, *others: Any, out: Array | None = None) -> Array:
-        compiled = self.when_it_pays(data.size, self.width(data))
+        compiled = self._when_it_pays(data.size, self.width(data))
         if compiled is None or not (out is None or out.flags.c_contiguous):
             return self.plain(data, *others, out=out)
         shape = data.shape if self.means is None else self.means
@@ -64,7 +64,7 @@ class RowWise:
 
         def call(data: Array, *others: Array, out: Array) -> bool:
             own, coming = others[: self.others], others[self.others :]
-            compiled = self.when_it_pays(data.size, self.width(data))
+            compiled = self._when_it_pays(data.size, self.width(data))
             if compiled is None:
                 if (made := self.plain(data, *own, out=out)) is not out:
                     np.copyto(out, made)
@@ -75,7 +75,7 @@ class RowWise:
 
         return (len(after), call) if after else None
 
-    def when_it_pays(self, size: int, width: int) -> CompiledRows | None:
+    def _when_it_pays(self, size: int, width: int) -> CompiledRows | None:
         """The compiled kernel, if there is to be one and so many elements in such rows fit it."""
         if size < LEAST_SIZE or not SHORTEST <= width <= LONGEST:
             return None

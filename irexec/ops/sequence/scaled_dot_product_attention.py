@@ -9,24 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod, sqrt
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.native import pays
 from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.compute.rowwise import RowWise
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, NodeTypes, operator, require, rounded
 from irexec.types import BOOLEAN, F32, FLOATS, Array, Dimension, PartialShape, TensorType, common_shape
+
+if TYPE_CHECKING:
+    from irexec.native.attention import Mask
+    from irexec.ops.sequence.attention import CompiledAttention
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 MASK: TypeAlias = Annotated[Array, Elements("T_MASK", FLOATS | {BOOLEAN})]
 
 # The scores of one block of queries: they stay in a core's second-level cache.
 BLOCK_BYTES = 1 << 20
-
-Softmax: TypeAlias = Callable[[Array, Array | None], Array | None]
+# For fewer queries than this, or fewer keys, compiled code has more to prepare than it gains.
+FEW_QUERIES, FEW_KEYS = 8, 8
 
 
 @operator("ScaledDotProductAttention", "opset13", tolerance=rounded(256))
@@ -51,33 +55,6 @@ def scaled_dot_product_attention_13(
     C4: attention_mask is a scalar 0 or has rank 2 or more, fitting L and S, and is of type T or boolean. C5: scale has
     one element. C6: the batch dimensions broadcast. C7: sink broadcasts to a column of the scores, [N, ..., L, 1].
     """
-    return _attention(query, key, value, attention_mask, scale, sink, causal, out, _softmax)
-
-
-def _softmax(scores: Array, extra: Array | None) -> Array | None:
-    """The powers of e of the scores in place, and what their products are to be divided by: None where they are."""
-    highest = scores.max(axis=2, keepdims=True, initial=-np.inf)
-    if extra is not None:
-        np.maximum(highest, extra, out=highest)
-    np.subtract(scores, highest, out=scores)
-    np.exp(scores, out=scores)
-    total: Array = np.add.reduce(scores, axis=2, keepdims=True)
-    if extra is not None:
-        total += np.exp(extra - highest)
-    return total
-
-
-def _attention(
-    query: Array,
-    key: Array,
-    value: Array,
-    attention_mask: Array | None,
-    scale: Array | None,
-    sink: Array | None,
-    causal: bool,
-    out: Array | None,
-    softmax: Softmax,
-) -> Array:
     _require_fitting(query, key, value, attention_mask, scale, causal)
     dtype = compute_dtype(query.dtype)
     batch = _common(query, key, value)
@@ -110,46 +87,97 @@ def _attention(
             else:
                 np.add(scores, part, out=scores)
         extra = None if s is None else s[place][:, rows]
-        total = softmax(scores, extra)
+        total = _softmax(scores, extra)
         result = target[place][:, rows]
         np.matmul(scores, v[place], out=result)
-        if total is not None:
-            np.divide(result, total, out=result)
+        np.divide(result, total, out=result)
 
     if target.size:
         parallel_for(len(tasks), task)
     return settle(target, query.dtype, out)
 
 
+def _softmax(scores: Array, extra: Array | None) -> Array:
+    """The powers of e of the scores in place; what their products are to be divided by."""
+    highest = scores.max(axis=2, keepdims=True, initial=-np.inf)
+    if extra is not None:
+        np.maximum(highest, extra, out=highest)
+    np.subtract(scores, highest, out=scores)
+    np.exp(scores, out=scores)
+    total: Array = np.add.reduce(scores, axis=2, keepdims=True)
+    if extra is not None:
+        total += np.exp(extra - highest)
+    return total
+
+
 @scaled_dot_product_attention_13.specialize
 def _(types: NodeTypes, *, causal: bool) -> Callable[..., Array] | None:
-    """In f32 the softmax is computed by compiled code, once that pays."""
-    if types.outputs[0].element_type is not F32:
-        return None
-    rows = RowWise(lambda scores, *, out=None: scores, 1, "softmax")
+    """In f32 and without a sink it is computed by compiled code, once that pays."""
+    f32 = types.outputs[0].element_type is F32
+    return _Attention(causal) if f32 and (len(types.inputs) < 6 or types.inputs[5] is None) else None
 
-    def run(
+
+class _Attention:
+    """Attention in f32: plainly, and by compiled code from when that pays."""
+
+    def __init__(self, causal: bool) -> None:
+        self._causal = causal
+        self._compiled: CompiledAttention | None = None
+        self._calls = 0
+
+    def __call__(
+        self,
         query: Array,
         key: Array,
         value: Array,
         attention_mask: Array | None = None,
         scale: Array | None = None,
-        sink: Array | None = None,
         /,
         *,
         out: Array | None = None,
     ) -> Array:
-        scores = query.size // max(query.shape[-1], 1) * key.shape[-2]
-        compiled = rows.when_it_pays(scores, key.shape[-2]) if sink is None else None
+        compiled = self._when_it_pays(query, key, value)
+        if compiled is None:
+            kernel: Callable[..., Array] = scaled_dot_product_attention_13.kernel
+            return kernel(query, key, value, attention_mask, scale, causal=self._causal, out=out)
+        arrays, kind = self._prepared(query, key, value, attention_mask)
 
-        def softmax(scores: Array, extra: Array | None) -> None:
-            assert compiled is not None
-            compiled.alone(scores, scores.shape[2])
+        def checked() -> tuple[int, ...]:
+            _require_fitting(query, key, value, attention_mask, scale, self._causal)
+            return _common(*arrays)
 
-        how = _softmax if compiled is None else softmax
-        return _attention(query, key, value, attention_mask, scale, sink, causal, out, how)
+        if attention_mask is not None and attention_mask.ndim == 0 and attention_mask != 0:
+            checked()
+        arrangement = compiled.arranged(arrays, kind, checked)
+        target = summing_buffer(arrangement.shape, query.dtype, out)
+        factor = np.full(1, 1 / sqrt(query.shape[-1]), np.float32) if scale is None else scale.reshape(1)
+        compiled(arrangement, arrays, factor, target)
+        return settle(target, query.dtype, out)
 
-    return run
+    def _prepared(self, query: Array, key: Array, value: Array, mask: Array | None) -> tuple[tuple[Array, ...], Mask]:
+        """The arrays as compiled code takes them, and what their mask does, if any."""
+        from irexec.ops.sequence.attention import by_rows
+
+        arrays = by_rows(query), key if key.flags.aligned else np.ascontiguousarray(key), by_rows(value)
+        if self._causal or mask is None or mask.ndim == 0:
+            return arrays, "causal" if self._causal else "none"
+        kind: Mask = "forbidding" if mask.dtype == np.bool_ else "added"
+        numbers = np.where(mask, np.float32(0), np.float32(-1)) if kind == "forbidding" else mask
+        if mask.shape[-1] == 1:
+            numbers = np.broadcast_to(numbers, (*mask.shape[:-1], key.shape[-2]))
+        return (*arrays, by_rows(numbers)), kind
+
+    def _when_it_pays(self, query: Array, key: Array, value: Array) -> CompiledAttention | None:
+        """The compiled kernel, if there is to be one and it gains something for such extents."""
+        if query.shape[-2] < FEW_QUERIES or key.shape[-2] < FEW_KEYS or not (query.size and value.size):
+            return None
+        if self._compiled is None:
+            self._calls += 1
+            if pays(self._calls, query.size * key.shape[-2] * 2):
+                from irexec.ops.sequence.attention import CompiledAttention
+
+                self._compiled = CompiledAttention()
+        return self._compiled
 
 
 def _blocks(batch: tuple[int, ...], length: int, row_bytes: int, threads: int) -> list[tuple[tuple[Any, ...], slice]]:

@@ -1,0 +1,130 @@
+"""ScaledDotProductAttention by compiled code: where each head lies in memory, and who computes which queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from irexec.native import compiler
+from irexec.native.attention import LAYER, Mask, write_attention
+from irexec.native.llvm import Native
+from irexec.native.memory import address
+from irexec.ops.compute.parallel import num_threads, split
+from irexec.ops.compute.team import Tasks, run_tasks, threads_for
+from irexec.ops.convolution.compiled import record_of
+from irexec.types import Array
+
+# Vectors in a panel of keys, and in one of values.
+VECTORS = 2
+# What is done to each score besides its products costs about as much as so many multiply-adds.
+SCORE_WORK = 32
+# Arrangements that are kept.
+KEPT = 8
+F32_BYTES = 4
+
+
+class Arrangement(NamedTuple):
+    """What is known of a call from the shapes and strides of its arrays."""
+
+    shape: tuple[int, ...]
+    function: Native
+    layer: Array
+    heads: Array
+    tasks: Tasks
+    scratch: int
+
+
+class CompiledAttention:
+    """Attention of f32 arrays `[..., L, E]`, `[..., S, E]`, `[..., S, Ev]`; a mask has S columns."""
+
+    def __init__(self) -> None:
+        self._arranged: dict[tuple[object, ...], Arrangement] = {}
+
+    def arranged(self, arrays: Sequence[Array], kind: Mask, checked: Callable[[], tuple[int, ...]]) -> Arrangement:
+        """How to go over query, key, value and mask, if any. `checked` returns the batch of all, when it is needed."""
+        known = kind, *[(array.shape, array.strides) for array in arrays]
+        # Other threads may be here too, and clear what is kept.
+        if (found := self._arranged.get(known)) is None:
+            found = _arrange(checked(), kind, *arrays)
+            if len(self._arranged) >= KEPT:
+                self._arranged.clear()
+            self._arranged[known] = found
+        return found
+
+    def __call__(self, arrangement: Arrangement, arrays: Sequence[Array], scale: Array, out: Array) -> None:
+        """Into `out`, which is contiguous."""
+        layer = arrangement.layer.copy()
+        layer[: len(arrays)] = [_address(array) for array in arrays]
+        layer[4], layer[5] = address(out), address(scale)
+        run_tasks(arrangement.function, layer, arrangement.tasks, arrangement.scratch)
+
+
+def by_rows(array: Array) -> Array:
+    """The array itself, or one whose rows are runs of memory."""
+    is_so = array.strides[-1] == array.itemsize and array.flags.aligned
+    return array if is_so else np.ascontiguousarray(array)
+
+
+def _arrange(
+    batch: tuple[int, ...], kind: Mask, query: Array, key: Array, value: Array, mask: Array | None = None
+) -> Arrangement:
+    made = compiler()
+    (length, depth), (keys, columns) = query.shape[-2:], value.shape[-2:]
+    height, across = made.height(length, VECTORS), VECTORS * made.lanes
+    starts = [_starts(array, batch) for array in (query, key, value)]
+    starts.append(starts[0] * 0 if mask is None else _starts(mask, batch))
+    starts.append(np.arange(prod(batch)) * (length * columns))
+    heads = np.ascontiguousarray(np.stack(starts, axis=1), np.int64)
+    pitch = -(-keys // made.lanes) * made.lanes
+    scores = height * across
+    key_panels = scores + height * pitch + height
+    value_panels = key_panels + -(-keys // across) * across * depth
+    sizes = {
+        "heads": address(heads),
+        "keys": keys,
+        "depth": depth,
+        "columns": columns,
+        "query_row": query.strides[-2] // F32_BYTES,
+        "key_row": key.strides[-2] // F32_BYTES,
+        "key_column": key.strides[-1] // F32_BYTES,
+        "value_row": value.strides[-2] // F32_BYTES,
+        "mask_row": 0 if mask is None or mask.shape[-2] == 1 else mask.strides[-2] // F32_BYTES,
+        "scores": scores,
+        "pitch": pitch,
+        "key_panels": key_panels,
+        "value_panels": value_panels,
+    }
+    name = f"attention_{height}_{kind}"
+    function = made.made(name, 4, lambda module, name: write_attention(module, name, made.lanes, height, VECTORS, kind))
+    work = len(heads) * length * keys * (depth + columns + SCORE_WORK)
+    tasks = _tasks(len(heads), length, height, 1 if threads_for(work) == 1 else 4 * num_threads())
+    size = value_panels + -(-columns // across) * across * keys
+    layer = record_of(LAYER, dict.fromkeys(LAYER, 0) | sizes)
+    return Arrangement((*batch, length, columns), function, layer, heads, tasks, size)
+
+
+def _tasks(heads: int, length: int, height: int, wanted: int) -> Tasks:
+    """About so many: heads are divided first, since who computes any queries lays out all keys."""
+    head_parts = split(heads, wanted)
+    rows = [part for part in split(length, wanted // len(head_parts), height) if part[1] - part[0] >= height]
+    rows[-1] = (rows[-1][0], length)
+    return Tasks(np.array([[*head, *part] for head, part in product(head_parts, rows)]))
+
+
+def _starts(array: Array, batch: tuple[int, ...]) -> Array:
+    """Where the part of each head begins, of an array that broadcasts to this batch."""
+    strides = np.broadcast_to(array, (*batch, *array.shape[-2:])).strides
+    starts = np.zeros(batch, np.int64)
+    for axis, extent in enumerate(batch):
+        steps = np.arange(extent) * (strides[axis] // F32_BYTES)
+        starts += steps.reshape(-1, *[1] * (len(batch) - 1 - axis))
+    return starts.reshape(-1)
+
+
+def _address(array: Array) -> int:
+    """Where an array begins that need not be contiguous."""
+    return address(array[(0,) * (array.ndim - 1) + (slice(1),)])
