@@ -3,12 +3,14 @@
 Nothing else changes: all layers keep their steps, buffers and checks. When the first kernel has computed the whole
 chain, the other steps only pass its result on; it is in the buffer that all of them share. So three things must hold
 for a layer to be in a chain: nothing else reads the result of the layer before, it writes its own result in place, and
-its other inputs are there when the first layer runs.
+its other inputs are there when the first layer runs. Layers between them that only give the result another shape, as a
+Reshape, run as they are: to what follows them the first layer's kernel does the same, seen in its own shape.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +20,7 @@ from irexec.engine.step import Step
 from irexec.ops.compute.follow import Leader, Link, follow_of
 from irexec.ops.compute.pointwise import Pointwise
 from irexec.records import record
-from irexec.types import Array
+from irexec.types import Array, PartialShape, TensorType
 
 
 class Chain(NamedTuple):
@@ -86,31 +88,38 @@ class _Finder:
 
     def _following(self, first: int, last: int) -> tuple[int, int, Link, int | None] | None:
         """(step, port, link, slot of the operand that comes when the model runs) of the layer after `last`."""
-        (slot,) = self.steps[last].outputs
-        readers = self.readers.get(slot, [])
-        if len(readers) != 1 or slot in self.kept:
+        number = self._reader(last)
+        while number is not None and self.steps[number].operator.reshapes and self.steps[number].shape is not None:
+            last, number = number, self._reader(number)
+        if number is None:
             return None
-        (number,) = readers
-        step = self.steps[number]
-        if self.memory.buffer_of.get(number) != self.memory.buffer_of[first]:
+        step, shape = self.steps[number], self.steps[first].shape
+        if self.memory.buffer_of.get(number) != self.memory.buffer_of[first] or shape is None:
             return None
-        if not step.is_sure or (step.dtype, step.shape) != (self.steps[first].dtype, self.steps[first].shape):
+        if not step.is_sure or (step.dtype, step.shape) != (self.steps[first].dtype, self.steps[last].shape):
             return None
-        port = step.inputs.index(slot)
-        link = self._link(step, port)
+        port = step.inputs.index(self.steps[last].outputs[0])
+        link = self._link(step, port, shape)
         if link is None or link.follow.operand is None or link.constant is not None:
             return None if link is None else (number, port, link, None)
         other = step.inputs[link.follow.operand]
         return None if self.made.get(other, -1) >= first else (number, port, link, other)
 
-    def _link(self, step: Step, port: int) -> Link | None:
-        """What a step does to its input `port`."""
+    def _reader(self, number: int) -> int | None:
+        """The step that alone reads the result of another one, which does not outlive the run."""
+        (slot,) = self.steps[number].outputs
+        readers = self.readers.get(slot, [])
+        return readers[0] if len(readers) == 1 and slot not in self.kept else None
+
+    def _link(self, step: Step, port: int, shape: tuple[int, ...]) -> Link | None:
+        """What a step does to its input `port`, as seen by elements that lie in this shape."""
         constants: list[Array | None] = [self.template[slot] for slot in step.inputs]
         attributes = {a.name: step.node.attributes.get(a.name, a.default) for a in step.operator.attributes}
         follow = follow_of(step.operator, port, attributes, constants)
         if follow is None or follow.operand is None:
             return None if follow is None else Link(follow)
-        return Link(follow, constants[follow.operand], step.given[follow.operand])
+        link = Link(follow, constants[follow.operand], step.given[follow.operand])
+        return link if step.shape is None or step.shape == shape else _reshaped(link, step.shape, shape)
 
     def _pointwise(self, step: Step) -> Leader | None:
         """An elementwise layer as the first of a chain: what it does to an input that has its result's shape."""
@@ -118,9 +127,43 @@ class _Finder:
             return None
         for port, given in enumerate(step.given):
             if given is not None and given.element_type.dtype == step.dtype and given.shape.to_shape() == step.shape:
-                link = self._link(step, port)
+                link = self._link(step, port, given.shape.to_shape())
                 return None if link is None else Pointwise(step.call, len(step.inputs), port, link)
         return None
+
+
+def _reshaped(link: Link, shape: tuple[int, ...], target: tuple[int, ...]) -> Link | None:
+    """The link whose operand does the same to elements in the shape `target` as this one does to them in `shape`."""
+    own = link.constant.shape if link.constant is not None else link.type.shape.to_shape() if link.type else ()
+    extents = seen_in(target, shape, own)
+    if extents is None or link.type is None:
+        return None
+    constant = None if link.constant is None else link.constant.reshape(extents)
+    return Link(link.follow, constant, TensorType(link.type.element_type, PartialShape(extents)))
+
+
+def seen_in(target: tuple[int, ...], shape: tuple[int, ...], extents: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The extents in which an operand broadcasts to `target`, when it does so to `shape` by its own `extents`.
+
+    Both have the same elements in the same order. None where there are no such extents.
+    """
+    if len(extents) > len(shape) or prod(shape) != prod(target) or not prod(shape):
+        return None
+    extents = (1,) * (len(shape) - len(extents)) + extents
+    rest = [(whole, own > 1) for whole, own in zip(shape, extents, strict=True) if whole > 1]
+    found: list[int] = []
+    before = after = 1  # what the axes up to here hold, in the shape and in the target
+    varies = False
+    for extent in target:
+        starts_anew = before == after and extent > 1
+        after *= extent
+        while before < after:
+            whole, own = rest.pop(0)
+            if not starts_anew and own != varies:
+                return None
+            before, varies, starts_anew = before * whole, own, False
+        found.append(extent if varies else 1)
+    return tuple(found)
 
 
 class Leading:

@@ -10,7 +10,8 @@ The rules of sharing memory; nothing else in the engine decides about it:
 3. A buffer belongs to the group of the result it was given to, and is free again when that group is dead.
 4. A result goes into the buffer of an input (*in place*) only where the operator says so by `inplace`, and the input
    *is* the buffer: made by a step of rule 1, of the same shape and element type, no other slot of its group in use.
-   A view of a buffer, or an array that a kernel made for itself, is never written to.
+   What an operator that `reshapes` makes of a buffer is the buffer. Another view of one, or an array that a kernel made
+   for itself, is never written to.
 5. What the run does not own (inputs, constants, states) or what outlives it (results, assigned values) has no buffer.
 """
 
@@ -92,6 +93,8 @@ def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -
     for number, step in enumerate(steps):
         free += [buffer for last, buffer in live if last < number]
         live = [(last, buffer) for last, buffer in live if last >= number]
+        if step.operator.reshapes and step.inputs[0] in given:
+            given[step.outputs[0]] = given[step.inputs[0]]
         need = _planned_bytes(step)
         if need is None:
             continue

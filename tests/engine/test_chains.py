@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 
 import irexec
 from irexec import native
+from irexec.engine.chains import seen_in
 from irexec.graph.model import Model
 from irexec.ops.compute import follow, parallel, pointwise
 from irexec.ops.compute.compiled import CompiledPointwise
@@ -41,6 +44,10 @@ def multiplied(x: Any) -> Any:
     return ops.matmul(x, constant(21, 33), False, False)
 
 
+def reshaped(x: Any, *shape: int) -> Any:
+    return ops.reshape(x, ops.constant(np.array(shape)), False)
+
+
 CHAINS: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "bias": (1, lambda x: ops.add(convolved(x), constant(1, 6, 1, 1))),
     "bias without batch": (1, lambda x: ops.add(constant(6, 1, 1), convolved(x))),
@@ -67,6 +74,32 @@ CHAINS: dict[str, tuple[int, Callable[[Any], Any]]] = {
             ops.add(multiplied(x), constant(33)),
         ),
     ),
+    "columns in another shape": (
+        2,
+        lambda x: ops.hswish(
+            reshaped(ops.multiply(reshaped(multiplied(x), -1, 33), constant(1, 33)), 2, 3, 2, 19, 33),
+        ),
+    ),
+    "residual in another shape": (
+        2,
+        lambda x: ops.add(
+            reshaped(ops.exp(ops.gather(x, ops.constant(np.arange(33) % 21), ops.constant(3))), 228, 33),
+            ops.add(reshaped(multiplied(x), 228, 33), constant(33)),
+        ),
+    ),
+    "columns divided": (0, lambda x: ops.add(reshaped(multiplied(x), 2, 6, 19, 3, 11), constant(3, 1))),
+    "channels of flat planes": (
+        2,
+        lambda x: ops.relu(
+            ops.squeeze(
+                ops.add(
+                    ops.unsqueeze(reshaped(convolved(x), 2, 6, 399), ops.constant(np.int64([0]))), constant(1, 6, 1)
+                ),
+                ops.constant(np.int64([0])),
+            )
+        ),
+    ),
+    "groups of channels": (0, lambda x: ops.add(reshaped(convolved(x), 2, 3, 2, 399), constant(2, 1))),
     "one window": (
         3,
         lambda x: ops.sigmoid(
@@ -113,6 +146,32 @@ class Watching:
     def before(self, node: Any, inputs: Any) -> None: ...
 
     def after(self, node: Any, inputs: Any, outputs: Any, seconds: float) -> None: ...
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_an_operand_is_seen_in_another_shape(seed: int) -> None:
+    """It does the same to elements that lie in one shape and in another."""
+    draw = np.random.default_rng(seed)
+    factors = [int(n) for n in draw.choice([1, 2, 3, 5], draw.integers(0, 5))]
+
+    def grouped() -> tuple[int, ...]:
+        cuts = sorted(draw.integers(0, len(factors) + 1, draw.integers(0, 5)).tolist())
+        return tuple(prod(factors[a:b]) for a, b in zip([0, *cuts], [*cuts, len(factors)], strict=True))
+
+    shape, target = grouped(), grouped()
+    whole = tuple(n if draw.random() < 0.5 else 1 for n in shape)
+    own = whole[draw.integers(0, len(whole)) :] if draw.random() < 0.3 else whole
+    x, y = draw.standard_normal(shape), draw.standard_normal(own)
+    extents = seen_in(target, shape, own)
+    expected = x + y
+    if extents is not None:
+        assert np.array_equal((x.reshape(target) + y.reshape(extents)).reshape(shape), expected)
+    else:
+        # Every choice of axes along which the operand varies, or does not, makes something else of it.
+        numbers = np.broadcast_to(np.arange(y.size).reshape(y.shape), shape).reshape(target)
+        choices = product(*[sorted({1, n}) for n in target])
+        fitting = [one for one in choices if prod(one) == y.size]
+        assert not any(np.array_equal(np.broadcast_to(np.arange(y.size).reshape(e), target), numbers) for e in fitting)
 
 
 def test_what_another_layer_reads_ends_the_chain() -> None:

@@ -91,6 +91,7 @@ class Operator:
         shapes: Rule | None = None,
         inplace: str | tuple[str, ...] = (),
         view: str | tuple[str, ...] = (),
+        reshapes: bool = False,
         tolerance: Tolerance = exact,
         values: Literal["kernel", "elementwise"] | None = None,
     ) -> None:
@@ -100,6 +101,7 @@ class Operator:
         self.rule: Rule | None = None
         self.inplace = (inplace,) if isinstance(inplace, str) else inplace
         self.view = (view,) if isinstance(view, str) else view
+        self.reshapes = reshapes
         self.tolerance = tolerance
         self.values = values
         self.specializer: Callable[[NodeTypes], Special] | None = None
@@ -321,6 +323,7 @@ def operator(
     shapes: Rule | None = None,
     inplace: str | tuple[str, ...] = (),
     view: str | tuple[str, ...] = (),
+    reshapes: bool = False,
     tolerance: Tolerance = exact,
     values: Literal["kernel", "elementwise"] | None = None,
     doc: str | None = None,
@@ -329,6 +332,7 @@ def operator(
 
     `shapes`: a shared shape rule (or declare one with `@op.shapes`). `inplace`: inputs whose buffer `out=` may be.
     `view`: inputs whose memory a result may share; a callable that takes `out=` shares none, called without it either.
+    `reshapes`: the result is the first input with all of its elements in the same order.
     `tolerance`: what a comparison may differ by. `values`: how known shape values pass through inference: "kernel" runs
     the kernel on object arrays of int and Dimension (data movement), "elementwise" likewise for arithmetic.
 
@@ -341,7 +345,15 @@ def operator(
         if doc is not None:
             kernel.__doc__, kernel.__name__, kernel.__qualname__ = doc, type, type
         made = Operator(
-            type, opset, kernel, shapes=shapes, inplace=inplace, view=view, tolerance=tolerance, values=values
+            type,
+            opset,
+            kernel,
+            shapes=shapes,
+            inplace=inplace,
+            view=view,
+            reshapes=reshapes,
+            tolerance=tolerance,
+            values=values,
         )
         # Modules of standard operators are imported when a model needs them: a user's own operator was there first.
         if made.is_own or (type, opset) not in REGISTRY:

@@ -14,7 +14,7 @@ from irexec.types import ANY, CONTAINERS, FOREIGN, Array
 T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN | CONTAINERS)]
 
 
-@operator("Identity", "opset16", shapes=same_as(), view="input", values="kernel")
+@operator("Identity", "opset16", shapes=same_as(), view="input", reshapes=True, values="kernel")
 def identity_16(input: T, /) -> T:
     """The input."""
     return input

@@ -21,7 +21,7 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INTEGERS)]
 
 
-@operator("Reshape", "opset1", view="data", values="kernel")
+@operator("Reshape", "opset1", view="data", reshapes=True, values="kernel")
 def reshape_1(data: T, shape: T_SHAPE, /, *, special_zero: Annotated[bool, ReaderDefault(False)]) -> T:
     """`data` in `shape`: one -1 takes what is left, and with `special_zero` a 0 copies the dimension at its place.
 

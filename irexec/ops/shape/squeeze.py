@@ -19,7 +19,7 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
 
 
-@operator("Squeeze", "opset1", view="data", values="kernel")
+@operator("Squeeze", "opset1", view="data", reshapes=True, values="kernel")
 def squeeze_1(data: T, axes: T_INT | None = None, /) -> T:
     """`data` without those dimensions out of `axes` that have one element; without any such when axes is left out.
 
@@ -31,7 +31,7 @@ def squeeze_1(data: T, axes: T_INT | None = None, /) -> T:
     return data.squeeze(tuple({axis for axis in axes_of("C1", axes, data.ndim, "axes") if data.shape[axis] == 1}))
 
 
-@operator("Squeeze", "opset15", view="data", values="kernel")
+@operator("Squeeze", "opset15", view="data", reshapes=True, values="kernel")
 def squeeze_15(data: T, axes: T_INT | None = None, /, *, allow_axis_skip: bool = False) -> T:
     """As Squeeze-1. `allow_axis_skip`: a named dimension that may or may not be 1 leaves the rank unknown.
 
@@ -90,7 +90,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
     return filled(types, port, np.resize(ones, shape))
 
 
-@operator("Unsqueeze", "opset1", view="data", values="kernel")
+@operator("Unsqueeze", "opset1", view="data", reshapes=True, values="kernel")
 def unsqueeze_1(data: T, axes: T_INT, /) -> T:
     """`data` with dimensions of one element put in, so that they stand at `axes` of the result.
 
