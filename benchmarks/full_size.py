@@ -29,6 +29,7 @@ def _torchvision(name: str) -> Made:
 
 
 def _words(count: int, most: int) -> tuple[Tensor, Tensor]:
+    """Tokens and their mask."""
     return torch.randint(0, most, (1, count)), torch.ones(1, count, dtype=torch.int64)
 
 
@@ -48,7 +49,10 @@ def bert_base() -> Made:
     from transformers import BertConfig, BertModel
 
     model = BertModel(BertConfig(attn_implementation="eager"))
-    return First(model, "last_hidden_state", input_ids=1, attention_mask=1), _words(128, 30000)
+    # With the kinds of the tokens given: those that the model makes for itself are more than onnx.reference can gather.
+    words, mask = _words(128, 30000)
+    given = First(model, "last_hidden_state", input_ids=1, attention_mask=1, token_type_ids=1)
+    return given, (words, mask, torch.zeros_like(words))
 
 
 def gpt2_small() -> Made:

@@ -6,11 +6,15 @@
 Each measurement is a process of its own, the sides take turns, and medians are printed: until the first result (start,
 imports, reading, compiling, one inference), and one inference later on. Both sides have `--threads` threads; the
 reference runs once. `--cpu` measures processor time with one thread, which other work on the machine disturbs less.
+
+Two bounds stand beside what irexec gains on the reference: what would be gained if all products of the model took as
+long as one call of BLAS for each, or as at the rate of one large call, and everything else took no time at all.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -18,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +41,20 @@ def noise(inputs: list[tuple[str, bool, list[int]]]) -> dict[str, Any]:
     return {name: (whole if integers else real)(shape) for name, integers, shape in inputs}
 
 
-def with_irexec(path: str, threads: int) -> Infer:
-    import irexec
+def request_of(path: str) -> tuple[Any, list[Any]]:
+    """A request of irexec, and inputs for it."""
+    from irexec.api import compile_model
 
-    compiled = irexec.compile_model(path)
+    compiled = compile_model(path)
     inputs = [
         (port.any_name, port.element_type.dtype.kind in "iu", [d.min if d.is_static else 1 for d in port.partial_shape])
         for port in compiled.inputs
     ]
-    given = list(noise(inputs).values())
-    request = compiled.create_infer_request()
+    return compiled.create_infer_request(), list(noise(inputs).values())
+
+
+def with_irexec(path: str, threads: int) -> Infer:
+    request, given = request_of(path)
     return lambda: request.infer(given)
 
 
@@ -81,11 +89,16 @@ def with_reference(path: str, threads: int) -> Infer:
 
 
 SIDES = {"irexec": with_irexec, "ONNX Runtime": with_onnxruntime, "onnx.reference": with_reference}
+BOUNDS = "bounds"
 
 
 def measured(side: str, path: str, runs: int, threads: int, cpu: bool) -> None:
     """In a process of its own: print a line at the first result, then what followed."""
     clock = time.process_time if cpu else time.perf_counter
+    if side == BOUNDS:
+        print("null", flush=True)
+        print(json.dumps(products_alone(path, clock)))
+        return
     infer = SIDES[side](path, threads)
     infer()
     print(json.dumps(time.process_time()), flush=True)
@@ -97,10 +110,35 @@ def measured(side: str, path: str, runs: int, threads: int, cpu: bool) -> None:
     print(json.dumps(statistics.median(times) if times else None), flush=True)
 
 
+def products_alone(path: str, clock: Callable[[], float]) -> tuple[float, float]:
+    """The seconds of a model's products, one call of BLAS each, and of as many multiply-adds in one large product."""
+    from where import bare, products
+
+    request, given = request_of(path)
+    request.infer(given)
+    (runner,) = request._runners.values()
+    taken = functools.cache(lambda shape: bare(shape, clock))
+    each = [(calls, *taken(shape)) for step in runner.plan.steps for calls, shape in products(step)]
+    many, seconds = taken((1, 2048, 2048, 2048))
+    return sum(calls * time for calls, _, time in each), sum(calls * n for calls, n, _ in each) * seconds / many
+
+
 # The process that measures
 
+WIDTHS = {
+    "first": 8, "ORT's": 8, "ratio": 7, "later": 9, "ORT's ": 8, "ratio ": 7,
+    "reference": 11, "in it": 8, "products": 10, "peak": 8,
+}  # fmt: skip
+MEANINGS = {
+    "first": "irexec's time to the first result as a part of ONNX Runtime's",
+    "later": "irexec's time of a later inference as a part of ONNX Runtime's",
+    "reference": "how often irexec's inference fits into onnx.reference's",
+    "products": "how often one call of BLAS for each product does",
+    "peak": "how often as many multiply-adds do at the rate of one large product",
+}
 
-def measure(side: str, path: Path, runs: int, threads: int, cpu: bool) -> tuple[float, float | None]:
+
+def measure(side: str, path: Path, runs: int, threads: int, cpu: bool) -> tuple[float, Any]:
     """Seconds until the first result, and of one inference later on. Raises RuntimeError with the side's last words."""
     environment = os.environ | dict.fromkeys(("IREXEC_NUM_THREADS", "OMP_NUM_THREADS"), str(threads))
     for chosen_for_tests in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
@@ -118,8 +156,12 @@ def measure(side: str, path: Path, runs: int, threads: int, cpu: bool) -> tuple[
     return (json.loads(first_line) if cpu else first), json.loads(rest)
 
 
-def compare(path: Path, rounds: int, runs: int, threads: int, cpu: bool) -> tuple[float, float, float | None]:
-    """Print a model's line. Returns irexec's first and later time to ONNX Runtime's, the reference's to irexec's."""
+def row(name: str, cells: Iterable[str]) -> str:
+    return f"{name:13}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS.values(), strict=False))
+
+
+def compare(path: Path, rounds: int, runs: int, threads: int, cpu: bool) -> dict[str, float]:
+    """Print a model's line. Returns its ratios by the titles of their columns."""
     taken: dict[str, list[tuple[float, Any]]] = {"irexec": [], "ONNX Runtime": []}
     for _ in range(rounds):
         for side, found in taken.items():
@@ -127,17 +169,20 @@ def compare(path: Path, rounds: int, runs: int, threads: int, cpu: bool) -> tupl
     (own_first, own), (their_first, theirs) = (
         [statistics.median(values) for values in zip(*found, strict=True)] for found in taken.values()
     )
+    ratios = {"first": own_first / their_first, "later": own / theirs}
+    cells = [f"{1e3 * own_first:.0f}", f"{1e3 * their_first:.0f}", f"{ratios['first']:.2f}"]
+    cells += [f"{1e3 * own:.1f}", f"{1e3 * theirs:.1f}", f"{ratios['later']:.2f}"]
+    _, (bare, least) = measure(BOUNDS, path, 0, threads, cpu)
     try:
         _, reference = measure("onnx.reference", path, 1, threads, cpu)
     except RuntimeError as error:
-        reference, why = None, str(error)[:60]
-    told = f"{1e3 * reference:8.0f} ({reference / own:.0f} times irexec's)" if reference else f"fails: {why}"
-    print(
-        f"{path.stem:14} irexec {1e3 * own:8.1f}  ONNX Runtime {1e3 * theirs:8.1f} ({own / theirs:.2f})  "
-        f"first {1e3 * own_first:6.0f} and {1e3 * their_first:6.0f} ({own_first / their_first:.2f})  reference {told}",
-        flush=True,
-    )
-    return own_first / their_first, own / theirs, reference / own if reference else None
+        cells.append(f"  fails: {str(error)[:60]}")
+    else:
+        gained = {"reference": reference / own, "products": reference / bare, "peak": reference / least}
+        cells += [f"{1e3 * reference:.0f}", *(f"{ratio:.1f}" for ratio in gained.values())]
+        ratios |= gained
+    print(row(path.stem, cells), flush=True)
+    return ratios
 
 
 def main() -> None:
@@ -148,7 +193,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=15, help="inferences in each process after the first (15)")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--cpu", action="store_true", help="processor time with one thread")
-    parser.add_argument("--measured", choices=SIDES, help=argparse.SUPPRESS)
+    parser.add_argument("--measured", choices=[*SIDES, BOUNDS], help=argparse.SUPPRESS)
     options = parser.parse_args()
     threads = 1 if options.cpu else options.threads
     if options.measured:
@@ -160,13 +205,11 @@ def main() -> None:
             from full_size import exported
 
             models = exported(options.cache or Path(folder))
-        ratios = [compare(path, options.rounds, options.runs, threads, options.cpu) for path in models]
-    first, later, reference = ([value for value in values if value] for values in zip(*ratios, strict=True))
-    print(
-        f"geometric means: first {statistics.geometric_mean(first):.2f}, later {statistics.geometric_mean(later):.2f}"
-    )
-    if reference:
-        print(f"irexec's time in the reference's: {statistics.geometric_mean(reference):.0f} times")
+        print(row("milliseconds", (title.strip() for title in WIDTHS)))
+        found = [compare(path, options.rounds, options.runs, threads, options.cpu) for path in models]
+    for title in dict.fromkeys(title for ratios in found for title in ratios):
+        mean = statistics.geometric_mean([ratios[title] for ratios in found if title in ratios])
+        print(f"{title:10} {mean:6.2f}  geometric mean: {MEANINGS[title]}")
 
 
 if __name__ == "__main__":

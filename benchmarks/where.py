@@ -21,7 +21,9 @@ from typing import Any
 import numpy as np
 from models import arrays, models
 
-PRODUCTS = {"Convolution", "GroupConvolution", "MatMul"}
+PRODUCTS = {"Convolution", "GroupConvolution", "MatMul", "LSTMSequence"}
+# (count, rows, depth, columns): so many products of matrices of these shapes.
+Shape = tuple[int, int, int, int]
 
 
 def layers(folder: Path, runs: int) -> list[tuple[Any, float]]:
@@ -53,25 +55,34 @@ def layers(folder: Path, runs: int) -> list[tuple[Any, float]]:
     return list(zip(runner.plan.steps, least, strict=True))
 
 
-def bare(step: Any) -> tuple[int, float]:
-    """The multiply-adds of a layer's products, and the least seconds of sgemm for them."""
-    given = [type.shape.to_shape() for type in step.given[:2]]
+def products(step: Any) -> list[tuple[int, Shape]]:
+    """The products of a layer: calls of sgemm that follow one another, and the shape of each."""
+    if step.node.type not in PRODUCTS or not all(type is None or type.shape.is_static for type in step.given):
+        return []
+    given = [() if type is None else type.shape.to_shape() for type in step.given]
     result = step.types[0].shape.to_shape()
+    if step.node.type == "LSTMSequence":
+        (batch, steps, inputs), (directions, gates, _), units = given[0], given[4], given[1][-1]
+        return [(1, (directions, batch * steps, inputs, gates)), (steps, (directions, batch, units, gates))]
     if step.node.type == "MatMul":
         right = given[1]
         columns, count = result[-1], prod(result[:-2]) if len(right) > 2 and prod(right[:-2]) > 1 else 1
-        rows, depth = prod(result) // columns // count, prod(right[-2:]) // columns
-    else:
-        count = given[1][0] if step.node.type == "GroupConvolution" else 1
-        depth = prod(given[1][-len(given[0]) + 1 :])
-        rows, columns = result[1] // count, result[0] * prod(result[2:])
+        return [(1, (count, prod(result) // columns // count, prod(right[-2:]) // columns, columns))]
+    count = given[1][0] if step.node.type == "GroupConvolution" else 1
+    depth = prod(given[1][-len(given[0]) + 1 :])
+    return [(1, (count, result[1] // count, depth, result[0] * prod(result[2:])))]
+
+
+def bare(shape: Shape, clock: Callable[[], float] = time.process_time) -> tuple[int, float]:
+    """The multiply-adds of products, and the least seconds that NumPy and BLAS take for them."""
+    count, rows, depth, columns = shape
     a, b = np.ones((count, rows, depth), np.float32), np.ones((count, depth, columns), np.float32)
     out, seconds = np.empty((count, rows, columns), np.float32), []
     for _ in range(5):
-        begin = time.process_time()
+        begin = clock()
         np.matmul(a, b, out=out)
-        seconds.append(time.process_time() - begin)
-    return count * rows * depth * columns, min(seconds)
+        seconds.append(clock() - begin)
+    return prod(shape), min(seconds)
 
 
 def tell(folder: Path, runs: int) -> None:
@@ -82,16 +93,16 @@ def tell(folder: Path, runs: int) -> None:
         told = kinds[step.node.type]
         told[0] += seconds
         told[1] += 1
-        if step.node.type in PRODUCTS and all(type.shape.is_static for type in step.given[:2]):
+        for calls, shape in products(step):
             with single_threaded_blas():
-                count, least = bare(step)
-            told[2] += count
-            told[3] += least
+                count, least = bare(shape)
+            told[2] += calls * count
+            told[3] += calls * least
     total = sum(told[0] for told in kinds.values())
     print(f"{folder.name}: {total * 1e3:.2f} ms in {sum(int(told[1]) for told in kinds.values())} layers")
-    for kind, (seconds, count, products, least) in sorted(kinds.items(), key=lambda item: -item[1][0]):
+    for kind, (seconds, count, adds, least) in sorted(kinds.items(), key=lambda item: -item[1][0]):
         if seconds >= total / 200:
-            beside = f", bare products {least * 1e3:.2f} ms of {products / 1e9:.2f} G multiply-adds" if products else ""
+            beside = f", bare products {least * 1e3:.2f} ms of {adds / 1e9:.2f} G multiply-adds" if adds else ""
             print(f"    {kind:26} {seconds * 1e3:8.2f} ms  {int(count):4} layers{beside}")
 
 
