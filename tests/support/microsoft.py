@@ -1,4 +1,4 @@
-"""One operator of com.microsoft as a model, run by ONNX Runtime and by irexec."""
+"""One operator as a model, run by ONNX Runtime and by irexec."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def model_of(
     outputs: int,
     constants: Sequence[int] = (),
     domain: str = "com.microsoft",
+    opset: int = 17,
 ) -> tuple[Any, dict[str, np.ndarray]]:
     """The model, and what it is fed: inputs that are None are left out, those in `constants` are initializers."""
     names = ["" if array is None else f"x{i}" for i, array in enumerate(inputs)]
@@ -37,7 +38,7 @@ def model_of(
     graph = onnx.helper.make_graph(
         [node], "g", given, [onnx.helper.make_empty_tensor_value_info(y) for y in made], stored
     )
-    opsets = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("com.microsoft", 1)]
+    opsets = [onnx.helper.make_opsetid("", opset), onnx.helper.make_opsetid("com.microsoft", 1)]
     return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9), fed
 
 

@@ -14,7 +14,7 @@ from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.tensors import dense, read_tensor
 from irexec.graph.model import Body, Node, Value
 from irexec.ops.declare import contents
-from irexec.types import Array, ElementType, TensorType
+from irexec.types import F64, FLOATS, Array, ElementType, TensorType
 
 Input = Value | Array | int | list[int] | None
 
@@ -261,6 +261,10 @@ class Op:
         if value.element_type is kind:
             return value
         return self.make("Convert", value, opset=1, destination_type=kind)
+
+    def reals(self, value: Value) -> Value:
+        """The value in a float type: f64 where it holds whole numbers."""
+        return value if value.element_type in FLOATS else self.convert(value, F64)
 
     def shape_of(self, value: Value) -> Value:
         return self.make("ShapeOf", value, opset=3, output_type="i64")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.types import BF16, F4E2M1, F8E4M3, F8E5M2, F8E8M0, Array
+from irexec.types import BF16, F4E2M1, F8E4M3, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0, Array
 
 # NumPy's number of float16; those of the dtypes that it does not have itself begin where the other one says.
 _HALF, _FIRST_OTHER = 23, 256
@@ -21,7 +21,8 @@ def is_narrow(dtype: np.dtype[Any]) -> bool:
 @cache
 def _of_ml_dtypes() -> frozenset[np.dtype[Any]]:
     """The narrow floats that NumPy does not have itself; ml_dtypes is imported where an array is of such a type."""
-    return frozenset(t.dtype for t in (BF16, F8E4M3, F8E5M2, F8E8M0, F4E2M1) if t.dtype is not None)
+    types = (BF16, F8E4M3, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0, F4E2M1)
+    return frozenset(t.dtype for t in types if t.dtype is not None)
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:

@@ -129,7 +129,8 @@ def _sides(
         factors = [float(s) for s in given]
         positive = all(math.isfinite(f) and f > 0 for f in factors)
         require("C3", positive, f"scales is {factors}, expected positive finite values", port="scales")
-        targets = [math.floor(e * (b - a) * f) for e, a, b, f in zip(extents, starts, stops, factors, strict=True)]
+        # As every runtime has it; the page would shrink a crop's result to the part that is cut out.
+        targets = [math.floor(e * f) for e, f in zip(extents, factors, strict=True)]
         message = f"the result would have the extents {targets}, expected 0 to {MAX_LENGTH}"
         require("C3", all(0 <= target <= MAX_LENGTH for target in targets), message, port="scales")
     return dict(zip(chosen, map(Side, extents, factors, targets, starts, stops), strict=True))
@@ -220,7 +221,6 @@ def _(
     sizes: TensorType | None,
     *,
     axes: tuple[int, ...],
-    coordinates: str,
     policy: str,
     **attributes: Any,
 ) -> PartialShape:
@@ -237,6 +237,6 @@ def _(
                 dims[axis] = Dimension.of(size)
         elif scales is not None and scales.value is not None and place < scales.value.size:
             extent, factor = x.shape[axis], float(scales.value.ravel()[place])
-            if extent.is_static and coordinates != "tf_crop_and_resize" and 0 < factor * extent.value <= MAX_LENGTH:
+            if extent.is_static and 0 < factor * extent.value <= MAX_LENGTH:
                 dims[axis] = Dimension(math.floor(extent.value * factor))
     return PartialShape(dims)

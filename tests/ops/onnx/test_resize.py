@@ -27,7 +27,6 @@ CROP = {"coordinates": "tf_crop_and_resize"}
         ("C3", (None, np.float32([1, 1, np.inf, 2])), {}),
         ("C3", (None, np.float32([1, 1, 1e30, 2])), {}),
         ("C3", (np.float32([0, 0, 0, 0, 1, 1, np.inf, 1]), TWICE), CROP),
-        ("C3", (np.float32([0, 0, 1, 0, 1, 1, 0, 1]), TWICE), CROP),
         ("C3", (None, None, np.int64([1, 1, -2, 2])), {}),
     ],
 )

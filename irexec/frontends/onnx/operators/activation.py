@@ -101,11 +101,13 @@ def _thresholded_relu(op: Op) -> Value:
 
 @translates("Shrink", since=(9,))
 def _shrink(op: Op) -> Value:
-    x, bias, bound = op[0], op.like(op.number("bias", 0.0)), op.number("lambd", 0.5)
-    below = op.make("Less", x, op.like(-bound), opset=1)
-    above = op.make("Greater", x, op.like(bound), opset=1)
-    upper = op.make("Select", above, op.make("Subtract", x, bias, opset=1), op.like(0), opset=1)
-    return op.make("Select", below, op.make("Add", x, bias, opset=1), upper, opset=1)
+    # Whole numbers are moved by a real one, and rounded towards zero only then.
+    x = op.reals(op[0])
+    bias, bound = op.number_of(op.number("bias", 0.0), x), op.number("lambd", 0.5)
+    below = op.make("Less", x, op.number_of(-bound, x), opset=1)
+    above = op.make("Greater", x, op.number_of(bound, x), opset=1)
+    upper = op.make("Select", above, op.make("Subtract", x, bias, opset=1), op.number_of(0, x), opset=1)
+    return op.convert(op.make("Select", below, op.make("Add", x, bias, opset=1), upper, opset=1), op.kind())
 
 
 _SOFT = {"Softmax": ("SoftMax", 8), "LogSoftmax": ("LogSoftmax", 5)}

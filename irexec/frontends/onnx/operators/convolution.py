@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
@@ -98,45 +100,29 @@ def _conv_transpose(op: Op) -> Value:
             f"output_padding has {len(added)} values, expected {count}, one for each spatial axis",
             attribute="output_padding",
         )
-    spans = _spans(op, kernel, options["dilations"])
     asked = op.integers("output_shape")
     mode = op.text("auto_pad", "NOTSET", allowed=tuple(_AUTO_PADS))
-    if mode == "VALID":
+    wanted: Value | None = None
+    if asked:
+        if len(asked) < count:
+            op.refuse(f"output_shape has {len(asked)} values, expected {count}", attribute="output_shape")
+        wanted = op.constant(np.array(asked[-count:], np.int64))
+    elif mode.startswith("SAME"):
+        # As many elements as the strides make of the image.
+        extents = op.make("Slice", op.shape_of(x), [2], [2 + count], [1], opset=8)
+        wanted = op.make("Multiply", extents, options["strides"], opset=1)
+    elif mode == "VALID":
         options["pads_begin"] = options["pads_end"] = [0] * count
-    elif asked or mode != "NOTSET":
-        totals = []
-        for axis, (span, stride, more) in enumerate(zip(spans, options["strides"], added, strict=True)):
-            # As many elements as the stride makes of the image, or as the attribute says.
-            wanted = 0 if not asked else asked[axis - count] - stride * _extent(op, x, axis)
-            totals.append(span - stride + more - wanted)
-        less, more_pads = [max(t, 0) // 2 for t in totals], [max(t, 0) - max(t, 0) // 2 for t in totals]
-        upper = mode == "SAME_UPPER"
-        options["pads_begin"], options["pads_end"] = (less, more_pads) if upper else (more_pads, less)
-        added = [more + max(-t, 0) for more, t in zip(added, totals, strict=True)]
+    if wanted is not None:
+        # Of an odd padding IR has the larger half at the beginning where it says "upper", ONNX where it does not.
+        options["auto_pad"] = "same_lower" if mode == "SAME_UPPER" else "same_upper"
     options["output_padding"] = added
     groups = op.integer("group", 1)
     if groups == 1:
-        y = op.make("ConvolutionBackpropData", x, kernel, opset=1, **options)
+        y = op.make("ConvolutionBackpropData", x, kernel, wanted, opset=1, **options)
     else:
-        y = op.make("GroupConvolutionBackpropData", x, grouped(op, kernel, groups), opset=1, **options)
+        y = op.make("GroupConvolutionBackpropData", x, grouped(op, kernel, groups), wanted, opset=1, **options)
     return with_bias(op, y, op.get(2), count + 2)
-
-
-def _spans(op: Op, kernel: Value, dilations: list[int]) -> list[int]:
-    """How many elements a kernel covers along each spatial axis."""
-    sizes = op.integers("kernel_shape")
-    if sizes is None:
-        if kernel.type.shape.is_dynamic:
-            op.refuse("the shape of the kernel must be known")
-        sizes = list(kernel.shape[2:])
-    return [(size - 1) * dilation + 1 for size, dilation in zip(sizes, dilations, strict=False)]
-
-
-def _extent(op: Op, x: Value, axis: int) -> int:
-    extent = x.type.shape[2 + axis]
-    if not extent.is_static:
-        op.refuse("output_shape needs an image whose extents are known", attribute="output_shape")
-    return int(extent.value)
 
 
 @translates("DeformConv", since=(19, 22))

@@ -100,8 +100,11 @@ def _wrapped(op: Op, begins: Value, ends: Value) -> Value:
         begin, end = (op.make("Gather", pads, axis, 0, opset=8) for pads in (begins, ends))
         extent = op.make("Gather", op.shape_of(op[0]), axis, 0, opset=8)
         first, stop = op.make("Subtract", 0, begin, opset=1), op.make("Add", extent, end, opset=1)
-        places = op.make("Range", first, stop, 1, opset=4, output_type=I64)
-        result = op.make("Gather", result, op.make("FloorMod", places, extent, opset=1), axis, opset=8)
+        # What negative pads cut off does not come again.
+        low, high = op.make("Maximum", first, 0, opset=1), op.make("Minimum", stop, extent, opset=1)
+        places = op.make("Subtract", op.make("Range", first, stop, 1, opset=4, output_type=I64), low, opset=1)
+        places = op.make("FloorMod", places, op.make("Subtract", high, low, opset=1), opset=1)
+        result = op.make("Gather", result, op.make("Add", places, low, opset=1), axis, opset=8)
     return result
 
 
@@ -118,7 +121,19 @@ def _slice(op: Op) -> Value:
     starts, steps = op[1], op.get(4)
     if steps is None:
         steps = op.make("Broadcast", op.like(1, 1), op.shape_of(starts), opset=3)
+    elif (known := op.known(4)) is None or (known < 0).any():
+        starts = _starts(op, starts, steps, op.get(3))
     return op.make("Slice", op[0], starts, op[2], steps, op.get(3), opset=8)
+
+
+def _starts(op: Op, starts: Value, steps: Value, axes: Value | None) -> Value:
+    """Backwards from before the first element is, in ONNX, from the first element on; in IR it is nothing."""
+    extents = op.shape_of(op[0])
+    if axes is not None:
+        extents = op.make("Gather", extents, axes, 0, opset=8)
+    first = op.make("Negative", op.convert(extents, starts.element_type), opset=1)
+    backwards = op.make("Less", steps, op.number_of(0, steps), opset=1)
+    return op.make("Select", backwards, op.make("Maximum", starts, first, opset=1), starts, opset=1)
 
 
 @translates("DepthToSpace", since=(1, 11, 13, 28))

@@ -5,6 +5,7 @@ Source: ONNX operator pages.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -39,18 +40,17 @@ def _max_pool(op: Op) -> list[Value]:
 
 def _by_columns(op: Op, places: Value) -> Value:
     """Indices into images that lie in memory with their first axis last."""
-    if op[0].type.shape.is_dynamic:
-        op.refuse("storage_order 1 needs an image whose shape is known", attribute="storage_order")
-    extents = list(op[0].shape[2:])
-    size = int(np.prod(extents))
-    rest = op.make("FloorMod", places, size, opset=1)
-    result = op.make("Subtract", places, rest, opset=1)
-    stride, left = size, 1
-    for extent in extents:
-        stride //= max(extent, 1)
-        place = op.make("FloorMod", op.make("Divide", rest, max(stride, 1), opset=1), max(extent, 1), opset=1)
-        result = op.make("Add", result, op.make("Multiply", place, left, opset=1), opset=1)
-        left *= extent
+    shape = op.shape_of(op[0])
+    extents = [op.make("Gather", shape, axis, 0, opset=8) for axis in range(2, op.needs_rank())]
+    size = reduce(lambda a, b: op.make("Multiply", a, b, opset=1), extents)
+    left = op.make("FloorMod", places, size, opset=1)
+    result, stride = op.make("Subtract", places, left, opset=1), size
+    # The last axis is the one that turns fastest in the given indices.
+    for extent in reversed(extents):
+        stride = op.make("Divide", stride, extent, opset=1)
+        place = op.make("FloorMod", left, extent, opset=1)
+        left = op.make("Divide", left, extent, opset=1)
+        result = op.make("Add", result, op.make("Multiply", place, stride, opset=1), opset=1)
     return result
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
-from irexec.types import BOOLEAN, FLOATS
+from irexec.types import BOOLEAN, FLOATS, I64
 
 _IR = {
     "ReduceL1": ("ReduceL1", 4),
@@ -27,12 +27,19 @@ def axes_of(op: Op) -> Value | None:
         return op.constant(np.array(listed, np.int64))
     empty = given is None or (given.type.shape.rank is not None and given.type.shape == [0])
     if not empty and given is not None:
-        if given.type.shape.is_dynamic:
-            op.refuse("the number of axes must be known")
-        return given
+        return given if given.type.shape.is_static or op.flag("noop_with_empty_axes") else _or_all(op, given)
     if op.flag("noop_with_empty_axes"):
         return None
     return op.constant(np.arange(op.needs_rank(), dtype=np.int64))
+
+
+def _or_all(op: Op, axes: Value) -> Value:
+    """The axes, or all there are where they turn out to be none."""
+    rank = op.needs_rank()
+    count = op.make("Squeeze", op.shape_of(axes), [0], opset=1)
+    stop = op.make("Select", op.make("Equal", count, 0, opset=1), rank, count, opset=1)
+    both = op.make("Concat", op.convert(axes, I64), list(range(rank)), opset=1, axis=0)
+    return op.make("Slice", both, [0], op.reshape(stop, [1]), [1], opset=8)
 
 
 def _reduce(op: Op, type: str, x: Value, axes: Value) -> Value:
@@ -51,6 +58,8 @@ def _plain(op: Op) -> Value:
     if x.element_type is BOOLEAN:
         type = "ReduceLogicalOr" if op.type == "ReduceMax" else "ReduceLogicalAnd"
         return op.make(type, x, axes, opset=1, keep_dims=op.flag("keepdims", True))
+    if op.type == "ReduceL2":
+        return op.convert(_reduce(op, op.type, op.reals(op[0]), axes), op.kind())
     reduced = _reduce(op, op.type, x, axes)
     return _or_infinite(op, reduced) if op.type in ("ReduceMax", "ReduceMin") and x.element_type in FLOATS else reduced
 
@@ -74,21 +83,22 @@ def _sum_square(op: Op) -> Value:
 
 @translates("ReduceLogSum", since=(1, 11, 13, 18, 28))
 def _log_sum(op: Op) -> Value:
-    axes = axes_of(op)
-    return op.make("Log", op[0] if axes is None else _reduce(op, "ReduceSum", op[0], axes), opset=1)
+    axes, x = axes_of(op), op.reals(op[0])
+    logs = op.make("Log", x if axes is None else _reduce(op, "ReduceSum", x, axes), opset=1)
+    return op.convert(logs, op.kind())
 
 
 @translates("ReduceLogSumExp", since=(1, 11, 13, 18, 28))
 def _log_sum_exp(op: Op) -> Value:
-    axes = axes_of(op)
+    axes, x = axes_of(op), op.reals(op[0])
     if axes is None:
-        return op.make("Log", op.make("Exp", op[0], opset=1), opset=1)
+        return op.convert(op.make("Log", op.make("Exp", x, opset=1), opset=1), op.kind())
     # The greatest element is taken out, so that no exponential overflows; where it is infinite, 0 is.
-    top = op.make("ReduceMax", op[0], axes, opset=1, keep_dims=True)
-    top = op.make("Select", op.make("IsFinite", top, opset=10), top, op.like(0), opset=1)
-    small = op.make("Exp", op.make("Subtract", op[0], top, opset=1), opset=1)
+    top = op.make("ReduceMax", x, axes, opset=1, keep_dims=True)
+    top = op.make("Select", op.make("IsFinite", top, opset=10), top, op.number_of(0, x), opset=1)
+    small = op.make("Exp", op.make("Subtract", x, top, opset=1), opset=1)
     total = op.make("Log", op.make("ReduceSum", small, axes, opset=1, keep_dims=True), opset=1)
-    result = op.make("Add", total, top, opset=1)
+    result = op.convert(op.make("Add", total, top, opset=1), op.kind())
     return result if op.flag("keepdims", True) else op.make("Squeeze", result, axes, opset=1)
 
 
@@ -124,6 +134,11 @@ def _top_k_1(op: Op) -> list[Value]:
 
 
 def _top(op: Op, k: Value, largest: bool) -> list[Value]:
+    known = k.node.constant if k.node.constant is not None else k.type.value
+    if known is not None and known.item() == 0:
+        # IR has no k of 0.
+        none = op.make("Slice", op[0], [0], [0], [1], [op.axis("axis", -1)], opset=8)
+        return [none, op.convert(none, I64)]
     # Equal elements come in the order of their indices, which "stable" with any order gives.
     options = {"mode": "max" if largest else "min", "sort": "value", "stable": True, "index_element_type": "i64"}
     return list(op.make_node("TopK", op[0], k, opset=11, axis=op.integer("axis", -1), **options).outputs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
-from irexec.types import C64, C128, I64, STRING
+from irexec.types import C64, C128, I64, STRING, Dimension
 
 _REDUCTIONS = {"none": "none", "add": "sum", "mul": "prod", "max": "max", "min": "min"}
 
@@ -20,7 +20,17 @@ def _gather(op: Op) -> Value:
 
 @translates("GatherElements", since=(11, 13))
 def _gather_elements(op: Op) -> Value:
-    return op.make("GatherElements", op[0], op[1], opset=6, axis=op.integer("axis", 0))
+    axis, data, indices = op.axis("axis", 0), op[0], op[1]
+    others = [i for i in range(op.needs_rank()) if i != axis]
+    if others and not all(_same(data.type.shape[i], indices.type.shape[i]) for i in others if indices.type.shape.rank):
+        # ONNX does not read what lies beyond the indices' extents; IR wants them to be equal.
+        extents = op.make("Gather", op.shape_of(indices), others, 0, opset=8)
+        data = op.make("Slice", data, [0] * len(others), extents, [1] * len(others), others, opset=8)
+    return op.make("GatherElements", data, indices, opset=6, axis=axis)
+
+
+def _same(a: Dimension, b: Dimension) -> bool:
+    return a.is_static and a == b
 
 
 @translates("GatherND", since=(11, 12, 13))
