@@ -79,3 +79,24 @@ def test_quantised_models_beside_onnx_runtime(name: str, form: str, tmp_path: Pa
     for index, wanted in enumerate(expected):
         # A number that falls to the next step of a scale goes on through the layers.
         np.testing.assert_allclose(found[index], wanted, atol=0.03 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("name", ["perceptron", "mobilenet", "squeeze_and_excite", "transformer", "bert", "vit"])
+def test_models_that_onnx_runtime_optimised(name: str, tmp_path: Path) -> None:
+    """With all fusions they run; what is laid out for one processor is refused, with how to save it without."""
+    whole, path = tmp_path / "whole.onnx", tmp_path / "optimised.onnx"
+    inputs = [tensor.numpy() for tensor in export(name, whole, dynamo=False)]
+    for level in ("ORT_ENABLE_BASIC", "ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"):
+        options = runtime.SessionOptions()
+        options.log_severity_level = 4
+        options.graph_optimization_level = getattr(runtime.GraphOptimizationLevel, level)
+        options.optimized_model_filepath = str(path)
+        session = runtime.InferenceSession(whole, options, providers=["CPUExecutionProvider"])
+        report = irexec.validate(path)
+        if level == "ORT_ENABLE_ALL" and not report.ok:
+            assert all("ORT_ENABLE_EXTENDED" in (finding.hint or "") for finding in report.errors)
+            continue
+        fed = dict(zip((value.name for value in session.get_inputs()), inputs, strict=True))
+        found = irexec.compile_model(path)(fed)
+        for index, wanted in enumerate(session.run(None, fed)):
+            np.testing.assert_allclose(found[index], wanted, rtol=1e-3, atol=1e-4)

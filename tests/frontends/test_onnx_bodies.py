@@ -12,7 +12,9 @@ import irexec
 
 onnx = pytest.importorskip("onnx")
 
-HEADER = '<ir_version: 9, opset_import: ["" : 18, "ai.onnx.ml" : 3]>\n'
+from irexec.frontends.onnx import refusals  # noqa: E402
+
+HEADER = '<ir_version: 9, opset_import: ["" : 18]>\n'
 X = np.arange(6, dtype=np.float32)
 
 
@@ -130,11 +132,14 @@ def test_an_optional_value_is_none_where_it_is_left_out(tmp_path: Path) -> None:
     assert given["y"].tolist() == X.tolist() and left_out["y"] is None
 
 
-def test_classical_machine_learning_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    text = "agraph (float[2] x) => (float[2] y) { [cut] y = ai.onnx.ml.Binarizer <threshold = 0.5> (x) }"
-    (finding,) = irexec.validate(written(tmp_path, text)).errors
+@pytest.mark.parametrize("domain", sorted(refusals.DOMAINS))
+def test_a_domain_that_is_not_run_is_refused_with_what_to_do(domain: str, tmp_path: Path) -> None:
+    text = f"agraph (float[2] x) => (float[2] y) {{ [cut] y = {domain}.Binarizer <threshold = 0.5> (x) }}"
+    header = f'<ir_version: 9, opset_import: ["" : 18, "{domain}" : 1]>\n'
+    onnx.save(onnx.parser.parse_model(header + text), tmp_path / "model.onnx")
+    (finding,) = irexec.validate(tmp_path / "model.onnx").errors
     assert finding.code == "F003" and finding.layer is not None and finding.layer.name == "cut"
-    assert "ONNX Runtime" in (finding.hint or "")
+    assert f"{domain} Binarizer" in finding.message and finding.hint
 
 
 def test_containers_are_not_written_as_ir(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.definitions import Definition, NoSuchOperator, Port, definition, newest_opset
 from irexec.frontends.onnx.kinds import onnx_name, type_proto
 from irexec.frontends.onnx.messages import onnx
-from irexec.frontends.onnx.refusals import why_not
+from irexec.frontends.onnx.refusals import why_not, why_not_domain
 from irexec.frontends.onnx.registry import EXPERIMENTAL, MICROSOFT, OF_ONNX, Translator, translators
 from irexec.frontends.onnx.scope import domain_of
 from irexec.types import DYNAMIC, ElementType, TensorType
@@ -105,8 +105,8 @@ def call_of(
         raise Refused("F012", f"the model imports no opset of the domain {domain or 'ai.onnx'!r}")
     opset = opsets.get(domain, 1)
     shown = f"{domain or 'ai.onnx'} {node.op_type}"
-    if domain == "ai.onnx.ml":
-        raise Refused("F003", f"{shown} is an operator of classical machine learning, which is not run", hint=_ML_HINT)
+    if (why := why_not_domain(domain)) is not None:
+        raise Refused("F003", f"no translation of {shown}: {why[0]}", hint=why[1])
     if domain == MICROSOFT:
         return _of_microsoft(node, attributes, opset)
     try:
@@ -152,7 +152,6 @@ _MOST_NAMED = 8
 # Operators of these domains stand in models that do not import them: ONNX Runtime takes them so.
 _IMPLIED = {MICROSOFT}
 _HINT = "a function of that name in the model would be taken"
-_ML_HINT = "run that part with ONNX Runtime, or convert it into tensor operators (Hummingbird does)"
 
 
 def _near(node: onnx.NodeProto, domain: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Operators of com.microsoft that are refused, and what to do: one line for each that exporters may write."""
+"""Operators and domains that are refused, and what to do: one line for each that exporters may write."""
 
 from __future__ import annotations
 
@@ -6,6 +6,20 @@ _LOOP = "a loop of a decoder's steps: convert the decoder that is its attribute,
 _TEXT = "work on texts: do it before the model, or with ONNX Runtime"
 _RARE = "of one model only: run that part with ONNX Runtime"
 _NOISE = "draws from a random state of its own: no other runtime can draw the same"
+
+_LAYOUT = "laid out for the processor that ONNX Runtime optimised the model on: save it with ORT_ENABLE_EXTENDED"
+_ATEN = "a call into PyTorch, which had no ONNX for it: export again, with dynamo=True or a newer opset"
+
+# Domains of which no operator runs → what these are, and what to do.
+DOMAINS = {
+    "ai.onnx.ml": "classical machine learning: run that part with ONNX Runtime, or convert it into tensor operators"
+    " (Hummingbird does)",
+    "ai.onnx.contrib": "work on texts and media, of onnxruntime-extensions: do it before the model",
+    "aten": _ATEN,
+    "com.microsoft.nchwc": _LAYOUT,
+    "com.ms.internal.nhwc": _LAYOUT,
+    "org.pytorch.aten": _ATEN,
+}
 
 # Whose operators these are.
 RUNTIME = "1.31"
@@ -50,6 +64,12 @@ SparsePagedAttention TorchEmbedding VarlenCausalConvWithState
 """
 ELSEWHERE = frozenset(_NAMES.split())
 _ON_GPU = "optimise the model for CPUs, or not at all: exporters make it for GPUs"
+
+
+def why_not_domain(domain: str) -> tuple[str, str] | None:
+    """What the operators of a domain are, and what to do; None for a domain that nobody knows."""
+    about, _, advice = DOMAINS.get(domain, "").partition(": ")
+    return (about, advice) if about else None
 
 
 def why_not(type: str) -> tuple[str, str] | None:

@@ -107,8 +107,14 @@ ai.onnx.preview.training: {training}. From before versions counted: {experimenta
 ## What is not translated
 
 - ai.onnx: {missing}
-- ai.onnx.ml, which is classical machine learning: {classical}
+- ai.onnx.ml: {classical}
 - ai.onnx.preview.training: {no_training}
+
+All operators of these domains are refused with finding [F003](codes/F003.md), which says what to do:
+
+| domain | what it is, and what to do |
+|---|---|
+{domains}
 
 ## Operators of com.microsoft
 
@@ -149,6 +155,7 @@ def page() -> str:
         on_cpu=len(microsoft) - 1 + len(refusals.ON_CPU),
         translated=len(microsoft),
         microsoft=", ".join(microsoft),
+        domains="\n".join(f"| {domain} | {about} |" for domain, about in refusals.DOMAINS.items()),
         refused="\n".join(f"| {name} | {about} |" for name, about in refusals.ON_CPU.items()),
         elsewhere=", ".join(sorted(refusals.ELSEWHERE)),
     )
