@@ -7,8 +7,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing import get_context
@@ -18,13 +18,18 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
+# In a process: SIGTERM has come.
+_told_to_leave = False
+
 
 class _Worker:
     """One process, in a pool of its own: when it dies, it is known which call it was working on."""
 
     def __init__(self) -> None:
         self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_begin)
-        self.pid = self.pool.submit(os.getpid).result()
+        with _ctrl_c_held_back():
+            started = self.pool.submit(os.getpid)
+        self.pid = started.result()
 
 
 class Processes(Executor):
@@ -39,6 +44,7 @@ class Processes(Executor):
         self._threads = ThreadPoolExecutor(count, "irexec-farm")
         self._own = threading.local()
         self._workers: list[_Worker] = []
+        self._stopped = False
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Have `call` done by the next process that is free."""
@@ -50,8 +56,10 @@ class Processes(Executor):
         if worker is None:
             worker = self._own.worker = _Worker()
             self._workers.append(worker)
+        if self._stopped:
+            raise CancelledError
         try:
-            return worker.pool.submit(call).result()
+            return worker.pool.submit(_unless_told_to_leave, call).result()
         except BrokenProcessPool:
             self._own.worker = None
             self._workers.remove(worker)
@@ -65,6 +73,7 @@ class Processes(Executor):
 
     def stop(self) -> None:
         """End the calls that have begun, and begin no other."""
+        self._stopped = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in list(self._workers):
             with contextlib.suppress(OSError):
@@ -78,6 +87,19 @@ class Processes(Executor):
         self.shutdown()
 
 
+@contextlib.contextmanager
+def _ctrl_c_held_back() -> Iterator[None]:
+    """A process that is started inside begins with SIGINT blocked: until `_begin`, Python would end with a traceback."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _begin() -> None:
     """In a new process: one thread for kernels; Ctrl-C is ignored, as the parent handles it and sends SIGTERM."""
     import threadpoolctl
@@ -86,10 +108,21 @@ def _begin() -> None:
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     set_num_threads(1)
     threadpoolctl.threadpool_limits(1)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
     """Leave as an exception does, so that temporary files are removed."""
+    global _told_to_leave
+    _told_to_leave = True
     sys.exit(128 + number)
+
+
+def _unless_told_to_leave(call: Callable[[], T]) -> T:
+    """In a process: the call. (The pool's own code drops an exception that comes while it sends a result.)"""
+    if _told_to_leave:
+        raise SystemExit
+    return call()

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.waiting import PATIENCE
 
 import irexec
 from irexec import native
@@ -121,9 +122,9 @@ def test_a_fork_while_others_compile_compiles_too() -> None:
         children = [context.Process(target=_forked, args=(model, x, answers)) for _ in range(3)]
         for child in children:
             child.start()
-        found = [answers.get(timeout=120) for _ in children]
+        found = [answers.get(timeout=PATIENCE) for _ in children]
         for child in children:
-            child.join(60)
+            child.join(PATIENCE)
     finally:
         ended.set()
         thread.join()

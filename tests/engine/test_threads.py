@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.processes import results_of
+from support.waiting import PATIENCE
 
 import irexec
 from irexec.graph.model import Model
@@ -115,7 +116,7 @@ def test_a_busy_request_says_so() -> None:
     class Waiting:
         def before(self, node: Any, inputs: Any) -> None:
             begun.set()
-            go_on.wait(30)
+            go_on.wait(PATIENCE)
 
         def after(self, node: Any, inputs: Any, outputs: Any, seconds: float) -> None: ...
 
@@ -123,7 +124,7 @@ def test_a_busy_request_says_so() -> None:
     x = np.zeros((4, 64), np.float32)
     thread = threading.Thread(target=request.infer, args=([x],))
     thread.start()
-    assert begun.wait(30)
+    assert begun.wait(PATIENCE)
     try:
         assert request.is_busy
         with pytest.raises(RuntimeError, match="Infer Request is busy"):
@@ -184,4 +185,4 @@ def test_processes(method: str, tmp_path: Path) -> None:
     irexec.save_model(static_model(), path)
     expected = results_of(str(path))  # in this process first: a forked one inherits pools and locks
     with ProcessPoolExecutor(2, multiprocessing.get_context(method)) as pool:
-        assert list(pool.map(results_of, [str(path)] * 4, timeout=120)) == [expected] * 4
+        assert list(pool.map(results_of, [str(path)] * 4, timeout=PATIENCE)) == [expected] * 4

@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from support.tasks import Slow
+from support.tasks import Held
+from support.waiting import PATIENCE, until
 
 from irexec import farm
 from irexec.cli.main import main
@@ -42,12 +42,9 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             )
             stack.callback(process.wait)
             stack.callback(process.kill)
-        for _ in range(600):
-            if os.path.exists(file):
-                break
-            time.sleep(0.1)
-        with Client(scheduler_file=file, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=60)
+        until(lambda: os.path.exists(file), "the scheduler is there")
+        with Client(scheduler_file=file, set_as_default=False, timeout=PATIENCE) as client:
+            client.wait_for_workers(2, timeout=PATIENCE)
             yield client.scheduler.address
 
 
@@ -68,19 +65,20 @@ def test_a_worker_is_killed_in_the_middle(scheduler: str, tmp_path: Path) -> Non
     killed: list[int] = []
 
     def kill_one(outcome: farm.Outcome[int]) -> None:
-        """When it has done something, and is in the middle of the next."""
+        """When it has done something, and is in the middle of the next: no more than ten are done before."""
         if not killed and outcome.result is not None and int(outcome.item) > 4:
             killed.append(outcome.result)
             os.kill(outcome.result, signal.SIGKILL)
+            (tmp_path / "go").touch()
 
     with Client(scheduler, set_as_default=False) as client, client.get_executor(pure=False) as executor:
-        for outcome in farm.gather(Slow(str(tmp_path)), items, executor, done=kill_one):
+        for outcome in farm.gather(Held(str(tmp_path), free=10), items, executor, done=kill_one):
             assert outcome.error is None
             pids[outcome.item] = outcome.result
     assert list(pids) == items
     assert len(set(pids.values())) == 2
     # What it had when it died, others have done again.
-    begun = [path.name.split(".") for path in tmp_path.iterdir()]
+    begun = [path.name.split(".") for path in tmp_path.glob("*.*")]
     assert {pid for _, pid in begun} == {str(pid) for pid in pids.values()}
     assert {item for item, _ in begun} == set(items)
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import multiprocessing
+import os
+import signal
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support.tasks import Slow, Threads, Words
+from support.tasks import Held, Threads, Words
+from support.waiting import PATIENCE
 
 from irexec import farm
+from irexec.farm import processes
 
 
 @pytest.fixture
@@ -71,17 +78,58 @@ def test_a_process_has_one_thread() -> None:
 
 def test_who_leaves_early_cancels_what_has_not_begun(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as workers:
-        outcomes = farm.gather(Slow(str(tmp_path)), [str(n) for n in range(100)], workers)
+        outcomes = farm.gather(Held(str(tmp_path), 1), [str(n) for n in range(100)], workers)
         next(outcomes)
         outcomes.close()  # type: ignore[attr-defined]
-    assert len(list(tmp_path.iterdir())) < 10
+        (tmp_path / "go").touch()
+    assert {path.name.split(".")[0] for path in tmp_path.iterdir()} <= {"0", "1", "go"}
 
 
 def test_an_exception_ends_what_processes_do(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), farm.Processes(2) as workers:
-        for _ in farm.gather(Slow(str(tmp_path)), [str(n) for n in range(100)], workers):
+        for _ in farm.gather(Held(str(tmp_path), 1), [str(n) for n in range(100)], workers):
             raise ZeroDivisionError
-    assert len(list(tmp_path.iterdir())) < 20
+    assert {path.name.split(".")[0] for path in tmp_path.iterdir()} <= {"0", "1", "2"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
+def test_ctrl_c_does_not_reach_a_process_that_starts() -> None:
+    others = multiprocessing.active_children()
+    with farm.Processes(1) as workers:
+        call = workers.submit(os.getpid)
+        while not call.done():
+            for process in multiprocessing.active_children():
+                if process not in others and process.pid is not None:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(process.pid, signal.SIGINT)
+        assert call.result() != os.getpid()
+
+
+def test_a_process_that_starts_when_an_exception_comes_ends_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starting, go_on = threading.Event(), threading.Event()
+
+    class Late(processes._Worker):
+        def __init__(self) -> None:
+            starting.set()
+            assert go_on.wait(PATIENCE)
+            super().__init__()
+
+    monkeypatch.setattr(processes, "_Worker", Late)
+    stop = farm.Processes.stop
+
+    def stopping(workers: farm.Processes) -> None:
+        stop(workers)
+        go_on.set()
+
+    monkeypatch.setattr(farm.Processes, "stop", stopping)
+    with pytest.raises(ZeroDivisionError), farm.Processes(1) as workers:
+        call = workers.submit(Held(str(tmp_path)), "0")
+        assert starting.wait(PATIENCE)
+        raise ZeroDivisionError
+    assert call.cancelled() or call.exception() is not None
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_log_is_gone_on_from(files: list[str], executor: Executor | None, tmp_path: Path) -> None:
@@ -124,8 +172,8 @@ def test_a_logged_result_that_makes_no_sense_is_an_error(files: list[str], tmp_p
 
 
 def test_the_key_is_made_of_the_task_the_item_and_the_files(files: list[str]) -> None:
-    assert Slow("a").key("x") != Slow("b").key("x")
-    assert Slow("a").key("x") != Slow("a").key("y")
+    assert Held("a").key("x") != Held("b").key("x")
+    assert Held("a").key("x") != Held("a").key("y")
     before = Words().key(files[0])
     Path(files[0]).write_text("other")
     assert Words().key(files[0]) != before

@@ -61,4 +61,4 @@ def test_a_model_is_read_without_the_rest_of_the_package(tmp_path: Path) -> None
     graph = "g (float[2] x) => (float[2] y) <float w = {0.5}> { t = Relu(x) y = Add(t, w) }"
     model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 17]> {graph}')
     onnx.save(model, tmp_path / "model.onnx")
-    subprocess.run([sys.executable, "-c", PROGRAM, tmp_path / "model.onnx"], check=True, timeout=300)
+    subprocess.run([sys.executable, "-c", PROGRAM, tmp_path / "model.onnx"], check=True)

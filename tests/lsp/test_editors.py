@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.waiting import PATIENCE
 
 import irexec
 from irexec.cli.main import main
@@ -71,7 +72,7 @@ def test_neovim_is_told_the_same_command() -> None:
 def test_the_extension_starts_one_server_for_models_only() -> None:
     run = subprocess.run(
         ["node", "-e", HARNESS, str(VSCODE / "extension.js"), '["irexec", "lsp"]'],
-        capture_output=True, text=True, timeout=60, check=True,
+        capture_output=True, text=True, timeout=PATIENCE, check=True,
     )  # fmt: skip
     told = json.loads(run.stdout)
     assert told == [{"command": "irexec", "args": ["lsp"]}, "taken", True, "stopped"]
@@ -88,7 +89,7 @@ def test_the_extension_with_its_client(command: list[str]) -> None:
     environment = os.environ | {"NODE_PATH": str(VSCODE / "node_modules")}
     run = subprocess.run(
         ["node", str(Path(__file__).with_name("vscode_client.js")), *arguments],
-        capture_output=True, text=True, timeout=120, check=True, env=environment,
+        capture_output=True, text=True, timeout=PATIENCE, check=True, env=environment,
     )  # fmt: skip
     told = json.loads(run.stdout)
     if command[0] == sys.executable:

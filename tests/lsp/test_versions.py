@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("pygls", reason="the language server is the extra irexec[lsp]")
 
 from lsprotocol.types import Position
+from support.waiting import PATIENCE
 
 from irexec.lsp import server
 from irexec.lsp.analysis import Analysis
@@ -29,7 +30,7 @@ def test_a_version_that_is_being_checked_is_asked_about_in_the_one_before(monkey
         """A check that takes until it may end."""
 
         def __init__(self, text: str, path: str | None) -> None:
-            assert checked.wait(60)
+            assert checked.wait(PATIENCE)
             super().__init__(text, path)
 
     async def ask() -> list[tuple[int, int]]:

@@ -14,9 +14,10 @@ import os
 import select
 import shutil
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
+
+from support.waiting import PATIENCE, until
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome", "headless_shell")
 FLAGS = (
@@ -24,7 +25,6 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
     "--disable-dev-shm-usage", "--remote-debugging-pipe",
 )  # fmt: skip
-PATIENCE = 60.0
 # What the browser answers when the page that was asked is being replaced.
 GONE = (
     "Inspected target navigated or closed",
@@ -48,7 +48,7 @@ NO_BROWSER = "no Chromium is installed: apt-get install chromium"
 
 
 class Browser:
-    """One process with one page. `errors` are what the page has complained about on its console."""
+    """One process with one window. `errors` are what its page has complained about on its console."""
 
     def __init__(self, program: str, folder: Path, *, width: int = 1280, height: int = 800) -> None:
         to_read, self._write = os.pipe()
@@ -72,8 +72,10 @@ class Browser:
         self.errors: list[str] = []
         target = self._ask("Target.createTarget", {"url": "about:blank"})["targetId"]
         self._session = self._ask("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
+        self._loaded: set[str] = set()
         for domain in ("Page", "Runtime", "Log"):
             self.ask(f"{domain}.enable")
+        self.ask("Page.setLifecycleEventsEnabled", enabled=True)
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def close(self) -> None:
@@ -88,21 +90,20 @@ class Browser:
 
     def open(self, path: Path) -> None:
         """Open a file and wait until its scripts have run."""
-        self.errors.clear()
-        where = path.resolve().as_uri()
-        self.ask("Page.navigate", url=where)
-        self.until(f"location.href === {json.dumps(where)} && document.readyState === 'complete'")
+        # The answer comes before the page does: until then the last one is there, which may be of the same address.
+        coming = self.ask("Page.navigate", url=path.resolve().as_uri())["loaderId"]
+        while coming not in self._loaded:
+            self._note(self._receive())
         self.run("typeof ready === 'undefined' ? null : ready.then(() => null)")
 
     def until(self, script: str) -> Any:
         """The first value of an expression that counts as true, also when a new page is loaded meanwhile."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
+
+        def value() -> Any:
             with contextlib.suppress(Navigated):
-                if value := self.run(script):
-                    return value
-            time.sleep(0.02)
-        raise TimeoutError(f"never true: {script}")
+                return self.run(script)
+
+        return until(value, script)
 
     def run(self, script: str) -> Any:
         """The value of an expression in the page. RuntimeError: what it throws; Navigated: the page goes."""
@@ -151,7 +152,11 @@ class Browser:
 
     def _note(self, event: dict[str, Any]) -> None:
         method, said = event.get("method"), event.get("params", {})
-        if method == "Runtime.exceptionThrown":
+        if method == "Page.frameNavigated" and "parentId" not in said["frame"]:
+            self.errors.clear()
+        elif method == "Page.lifecycleEvent" and said["name"] == "load":
+            self._loaded.add(said["loaderId"])
+        elif method == "Runtime.exceptionThrown":
             self.errors.append(json.dumps(said["exceptionDetails"]))
         elif method == "Log.entryAdded" and said["entry"]["level"] in ("error", "warning"):
             self.errors.append(said["entry"]["text"])

@@ -11,8 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-PATIENCE = 60
-"""Seconds after which an answer is not expected any more."""
+from support.waiting import PATIENCE
 
 
 class Refused(Exception):

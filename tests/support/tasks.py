@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.waiting import until
 from threadpoolctl import threadpool_info
 
 from irexec.farm.task import Task
@@ -47,14 +47,20 @@ class Threads(Task[list[int]]):
 
 
 @dataclass(frozen=True)
-class Slow(Task[int]):
-    """The process that does it, which says in the folder that it has begun, and takes its time."""
+class Held(Task[int]):
+    """The process that does it, which says in the folder that it has begun.
+
+    The first `free` items are done at once, the others when there is a file `go` in the folder.
+    """
 
     folder: str
+    free: int = 0
 
     def __call__(self, item: str) -> int:
-        Path(self.folder, f"{item}.{os.getpid()}").touch()
-        time.sleep(0.1)
+        folder = Path(self.folder)
+        (folder / f"{item}.{os.getpid()}").touch()
+        if int(item) >= self.free:
+            until((folder / "go").exists, "the test says go")
         return os.getpid()
 
     def files(self, item: str) -> Iterable[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import time
 import warnings
 import weakref
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from support.waiting import PATIENCE, until
 
 from irexec.ops.compute import parallel
 
@@ -215,11 +215,7 @@ def test_workers_keep_nothing_alive() -> None:
     gone = weakref.ref(mark)
     parallel.parallel_for(3, lambda i, m=mark: None)  # type: ignore[misc]
     del mark
-    for _ in range(200):
-        if gone() is None:
-            break
-        time.sleep(0.005)
-    assert gone() is None
+    until(lambda: gone() is None, "a worker lets go of its last task")
 
 
 def test_callers_on_several_threads_share_the_workers() -> None:
@@ -268,7 +264,7 @@ def test_a_worker_that_comes_late_is_not_waited_for() -> None:
         gate.acquire()
 
     (occupied,) = pool.submit(occupy, 1)
-    assert begun.wait(10)
+    assert begun.wait(PATIENCE)
     done: list[int] = []
     try:
         # The only worker is busy: the caller does all of the work, and returns.

@@ -1,0 +1,22 @@
+"""How tests wait for other processes and threads: for as long as it takes on a busy machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+PATIENCE = 600.0
+"""Seconds after which something is not slow, it hangs."""
+
+
+def until(found: Callable[[], T], what: str = "") -> T:
+    """The first result of `found` that counts as true. TimeoutError: it never came."""
+    end = time.monotonic() + PATIENCE
+    while not (value := found()):
+        if time.monotonic() > end:
+            raise TimeoutError(f"waited in vain: {what or found}")
+        time.sleep(0.01)
+    return value
