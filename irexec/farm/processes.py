@@ -89,7 +89,7 @@ class Processes(Executor):
 
 @contextlib.contextmanager
 def _ctrl_c_held_back() -> Iterator[None]:
-    """A process that is started inside begins with SIGINT blocked: until `_begin`, Python would end with a traceback."""
+    """A process that is started inside begins with SIGINT blocked: before `_begin` it would print a traceback."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -97,11 +97,12 @@ def _in_units(reference: Array, other: Array, more: Any, kind: ElementType | Non
         with np.errstate(all="ignore"):
             units = apart / (_unit(wide, kind) + spread[begin : begin + _BLOCK])
             units = np.where(np.isnan(units), 0.0, units)
-            parts = np.where(apart == 0, 0.0, apart / np.maximum(wide, typical))
+            # What is infinitely far apart is no part of a reference that is NaN or infinite itself.
+            parts = np.where((apart == 0) | np.isinf(apart), apart, apart / np.maximum(wide, typical))
         place = int(np.argmax(units))
         if units[place] > ulp:
             ulp, at = float(units[place]), begin + place
-        absolute, relative = max(absolute, largest), max(relative, float(np.nanmax(parts)))
+        absolute, relative = max(absolute, largest), max(relative, float(parts.max()))
     if absolute == 0:
         return NONE
     return Error(ulp, relative, absolute, tuple(map(int, np.unravel_index(at, reference.shape))))

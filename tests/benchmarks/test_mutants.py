@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import random
+import resource
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,10 @@ def test_the_campaign_goes_on_behind_a_mutant_that_kills_its_process(
         return campaign.Outcome(0, ["escape: of some kind"] if taken == 2 else [])
 
     monkeypatch.setattr(campaign.Commands, "__call__", deadly)
+    # The process is a copy of this one, which may hold and have reserved any amount of memory.
+    for limit in ("SECONDS", "MEGABYTES"):
+        monkeypatch.setattr(campaign, limit, math.inf)
+    monkeypatch.setattr(campaign, "ADDRESS_SPACE", resource.RLIM_INFINITY)
     mutants = campaign.Campaign(campaign.originals([HOME / "samples"]), 0, tmp_path)
     found = [(outcome.number, outcome.wrong) for outcome in mutants.outcomes(range(10, 14))]
     assert found == [

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.waiting import PATIENCE
 
 import irexec
 from irexec.cli import main as dispatcher
@@ -135,14 +136,14 @@ def test_ctrl_c_from_outside() -> None:
     # Tests in the background of a shell have SIGINT ignored, and children inherit that.
     code = "import signal, time\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     code += "from irexec.cli import explain, main\n"
-    code += "explain.run = lambda args: (print('up', flush=True), time.sleep(60))\n"
+    code += f"explain.run = lambda args: (print('up', flush=True), time.sleep({PATIENCE}))\n"
     code += "raise SystemExit(main.main(['explain']))"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None and process.stdout.readline() == "up\n"
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert errors == ""
 

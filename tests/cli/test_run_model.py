@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from support.nets import Net, iterating, two_inputs
 from support.running import codes, run, run_json
+from support.waiting import PATIENCE
 
 import irexec
 
@@ -159,7 +160,8 @@ def test_ctrl_c_leaves_nothing_half_written(folder: Path) -> None:
         "count = 0\nwrite = np.lib.format.write_array\n"
         "def slow(stream, array, **options):\n"
         "    global count\n    count += 1\n"
-        "    if count == 3:\n        stream.write(b'half'); stream.flush(); print('up', flush=True); time.sleep(60)\n"
+        "    if count == 3:\n        stream.write(b'half'); stream.flush()\n"
+        f"        print('up', flush=True); time.sleep({PATIENCE})\n"
         "    write(stream, array, **options)\n"
         "np.lib.format.write_array = slow\nraise SystemExit(main(['run', 'loop.xml', '--dump', 'd']))\n"
     )
@@ -172,7 +174,7 @@ def test_ctrl_c_leaves_nothing_half_written(folder: Path) -> None:
     ) as process:
         assert process.stdout is not None and process.stdout.readline() == "up\n"
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, errors) == (130, "")
     assert sorted(p.name for p in (folder / "d").iterdir()) == ["00000_inner.npy", "00001_inner.npy", "index.json"]
     assert len(json.loads((folder / "d/index.json").read_text())["tensors"]) == 2

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.nets import two_inputs
 
@@ -28,7 +28,6 @@ def flattening() -> irexec.CompiledModel:
     return irexec.compile_model(Model([ops.add(flat, flat)], [x]))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=12))
 def test_any_order_of_shapes(shapes: list[tuple[int, int]]) -> None:
     compiled = flattening()

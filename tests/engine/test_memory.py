@@ -92,7 +92,7 @@ def plain(steps: list[tuple[str, list[int]]], results: list[int], inputs: list[A
     return [arrays[i] for i in results]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(graphs(), st.integers(0, 2**31))
 def test_random_graphs_give_what_plain_evaluation_gives(
     graph: tuple[list[tuple[str, list[int]]], list[int]], seed: int

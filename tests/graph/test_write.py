@@ -144,7 +144,7 @@ def test_constants_that_are_not_contiguous_or_not_little_endian(tmp_path: Path) 
 
 
 @given(st.floats(width=64, allow_nan=False), st.floats(width=64))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_floats_survive_exactly(tmp_path_factory: pytest.TempPathFactory, low: float, other: float) -> None:
     x = ops.parameter([2], "f32")
     clamp = ops.clamp(x, min=-1.0, max=1.0)
@@ -162,7 +162,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from
 
 
 @given(st.sets(TEXTS.filter(lambda text: not text.endswith("\\")), max_size=4), TEXTS, st.dictionaries(TEXTS, TEXTS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_texts_survive_exactly(
     tmp_path_factory: pytest.TempPathFactory, names: set[str], name: str, info: dict[str, str]
 ) -> None:

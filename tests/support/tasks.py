@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.waiting import until
 from threadpoolctl import threadpool_info
 
 from irexec.farm.task import Task
 from irexec.ops.compute.parallel import num_threads
+from support.waiting import until
 
 
 @dataclass(frozen=True)

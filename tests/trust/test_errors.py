@@ -91,6 +91,18 @@ def test_measuring_in_blocks_is_measuring() -> None:
     assert units[found.at] == units.max()
 
 
+@pytest.mark.parametrize("reference", [np.nan, np.inf, 1.0])
+@pytest.mark.parametrize("other", [-np.inf, np.nan, 2.0])
+def test_what_is_infinitely_far_apart_is_so_in_every_measure(reference: float, other: float) -> None:
+    found = measure(F([reference]), F([other]))
+    if np.isnan(reference) and np.isnan(other):
+        assert not found
+    elif (reference, other) == (1.0, 2.0):
+        assert found.relative == found.absolute == 1
+    else:
+        assert found.ulp == found.relative == found.absolute == np.inf
+
+
 def test_measuring_large_arrays_takes_little_memory() -> None:
     a = np.ones((4000, 1000), F)
     b = a + F(1e-6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from irexec.types import DYNAMIC, Dimension, ElementType, PartialShape
@@ -53,7 +53,6 @@ def test_compatible(a: PartialShape, b: PartialShape) -> None:
     assert a.compatible(b) is theirs(a).compatible(theirs(b))
 
 
-@settings(deadline=None)
 @given(shapes, shapes)
 def test_broadcast(a: PartialShape, b: PartialShape) -> None:
     try:
@@ -70,7 +69,6 @@ def test_broadcast(a: PartialShape, b: PartialShape) -> None:
         assert own.merge(result) == own
 
 
-@settings(deadline=None)
 @given(st.integers(1, 3), st.data())
 def test_concatenation_merges_and_adds(rank: int, data: st.DataObject) -> None:
     a, b = (data.draw(st.builds(PartialShape, st.lists(dimensions, min_size=rank, max_size=rank))) for _ in "ab")
