@@ -176,7 +176,8 @@ _PER = {
 
 
 def _units(tolerance: Tolerance) -> str:
-    return f"{tolerance.ulp:g} ulp{_PER[tolerance.per]}"
+    least = " or ".join(tolerance.among) or (f"{tolerance.least:g}" if tolerance.least else "")
+    return f"{tolerance.ulp:g} ulp{_PER[tolerance.per]}" + (f" of at least {least}" if least else "")
 
 
 def _signature(operator: Operator) -> dict[str, Any]:

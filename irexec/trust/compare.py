@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from irexec.graph.cut import constant_nodes
 from irexec.graph.model import Model, Node, Value
 from irexec.ops.declare.operator import Tolerance
 from irexec.trust.culprit import Culprit, alone, descend, look_behind
 from irexec.trust.errors import Bounds, Error, judge, measure
 from irexec.trust.record import Reference
 from irexec.trust.runtimes import Loaded, Runtime
-from irexec.trust.tolerances import tolerance_of, tolerance_text
+from irexec.trust.together import Together
+from irexec.trust.tolerances import combined, tolerance_of, tolerance_text
 from irexec.trust.windows import HELD_BYTES, SHOWN_BYTES, comparable, observed, read_values, windows
 from irexec.types import Array
 from irexec.watch.run import port_name
@@ -27,7 +27,8 @@ LOWER = ("f16", "bf16")
 class Row:
     """One layer in both runs: the worst of all steps, and which one that was.
 
-    `own` is None where what the layer was given is not known, or its results are random.
+    `behind` are layers before it that the other side does not show: it is judged together with them. `own` is None
+    where what these were given is not known, or results are random.
     """
 
     node: Node
@@ -37,12 +38,14 @@ class Row:
     total: Error | None
     tolerance: str
     step: int = 0
+    behind: Sequence[Node] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As `Compared` of what `irexec report` reads."""
         return {
             "name": self.node.friendly_name,
             "type": self.node.type,
+            "behind": [node.friendly_name for node in self.behind],
             "outer": list(self.outer),
             "agrees": self.agrees,
             "own": self.own.to_dict() if self.own is not None else None,
@@ -71,8 +74,8 @@ class Comparison:
 
     @property
     def unseen(self) -> int:
-        """How many layers have no own error that could be judged."""
-        return self.layers - sum(row.own is not None for row in self.rows)
+        """How many layers could not be judged, neither alone nor together with those that they are given to."""
+        return self.layers - len({node for row in self.rows if row.own is not None for node in (row.node, *row.behind)})
 
     @property
     def agrees(self) -> bool:
@@ -165,8 +168,8 @@ class _Comparing:
         self.reference, self.loaded, self.bounds, self._inside = reference, loaded, bounds, inside
         self.culprit: Culprit | None = None
         self.nodes = comparable(reference.model)
-        self._written = _written(reference.model)
-        self._constant, self._read = constant_nodes(reference.model), read_values(reference.model)
+        self._written, self._read = _written(reference.model), read_values(reference.model)
+        self._together = Together(reference.model, self.nodes)
 
     def rows(self, window: int | None) -> Iterator[tuple[int, int, list[Row]]]:
         done = 0
@@ -179,11 +182,12 @@ class _Comparing:
     def _wanted(self, nodes: Sequence[Node]) -> list[Value]:
         """What layers make and are given: from one run, as another may round differently."""
         values = {value for node in nodes for value in node.outputs if value in self._read}
-        given = {value for node in nodes for value in self._given(node) if value.node.type != "Parameter"}
+        given = {value for node in nodes for value in self._given(node, values) if value.node.type != "Parameter"}
         return sorted(values | given, key=_position)
 
     def _rows(self, nodes: Sequence[Node], theirs: Sequence[Mapping[Value, Array]]) -> list[Row]:
         made = {value for node in nodes for value in node.outputs if value in self._read}
+        self._together.shown |= {value for value in made if all(value in step for step in theirs)}
         needed = made | {value for node in nodes for value in self._given(node)}
         mine = self.reference.record(made)
         held = []
@@ -192,16 +196,19 @@ class _Comparing:
             held.append({value: step[value] for value in needed if value in step} | given)
         return [row for node in nodes if (row := self._row(node, mine, held)) is not None]
 
-    def _given(self, node: Node) -> list[Value]:
-        """What a layer is given that is no constant; of one that reads a variable, what was written to that as well."""
-        given = [value for value in node.inputs if value is not None and value.node not in self._constant]
+    def _given(self, node: Node, soon: Collection[Value] = ()) -> list[Value]:
+        """What a layer, with those behind it, is given that is no constant; of one that reads a variable, what was
+        written to that as well. `soon`: values that will be shown."""
+        given = self._together.of(node, soon)[1]
         return [*given, self._written[node]] if node in self._written else given
 
     def _row(self, node: Node, mine: list[dict[Value, Array]], theirs: list[dict[Value, Array]]) -> Row | None:
-        tolerance = tolerance_of(node, theirs[0] | mine[0])
+        nodes = self._together.of(node)[0]
+        known = theirs[0] | mine[0]
+        tolerance = tolerance_of(node, known) if len(nodes) == 1 else combined(tolerance_of(n, known) for n in nodes)
         kind = node.outputs[0].element_type
         text = str(self.bounds) if self.bounds is not None else tolerance_text(tolerance, kind)
-        row = Row(node, (), True, None, None, text)
+        row = Row(node, (), True, None, None, text, behind=nodes[:-1])
         seen = False
         for step, (our, their) in enumerate(zip(mine, theirs, strict=True)):
             pairs = [(our[v], their[v], v) for v in node.outputs if v in our and v in their]
@@ -217,27 +224,28 @@ class _Comparing:
                 their = theirs[step - 1] | {node.outputs[0]: their[node.outputs[0]]} if step else their
             if tolerance.kind == "random" or any(v not in their for v in given):
                 continue
-            own, agrees = self._own(node, given, their, tolerance, step)
+            own, agrees = self._own(nodes, given, their, tolerance, step)
             if row.own is None or own.ulp > row.own.ulp or (row.agrees and not agrees):
                 row.own, row.agrees, row.step = own, agrees, step
             if self.culprit is None and (not agrees or node.bodies):
                 kept = {v: their[v] for v in given}
                 made = {v: their[v] for v in node.outputs if v in their}
-                suspect = Culprit(self.reference.model, [node], (), own, text, step, None, kept, made)
+                suspect = Culprit(self.reference.model, nodes, (), own, text, step, None, kept, made)
                 # What goes wrong in a body need not be seen behind it: in the place of the largest value, for instance.
-                found = self._inside(suspect) if node.bodies else None
+                found = self._inside(suspect) if node.bodies and len(nodes) == 1 else None
                 self.culprit = found or (None if agrees else suspect)
                 row.agrees &= self.culprit is None
         return row if seen else None
 
     def _own(
-        self, node: Node, given: Sequence[Value], their: dict[Value, Array], tolerance: Tolerance, step: int
+        self, nodes: Sequence[Node], given: Sequence[Value], their: dict[Value, Array], tolerance: Tolerance, step: int
     ) -> tuple[Error, bool]:
+        node = nodes[-1]
         if node in self._written and step:
             # A variable holds what was written to it in the step before.
             error = measure(their[given[0]], their[node.outputs[0]])
             return error, not error
-        run, begins, _ = alone(self.reference.model, [node], node.outputs, their)
+        run, begins, _ = alone(self.reference.model, nodes, node.outputs, their)
         return judge(run, [their[v] for v in begins], [their.get(v) for v in node.outputs], tolerance, self.bounds)
 
 

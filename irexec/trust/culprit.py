@@ -26,6 +26,8 @@ from irexec.types import DYNAMIC, Array, ElementType
 
 # The most iterations of a body that are compared.
 _MAX_ITERATIONS = 32
+# The most layers that are all called by their names.
+_FEW = 3
 # An error counts as gone when it is this many times smaller.
 _VANISHING = 8.0
 
@@ -54,7 +56,10 @@ class Culprit:
     def said(self) -> str:
         """The layers with their types, and the bodies and iteration that they stand in."""
         names = [f"{node.friendly_name} ({node.type})" for node in self.nodes]
-        text = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} together"
+        if len(names) > _FEW:
+            text = f"{names[0]} to {names[-1]}, {len(names)} layers, together"
+        else:
+            text = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} together"
         if self.outer:
             text += f" in {' / '.join(self.outer)}"
         return text + (f", iteration {self.iteration}," if self.iteration is not None else "")

@@ -27,7 +27,7 @@ Run = Callable[[Sequence[Array]], list[Array]]
 class Error:
     """How far two arrays lie apart where they do so most: in units in the last place, relative, and absolute.
 
-    Relative is to the element, or to a typical one where that is larger. Infinite where one has NaN, an infinity,
+    Both are those of the element, or of a typical one where that is larger. Infinite where one has NaN, an infinity,
     another shape or another string. `at` is the element of the largest error in units.
     """
 
@@ -74,11 +74,12 @@ def shown_error(error: Error | None) -> str:
 
 def measure(reference: Array, other: Array, kind: ElementType | None = None) -> Error:
     """The largest error of `other`. `kind`: the element type whose units count, if not the reference's own."""
-    return _in_units(reference, other, 0.0, kind)
+    return _in_units(reference, other, None, kind)
 
 
 def _in_units(reference: Array, other: Array, more: Any, kind: ElementType | None = None) -> Error:
-    """The largest error in units in the last place, `more` being added to these."""
+    """The largest error in units in the last place: of the element with `more` added, or, where that is None, of the
+    element or a typical one, whichever is larger."""
     if reference.shape != other.shape:
         return Error(math.inf, math.inf, math.inf)
     if not reference.size:
@@ -87,7 +88,7 @@ def _in_units(reference: Array, other: Array, more: Any, kind: ElementType | Non
     typical = _typical(reference)
     ulp = relative = absolute = 0.0
     at = 0
-    spread = np.broadcast_to(more, reference.shape).reshape(-1)
+    spread = None if more is None else np.broadcast_to(more, reference.shape).reshape(-1)
     for begin, ours, theirs in _blocks(reference, other):
         apart = _apart(ours, theirs)
         largest = float(apart.max())
@@ -95,7 +96,10 @@ def _in_units(reference: Array, other: Array, more: Any, kind: ElementType | Non
             continue
         wide = np.abs(_wide(ours))
         with np.errstate(all="ignore"):
-            units = apart / (_unit(wide, kind) + spread[begin : begin + _BLOCK])
+            if spread is None:
+                units = apart / _unit(np.maximum(wide, typical), kind)
+            else:
+                units = apart / (_unit(wide, kind) + spread[begin : begin + _BLOCK])
             units = np.where(np.isnan(units), 0.0, units)
             # What is infinitely far apart is no part of a reference that is NaN or infinite itself.
             parts = np.where((apart == 0) | np.isinf(apart), apart, apart / np.maximum(wide, typical))
@@ -142,12 +146,13 @@ def _judged(reference: Array, other: Array, tolerance: Tolerance, spread: Any = 
     """The error of one output, and whether it is within tolerance. `spread`: how far nudged inputs move it."""
     real = ElementType.of(reference.dtype).is_real
     limit = max(tolerance.ulp, FUSED)
+    least = _least_unit(reference, tolerance.least)
     if spread is None or not (real or tolerance.kind == "rounded"):
-        error = _in_units(reference, other, _typical_unit(reference))
+        error = _in_units(reference, other, least)
         return error, error.ulp <= (limit if real else 0.0)
     more = spread * max(1.0 / _NUDGE, 1.0 / limit)
     if real:
-        error = _in_units(reference, other, _typical_unit(reference) + more)
+        error = _in_units(reference, other, least + more)
         return error, error.ulp <= limit
     fits = reference.shape == other.shape and bool(np.all(_apart(reference, other) <= limit * more))
     return measure(reference, other), fits
@@ -160,10 +165,11 @@ def _within(reference: Array, other: Array, bounds: Bounds) -> bool:
     return bool(np.all(_apart(reference, other) <= allowed))
 
 
-def _typical_unit(reference: Array) -> float:
-    """The unit of a typical element: what sums that cancel, and functions near their zeros, are rounded to."""
+def _least_unit(reference: Array, least: float) -> float:
+    """The unit of a typical element: what sums that cancel, and functions near their zeros, are rounded to. Or that of
+    `least`, where the operator says that it is a larger number."""
     kind = ElementType.of(reference.dtype)
-    return float(_unit(_typical(reference), kind)) if kind.is_real else 0.0
+    return float(_unit(max(_typical(reference), least), kind)) if kind.is_real else 0.0
 
 
 def _typical(reference: Array) -> float:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+import numpy as np
+
 from irexec.graph.model import Node, Value
 from irexec.ops.declare.operator import Tolerance, exact, rounded
 from irexec.survey.multiply_adds import multiply_adds
+from irexec.trust.record import known_value
 from irexec.types import Array, ElementType, PartialShape, TensorType
 
 # Where nothing tells of how many terms, or how long an axis is.
@@ -27,7 +30,23 @@ def tolerance_of(node: Node, values: Mapping[Value, Array] | None = None) -> Tol
         return rounded(tolerance.ulp * math.sqrt(_terms(node)))
     if tolerance.per == "extent":
         return _positioned(node, tolerance.ulp, values or {})
+    if tolerance.among:
+        return tolerance._replace(least=_largest(node, tolerance.among, values or {}))
     return tolerance
+
+
+def _largest(node: Node, names: Iterable[str], values: Mapping[Value, Array]) -> float:
+    """The largest magnitude of these inputs; 0 where it is not known."""
+    assert node.operator is not None
+    ports = (node.operator.signature.port_name(index) for index in range(len(node.inputs)))
+    largest = 0.0
+    for name, value in zip(ports, node.inputs, strict=True):
+        if name in names and value is not None:
+            array = values[value] if value in values else known_value(value)
+            if array is not None and array.size:
+                wide = np.abs(array.astype(np.float64))
+                largest = max(largest, float(wide.max(where=np.isfinite(wide), initial=0.0)))
+    return largest
 
 
 def _terms(node: Node) -> float:
@@ -63,12 +82,13 @@ def _extents(value: Value, values: Mapping[Value, Array]) -> list[int] | None:
 
 
 def combined(tolerances: Iterable[Tolerance]) -> Tolerance:
-    """The tolerance of layers that follow one another: independent errors add up as the root of their squares."""
+    """The tolerance of layers that follow one another: independent errors add up as the root of their squares. What is
+    small in the result is for the last one to say."""
     found = list(tolerances)
     if any(t.kind == "random" for t in found):
         return Tolerance("random")
     units = math.sqrt(sum(t.ulp**2 for t in found))
-    return rounded(units) if units else exact
+    return rounded(units, least=found[-1].least) if units else exact
 
 
 def tolerance_text(tolerance: Tolerance, kind: ElementType) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,34 @@ class Wrong:
         for node in model.walk():
             if node.friendly_name == self.layer:
                 spoil(node, self.distort)
+
+
+class Silent(Wrong):
+    """irexec with a wrong layer, that shows nothing of layers of some types; None: of no layer."""
+
+    def __init__(self, layer: str, types: Collection[str] | None) -> None:
+        super().__init__(layer)
+        self.types = types
+
+    def load(self, model: Model) -> Loaded:
+        return _Silent(super().load(model), self.types)
+
+
+class _Silent:
+    precision = ""
+
+    def __init__(self, loaded: Loaded, types: Collection[str] | None) -> None:
+        self._loaded, self._types = loaded, types
+
+    def results(self, steps: Steps) -> list[list[Array]]:
+        return self._loaded.results(steps)
+
+    def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
+        shown = [v for v in values if self._types is not None and v.node.type not in self._types]
+        return self._loaded.observe(steps, shown)
+
+    def fused(self) -> list[list[str]]:
+        return []
 
 
 class WrongTogether(Wrong):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.mocks import Wrong, WrongTogether
+from support.mocks import Silent, Wrong, WrongTogether
 from support.nets import Net, iterating
 
 import irexec
@@ -59,6 +59,28 @@ def test_a_wrong_layer_is_named_at_every_position(name: str) -> None:
         assert named(found) == [layer], found.verdict
         assert [row.node.friendly_name for row in found.rows if not row.agrees] == [layer]
         assert found.verdict.startswith(f"{layer} (")
+
+
+def test_layers_that_are_not_shown_are_judged_with_those_they_are_given_to() -> None:
+    """A runtime that shows no BatchNormInference and no Convolution: every layer is judged, and the wrong one is named
+    with the others up to the next that is shown."""
+    run = reference("classifier")
+    silent = ("BatchNormInference", "Convolution", "GroupConvolution")
+    right = compare(run, Silent("", silent))
+    assert right.agrees and right.unseen == 0, right.verdict
+    for layer in real_layers(run):
+        found = compare(run, Silent(layer, silent))
+        assert found.culprit is not None, layer
+        assert layer in named(found), found.verdict
+        assert all(node.type in silent for node in found.culprit.nodes[:-1])
+        assert len(found.culprit.nodes) <= 3
+
+
+def test_what_cannot_be_shown_at_all_is_not_judged() -> None:
+    found = compare(reference("classifier"), Silent("", None))
+    assert found.agrees
+    assert found.unseen == found.layers > 10
+    assert f"{found.unseen} of them not seen" in found.verdict
 
 
 def test_the_right_runtime_agrees() -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from irexec import opset15 as ops
-from irexec.trust.errors import measure
+from irexec.ops.declare.operator import rounded
+from irexec.trust.errors import judge, measure
 from irexec.trust.tolerances import tolerance_of
 from irexec.types import Array
 
@@ -72,11 +73,37 @@ def test_places_in_f64_are_within_the_tolerance(corners: str, n: int) -> None:
         assert units < 8 * n
 
 
+def test_what_cancels_on_the_way_is_counted_in_units_of_what_cancels() -> None:
+    """exp(x) - 1 as it is printed, beside expm1: near 0 it is off by up to one unit of 1, which is right."""
+    x = np.random.default_rng(0).normal(0, 1e-3, 1000).astype(F)
+    elu = ops.elu(ops.parameter([1000], F, name="x"), 1.0)
+    printed = np.where(x > 0, x, np.exp(x) - F(1)).astype(F)
+
+    def run(arrays: Any) -> list[Array]:
+        return [ops.elu(arrays[0], 1.0)]
+
+    error, agrees = judge(run, [x], [printed], tolerance_of(elu))
+    assert agrees and error.ulp <= 1
+    assert not judge(run, [x], [printed], rounded(8))[1]
+
+
+def test_what_is_quantised_is_counted_in_units_of_the_limits() -> None:
+    limits = [np.float32(value) for value in (-2, 2, -300, 500)]
+    node = ops.fake_quantize(ops.parameter([4], F, name="x"), *limits, levels=256)
+    assert tolerance_of(node).least == 500
+
+
+def test_a_small_element_counts_in_units_of_a_typical_one() -> None:
+    one, other = F([1e-9, 1, -1]), F([2e-9, 1, -1])
+    assert measure(one, other).ulp < 0.1
+    assert measure(one, other).relative < 1e-8
+
+
 def naive(a: Array, b: Array) -> tuple[float, float, float]:
     """The largest error in units, relative and absolute, all at once."""
     apart = np.abs(a.astype(np.float64) - b)
     typical = float(np.sqrt(np.mean(a.astype(np.float64) ** 2)))
-    units = apart / np.spacing(np.abs(a)).astype(np.float64)
+    units = apart / np.spacing(np.maximum(np.abs(a), F(typical))).astype(np.float64)
     return float(units.max()), float((apart / np.maximum(np.abs(a), typical)).max()), float(apart.max())
 
 
@@ -87,7 +114,8 @@ def test_measuring_in_blocks_is_measuring() -> None:
     found = measure(a, b)
     assert (found.ulp, found.relative, found.absolute) == pytest.approx(naive(a, b))
     assert found.at is not None
-    units = np.abs(a.astype(np.float64) - b) / np.spacing(np.abs(a))
+    typical = np.sqrt(np.mean(a.astype(np.float64) ** 2)).astype(F)
+    units = np.abs(a.astype(np.float64) - b) / np.spacing(np.maximum(np.abs(a), typical))
     assert units[found.at] == units.max()
 
 

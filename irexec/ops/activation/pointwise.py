@@ -88,7 +88,7 @@ def _bounded(value: float, towards: Any, bounds: np.iinfo[Any]) -> int:
     return int(min(max(towards(value), int(bounds.min)), int(bounds.max)))
 
 
-@operator("Elu", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(8))
+@operator("Elu", "opset1", shapes=same_as(), inplace="x", tolerance=rounded(8, least=1.0))
 def elu_1(x: T, /, *, alpha: float, out: Array | None = None) -> T:
     """x above zero, alpha · (eˣ - 1) below.
 
@@ -186,7 +186,7 @@ def relu_1(x: T_NUMERIC, /, *, out: Array | None = None) -> T_NUMERIC:
     return result
 
 
-@operator("Selu", "opset1", tolerance=rounded(8))
+@operator("Selu", "opset1", tolerance=rounded(8, least=1.0))
 def selu_1(data: T, alpha: T, lambda_: T, /, *, out: Array | None = None) -> T:
     """lambda · data above zero, lambda · alpha · (e^data - 1) below.
 

@@ -12,21 +12,28 @@ class Tolerance(NamedTuple):
     """How far two right results may lie apart: "exact", "rounded" by some units in the last place, or "random".
 
     `per`: the units are for each square root of the number of terms that an element is a sum of, or for each element of
-    the axes along which it lies between others.
+    the axes along which it lies between others. `least`: smaller numbers are counted in the units of this one, which is
+    the largest magnitude of the inputs that `among` names, where it names any.
     """
 
     kind: Literal["exact", "rounded", "random"]
     ulp: float = 0.0
     per: Literal["element", "root", "extent"] = "element"
+    least: float = 0.0
+    among: tuple[str, ...] = ()
 
 
 exact = Tolerance("exact")
 random = Tolerance("random")
 
 
-def rounded(ulp: float) -> Tolerance:
-    """Results that may differ by this many units in the last place of the output's element type."""
-    return Tolerance("rounded", ulp)
+def rounded(ulp: float, *, least: float = 0.0, among: tuple[str, ...] = ()) -> Tolerance:
+    """Results that may differ by this many units in the last place of the output's element type.
+
+    `least` is for what is small because larger numbers cancel in the usual way to compute it, such as exp(x) - 1:
+    OpenVINO's Elu and Erf are off by up to 1 and 8 units of 1 near 0. `among` names inputs that are such numbers.
+    """
+    return Tolerance("rounded", ulp, least=least, among=among)
 
 
 def summed(ulp: float) -> Tolerance:

@@ -24,7 +24,7 @@ T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
 _LIMITS = ("input_low", "input_high", "output_low", "output_high")
 
 
-@operator("FakeQuantize", "opset1", inplace="x", tolerance=rounded(8))
+@operator("FakeQuantize", "opset1", inplace="x", tolerance=rounded(8, among=("output_low", "output_high")))
 def fake_quantize_1(
     x: T_F,
     input_low: T_F,
