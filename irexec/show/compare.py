@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from irexec.diagnostics.render.characters import width
 from irexec.show.printing import Printout
 from irexec.trust.compare import LOWER, Comparison, Row
 from irexec.trust.errors import shown_error
 
-_NAME = 34
 _HOW_F32 = "{} is the choice of the device or of the settings: --config INFERENCE_PRECISION_HINT=f32 asks for f32"
 
 
@@ -20,13 +18,13 @@ def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved
     if found.precision in LOWER:
         page.line(_HOW_F32.format(found.precision), "warning")
     page.heading(f"results: {found.other} against irexec")
-    page.table([(_short(name), shown_error(error)) for name, error in found.results], ("name",))
+    page.table([(name, shown_error(error)) for name, error in found.results], ("name",), names=0)
     rows = sorted(found.rows, key=_badness)
     shown = rows if worst <= 0 else rows[:worst]
     if shown:
         page.heading("layers" if len(shown) == len(rows) else f"layers: the worst {len(shown)} of {len(rows)}")
         heading = ("", "layer", "type", "own error", "end to end", "tolerance")
-        page.table([heading, *map(_cells, shown)], ("error", "name"))
+        page.table([heading, *map(_cells, shown)], ("error", "name"), names=1)
     if found.culprit is not None and found.culprit.step:
         page.line()
         page.line(f"in step {found.culprit.step}", "dim")
@@ -44,13 +42,10 @@ def _badness(row: Row) -> tuple[bool, float, float]:
 def _cells(row: Row) -> tuple[str, ...]:
     own = "not seen" if row.own is None else _brief(row)
     total = "-" if row.total is None else "0" if not row.total else f"{row.total.relative:.1e}"
-    return "" if row.agrees else "x", _short(row.node.friendly_name), row.node.type[:20], own, total, row.tolerance[:18]
+    mark = "" if row.agrees else "x"
+    return mark, row.node.friendly_name, row.node.type[:20], own, total, row.tolerance[:18]
 
 
 def _brief(row: Row) -> str:
     assert row.own is not None
     return "0" if not row.own else f"{row.own.ulp:.3g} ulp" if math.isfinite(row.own.ulp) else "infinite"
-
-
-def _short(name: str) -> str:
-    return name if width(name) <= _NAME else "..." + name[-(_NAME - 3) :]

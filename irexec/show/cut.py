@@ -19,9 +19,11 @@ def show_extract(extract: Extract, files: Sequence[str], whole: Model, page: Pri
     computing = [n for n in extract.model.nodes if n.type not in ("Parameter", "Const", "Result")]
     page.line(f"{plural(len(computing), 'layer')} of {whole.name or 'the model'}", "heading")
     page.heading("inputs")
-    page.table([_row(port_name(p), a) for p, a in zip(extract.model.inputs, extract.inputs, strict=True)], ("name",))
+    rows = [_row(port_name(p), a) for p, a in zip(extract.model.inputs, extract.inputs, strict=True)]
+    page.table(rows, ("name",), names=0)
     page.heading("outputs")
-    page.table([_row(port_name(p), a) for p, a in zip(extract.model.outputs, extract.results, strict=False)], ("name",))
+    rows = [_row(port_name(p), a) for p, a in zip(extract.model.outputs, extract.results, strict=False)]
+    page.table(rows, ("name",), names=0)
     page.line()
     if extract.checked is None:
         page.line("names, weights and inputs are replaced; it runs", "good")

@@ -19,7 +19,7 @@ def show_changes(
     """How many changes there are, each of them, and how far the results lie apart where both models were run."""
     said = plural(len(changes), "difference") if changes else "no difference"
     page.line(f"{said} between {a} and {b}", "heading")
-    page.table([_row(change) for change in changes], ("name", None, "name"))
+    page.table([_row(change) for change in changes], ("name", None, "name"), names=2, wrap=True)
     if comparison is not None:
         page.line()
         show_comparison(comparison, page)

@@ -28,7 +28,7 @@ def show_model(
     page.line(run.model.name or "model", "heading")
     if run.inputs:
         page.heading("inputs")
-        page.table([_input_row(entry, run) for entry in run.inputs], ("name", None, None, None, "dim"))
+        page.table([_input_row(entry, run) for entry in run.inputs], ("name", None, None, None, "dim"), names=0)
     if run.model.defaults is not None and (names := list(run.model.defaults.types)):
         more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
         page.line(f"  as the file has them: {', '.join(names[:_NAMES])}{more}; --input gives others", "dim")
@@ -39,7 +39,8 @@ def show_model(
         page.table(trace.totals(), ("name",))
     if run.executed:
         page.heading("outputs")
-        page.table([("name", "type", "shape", "min", "max", "mean", "values"), *_output_rows(run)], ("name",))
+        heading = ("name", "type", "shape", "min", "max", "mean", "values")
+        page.table([heading, *_output_rows(run)], ("name",), names=0)
         if forecast is not None:
             page.heading(f"as {forecast.kind}")
             show_forecast(forecast, page)

@@ -14,7 +14,7 @@ def show_forecast(found: Forecast, page: Printout) -> None:
     page.line(found.verdict, "good" if found.run.fine else "error")
     if found.way:
         page.heading("the way there")
-        page.table([_cells(row, found) for row in found.way], ("name",))
+        page.table([_cells(row, found) for row in found.way], ("name",), names=0)
     page.heading(f"loss in {found.kind}" + ("" if found.kept is None else ", and with what is kept in f32"))
     mended = dict(found.mended.results) if found.mended is not None else {}
     page.table(
@@ -23,6 +23,7 @@ def show_forecast(found: Forecast, page: Printout) -> None:
             for name, error in found.run.results
         ],
         ("name",),
+        names=0,
     )
     if not found.run.fine:
         page.line()
@@ -34,7 +35,7 @@ def show_forecast(found: Forecast, page: Printout) -> None:
     rows = sorted(found.layers, key=lambda row: -max(row.largest / found.limit, (row.zero + row.denormal) / row.count))
     page.heading(f"layers: the worst {min(_WORST, len(rows))} of {len(rows)}")
     heading = ("layer", "type", "largest", "of the limit", "denormal", "zero")
-    page.table([heading, *(_cells(row, found) for row in rows[:_WORST])], ("name",))
+    page.table([heading, *(_cells(row, found) for row in rows[:_WORST])], ("name",), names=0)
 
 
 def _cells(row: Magnitudes, found: Forecast) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections.abc import Iterable, Sequence
 
 from irexec.arrays.brief import plural
@@ -9,6 +11,7 @@ from irexec.diagnostics import Diagnostic, Report, Severity
 from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.render import render
 from irexec.diagnostics.render.characters import visible_text, width
+from irexec.show.names import shortened
 
 _STYLES = {
     "heading": "bold",
@@ -19,14 +22,18 @@ _STYLES = {
     "warning": "bold yellow",
     "note": "bold green",
 }
+# The cells of a line where there is no terminal to ask, and what a name and a text need at least.
+_COLUMNS, _LEAST_NAME, _LEAST_TEXT = 100, 24, 40
 _SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
 class Printout:
-    """Lines of text as they come; `color` says whether styles are painted."""
+    """Lines of text as they come; `color` says whether styles are painted, `columns` how many cells a line has: those
+    of the terminal, where it is not said."""
 
-    def __init__(self, *, color: bool = False) -> None:
+    def __init__(self, *, color: bool = False, columns: int | None = None) -> None:
         self.color = color
+        self.columns = columns or shutil.get_terminal_size((_COLUMNS, 0)).columns
         self.lines: list[str] = []
 
     def line(self, text: str = "", style: str | None = None) -> None:
@@ -39,21 +46,45 @@ class Printout:
             self.lines.append("")
         self.line(text, "heading")
 
-    def table(self, rows: Iterable[Sequence[str]], styles: Sequence[str | None] = (), *, right: int = 0) -> None:
-        """Rows in columns that are as wide as they need to be; the last `right` columns stand at the right."""
+    def table(
+        self,
+        rows: Iterable[Sequence[str]],
+        styles: Sequence[str | None] = (),
+        *,
+        right: int = 0,
+        names: int | None = None,
+        wrap: bool = False,
+    ) -> None:
+        """Rows in columns that are as wide as they need to be; the last `right` columns stand at the right.
+
+        Where a row is too long for a line, the column `names` is made narrower, and with `wrap` the last one, a text,
+        goes on in further lines.
+        """
         shown = [[visible_text(cell) for cell in row] for row in rows]
         if not shown:
             return
         count = max(map(len, shown))
-        widths = [max((width(row[c]) for row in shown if c < len(row)), default=0) for c in range(count)]
+        widths = _widths(shown, count)
+        if wrap:
+            widths[-1] = min(widths[-1], max(_LEAST_TEXT, self.columns // 2))
+        over = 2 * count + sum(widths) - self.columns
+        if names is not None and over > 0:
+            limit = max(_LEAST_NAME, widths[names] - over)
+            cells = shortened([row[names] if names < len(row) else "" for row in shown], limit)
+            shown = [
+                [*row[:names], cell, *row[names + 1 :]][: len(row)] for row, cell in zip(shown, cells, strict=True)
+            ]
+            widths = _widths(shown, count)
+        room = self.columns - 2 * count - sum(widths[:-1]) if wrap else None
         painted = [*styles, *[None] * (count - len(styles))]
         for row in shown:
-            cells = []
-            for column, cell in enumerate(row):
-                blanks = " " * (widths[column] - width(cell))
-                text = self._painted(cell, painted[column])
-                cells.append(blanks + text if column >= count - right else text + blanks)
-            self.lines.append("  " + "  ".join(cells).rstrip())
+            for parts in _lines(row, count, room):
+                line = []
+                for column, cell in enumerate(parts):
+                    blanks = " " * (widths[column] - width(cell))
+                    text = self._painted(cell, painted[column])
+                    line.append(blanks + text if column >= count - right else text + blanks)
+                self.lines.append("  " + "  ".join(line).rstrip())
 
     def findings(self, report: Report, *, verbose: bool) -> None:
         """Errors with their source line; the rest, unless `verbose`, in one line each."""
@@ -95,3 +126,15 @@ class Printout:
         from rich.style import Style
 
         return Style.parse(_STYLES[style]).render(text, color_system=ColorSystem.STANDARD)
+
+
+def _widths(rows: Sequence[Sequence[str]], count: int) -> list[int]:
+    return [max((width(row[c]) for row in rows if c < len(row)), default=0) for c in range(count)]
+
+
+def _lines(row: Sequence[str], count: int, room: int | None) -> list[Sequence[str]]:
+    """The row, and below it what of its last column has no room."""
+    if room is None or len(row) < count or width(row[-1]) <= room:
+        return [row]
+    first, *rest = textwrap.wrap(row[-1], max(_LEAST_TEXT, room), break_long_words=False, break_on_hyphens=False)
+    return [[*row[:-1], first], *([*[""] * (count - 1), more] for more in rest)]

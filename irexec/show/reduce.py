@@ -23,7 +23,7 @@ def show_reduction(reduction: Reduction, layers: int, files: Sequence[str], page
         if node.type not in ("Const", "Result"):
             shapes = ", ".join(f"{v.element_type}{v.type.shape}" for v in node.outputs)
             rows.append((node.friendly_name, node.type, shapes))
-    page.table(rows, ("name",))
+    page.table(rows, ("name",), names=0)
     page.heading(f"{reduction.tried} candidates tried")
     page.table([(name, str(tried), _fewer(fewer)) for name, tried, fewer in reduction.history], ("name",))
     page.line()

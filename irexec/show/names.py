@@ -1,0 +1,60 @@
+"""Names that are too long for a table, shortened so that they can still be told apart."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from irexec.diagnostics.render.characters import width
+
+_PART = re.compile(r"[^./]*[./]+|[^./]+")
+_GAP = "..."
+
+
+def shortened(names: Sequence[str], limit: int) -> list[str]:
+    """The names in `limit` cells each. Of the parts of a path those are left out that most of the names have: they tell
+    least."""
+    different = {name for name in names if width(name) > limit}
+    common = Counter(part for name in different for part in {*_parts(name)})
+    # A short part is not worth a gap, unless it tells nothing: most names have it, and it is no number.
+    kept = {
+        part
+        for part, count in common.items()
+        if width(part) <= len(_GAP) and (2 * count <= len(different) or any(c.isdigit() for c in part))
+    }
+    return [name if width(name) <= limit else _shorter(name, limit, common, kept) for name in names]
+
+
+def _shorter(name: str, limit: int, common: Counter[str], stays: Collection[str]) -> str:
+    parts = _parts(name)
+    kept = [True] * len(parts)
+    others = (index for index, part in enumerate(parts[:-1]) if part not in stays)
+    # Where there is nothing to tell it from, the end says most.
+    alone = len(common) == len({*parts})
+
+    def telling(index: int) -> tuple[int, int, int]:
+        size = width(parts[index])
+        return -common[parts[index]], 0 if alone else -size if size > len(_GAP) else -len(name), index
+
+    for index in sorted(others, key=telling):
+        kept[index] = False
+        text = _joined(parts, kept)
+        if width(text) <= limit:
+            return text
+    end = _joined(parts, kept)
+    while end and width(end) > limit - len(_GAP):
+        end = end[1:]
+    return _GAP + end.removeprefix(_GAP)
+
+
+def _parts(name: str) -> list[str]:
+    return _PART.findall(name)
+
+
+def _joined(parts: Sequence[str], kept: Sequence[bool]) -> str:
+    """The parts that are kept, with a gap for each run of others."""
+    text = ""
+    for part, stays in zip(parts, kept, strict=True):
+        text += part if stays else "" if text.endswith(_GAP) else _GAP
+    return text
