@@ -74,8 +74,9 @@ def test_what_is_too_costly(campaign) -> None:
 
 
 def test_what_a_run_holds(campaign) -> None:
+    scalar = {"element_type": "i64", "shape": []}
     tensors = [{"element_type": "f32", "shape": [2, 3]}, {"element_type": "i64", "shape": None}]
-    assert campaign.held_by({"examples": [{"inputs": tensors, "outputs": [{"element_type": "i64", "shape": []}]}]}) == 32
+    assert campaign.held_by({"examples": [{"inputs": tensors, "outputs": [scalar]}]}) == 32
     assert campaign.held_by({"inputs": tensors, "outputs": []}) == 24
 
 

@@ -13,13 +13,18 @@ def overlaps(box: Array, boxes: Array, *, extra: float = 0.0, bridging: bool = F
     `extra` is added to every side: 1 for coordinates that name pixels, both ends included. Boxes that do not touch have
     no intersection, unless `bridging` lets `extra` reach over the gap.
     """
+    corners = np.ascontiguousarray(boxes.T)
     extra = boxes.dtype.type(extra)
-    gaps = np.minimum(boxes[:, 2:], box[2:]) - np.maximum(boxes[:, :2], box[:2])
-    sides = np.maximum(gaps + extra, 0)
-    common = sides[:, 0] * sides[:, 1]
+    return _overlaps(box, areas_of(box[None], extra)[0], corners, areas_of(boxes, extra), extra, bridging)
+
+
+def _overlaps(box: Array, area: Array, corners: Array, areas: Array, extra: float, bridging: bool) -> Array:
+    """As `overlaps`, of boxes by their corners [4, n]: NumPy goes over long rows far faster than over pairs."""
+    width = np.minimum(corners[2], box[2]) - np.maximum(corners[0], box[0])
+    height = np.minimum(corners[3], box[3]) - np.maximum(corners[1], box[1])
+    common = np.maximum(width + extra, 0) * np.maximum(height + extra, 0)
     if not bridging:
-        common[(gaps < 0).any(axis=1)] = 0
-    areas, area = areas_of(boxes, extra), areas_of(box[None], extra)[0]
+        common[(width < 0) | (height < 0)] = 0
     union = areas + area - common
     result: Array = np.zeros_like(common)
     np.divide(common, union, out=result, where=(areas > 0) & (area > 0) & (union != 0))
@@ -28,8 +33,9 @@ def overlaps(box: Array, boxes: Array, *, extra: float = 0.0, bridging: bool = F
 
 def areas_of(boxes: Array, extra: float = 0.0) -> Array:
     """Areas of boxes [n, 4]; 0 where a side is negative."""
-    sides = boxes[:, 2:] - boxes[:, :2] + boxes.dtype.type(extra)
-    areas: Array = np.where((sides > 0).all(axis=1), sides[:, 0] * sides[:, 1], 0)
+    extra = boxes.dtype.type(extra)
+    width, height = boxes[:, 2] - boxes[:, 0] + extra, boxes[:, 3] - boxes[:, 1] + extra
+    areas: Array = np.where((width > 0) & (height > 0), width * height, 0)
     return areas
 
 
@@ -54,13 +60,18 @@ def suppress(
     multiplied by it after each box kept, while it is above 0.5.
     """
     order = descending(scores)
+    extra = boxes.dtype.type(extra)
+    corners, areas = np.ascontiguousarray(boxes[order].T), areas_of(boxes[order], extra)
     kept: list[int] = []
     limit_now = boxes.dtype.type(threshold)
     while order.size and len(kept) < limit:
-        best, order = order[0], order[1:]
-        kept.append(int(best))
+        kept.append(int(order[0]))
         if eta < 1 and limit_now > 0.5:
             limit_now *= boxes.dtype.type(eta)
+        box, area = corners[:, 0], areas[0]
+        order, corners, areas = order[1:], corners[:, 1:], areas[1:]
         if order.size and len(kept) < limit:
-            order = order[overlaps(boxes[best], boxes[order], extra=extra, bridging=bridging) <= limit_now]
+            stays = _overlaps(box, area, corners, areas, extra, bridging) <= limit_now
+            if not stays.all():
+                order, corners, areas = order[stays], corners[:, stays], areas[stays]
     return np.array(kept, np.intp)

@@ -186,10 +186,10 @@ def deformable_psroi_pooling_1(
     result = np.empty(shape, feature_maps.dtype)
     at_once = max(1, _SAMPLES // (prod(shape[1:]) * spatial_bins_x * spatial_bins_y))
     for begin in range(0, len(boxes), at_once):
-        part = slice(begin, begin + at_once)
-        corners = x[part], y[part]
-        means = _means(features, batches[part], output_dim, *corners, inner_x[part], inner_y[part])
-        result[part] = narrow(means, feature_maps.dtype)
+        some = slice(begin, begin + at_once)
+        corners = x[some], y[some]
+        means = _means(features, batches[some], output_dim, *corners, inner_x[some], inner_y[some])
+        result[some] = narrow(means, feature_maps.dtype)
     return result
 
 
@@ -197,9 +197,7 @@ _SAMPLES = 1 << 18
 """Samples that are taken at once, each through a dozen numbers."""
 
 
-def _means(
-    features: Array, batches: Array, labels: int, x: Array, y: Array, inner_x: Array, inner_y: Array
-) -> Array:
+def _means(features: Array, batches: Array, labels: int, x: Array, y: Array, inner_x: Array, inner_y: Array) -> Array:
     """The mean of the samples of each bin that lie in the feature map; 0 where none does.
 
     `x` and `y` [rois, labels or 1, bins, bins] are the corners of the bins, `inner_x` and `inner_y` [rois, samples]
@@ -228,8 +226,7 @@ def _own_channels(features: Array, batches: Array, labels: int, y: Array, x: Arr
     top, left, bottom, right = (f(v).astype(int) for f in (np.floor, np.ceil) for v in (y, x))
     dx, dy = (x - left).astype(x.dtype), (y - top).astype(y.dtype)
     upper, lower = (
-        (at_left := flat.take(begin + (row * width + left)))
-        + (flat.take(begin + (row * width + right)) - at_left) * dx
+        (at_left := flat.take(begin + (row * width + left))) + (flat.take(begin + (row * width + right)) - at_left) * dx
         for row in (top, bottom)
     )
     result: Array = upper + (lower - upper) * dy
