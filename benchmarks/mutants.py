@@ -8,9 +8,9 @@ Each mutant is validated and run by the command line's own functions, in as many
 take a hundred mutants each; what kills one is seen, and another goes on behind it.
 
 Prints what escaped, findings without a line, and the slowest and the largest: the goal is none, none, 2 s of processor
-time, and 500 MB. A legal mutant may ask for large tensors: where inputs and results hold 64 MB or more, running may take 10 ns
-and two bytes more for each of their bytes; validating may not. Files whose own ports declare more than 128 MB are left
-out, by name: most of their mutants would only tell how fast the memory is.
+time, and 500 MB. A legal mutant may ask for large tensors: where inputs and results hold 64 MB or more, running may
+take 10 ns and two bytes more for each of their bytes; validating may not. Files whose own ports declare more than
+128 MB are left out, by name: most of their mutants would only tell how fast the memory is.
 """
 
 from __future__ import annotations
