@@ -45,7 +45,7 @@ def stft_15(signal: T, window: T, frame_size: T_INT, frame_step: T_INT, /, *, tr
     result = np.empty(shape, np.result_type(frames.dtype, np.complex64))
     spectra = result.swapaxes(-1, -2) if transpose_frames else result
     # Frames overlap: all of them written out would be many times as large as the signal.
-    count = max(1, _BLOCK // (math.prod(signal.shape[:-1]) * size))
+    count = max(1, _BLOCK // max(1, math.prod(signal.shape[:-1]) * size))
     for begin in range(0, frames.shape[-2], count):
         part = (..., slice(begin, begin + count), slice(None))
         spectra[part] = np.fft.rfft(frames[part] * weights)
