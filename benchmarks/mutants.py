@@ -8,9 +8,9 @@ Each mutant is validated and run by the command line's own functions, in as many
 take a hundred mutants each; what kills one is seen, and another goes on behind it.
 
 Prints what escaped, findings without a line, and the slowest and the largest: the goal is none, none, 2 s of processor
-time, and 500 MB. A legal mutant may ask for large tensors: where inputs and results hold 64 MB or more, running may
-take 10 ns and two bytes more for each of their bytes; validating may not. Files whose own ports declare more than
-128 MB are left out, by name: most of their mutants would only tell how fast the memory is.
+time, and 500 MB. A legal mutant may ask for large tensors: where its inputs and results hold 64 MB, running may take
+10 ns and two bytes more for each of these bytes; validating may not. Files whose own ports declare as much are left
+out, by name: most of their mutants would only tell how fast the memory is.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from irexec.types import ElementType  # noqa: E402
 MAX_TEXT = 60_000
 """Characters of a file that is mutated; a change in a larger one would not be another kind of change."""
 SECONDS, MEGABYTES = 2.0, 500.0
-MOST_DECLARED, LARGE = 128 << 20, 64 << 20
+LARGE = 64 << 20
 SECONDS_PER_BYTE, TIMES_ITS_BYTES = 10e-9, 2
 KILLED_AFTER, ADDRESS_SPACE = 60, 2 << 30
 PER_PROCESS = 100
@@ -323,7 +323,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="a folder for the mutants that show something")
     args = parser.parse_args()
     known = originals([folder.resolve() for folder in (HOME / "samples", *args.folders)])
-    left_out = [original for original in known if declared(original) > MOST_DECLARED]
+    left_out = [original for original in known if declared(original) >= LARGE]
     known = [original for original in known if original not in left_out]
     print(f"{args.count} mutants of {len(known)} files")
     for original in left_out:

@@ -134,6 +134,7 @@ _TABLE = [
     Code("D008", W, "a value of an enumeration in other letter case", "reads it"),
     Code("D010", E, "an attribute's value cannot be read at all", "refuses the file"),
     Code("D011", N, "an attribute is left out and OpenVINO's default is not the specification's"),
+    Code("D012", E, "lists that OpenVINO wants in one length have several", "refuses the file", lenient=True),
     Code("S001", E, "a range of extents is reversed", "silently reads it as unbounded", lenient=True),
     Code("S002", E, "a negative extent", "silently reads it as a range from 0", lenient=True),
     Code("S003", E, "an extent exceeds 64 bits", "silently reads 0 or unbounded", lenient=True),

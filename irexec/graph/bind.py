@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import Any
 
+from irexec.arrays.brief import plural
 from irexec.diagnostics import Severity
 from irexec.diagnostics.findings import At, Findings
 from irexec.diagnostics.nearest import nearest
@@ -173,7 +174,7 @@ class Binder:
 def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dict[str, Any]:
     """The layer's attributes by Python name; every problem becomes a finding at the attribute's value."""
     given: dict[str, str] = dict(layer.data)
-    own, python_names, differing = _words(operator)
+    own, python_names, differing, of_one_length = _words(operator)
     for name in given.keys() & (_PLUGIN_HINTS - own):
         del given[name]
     if given.keys() >= _WEIGHTLESS and not own & {"offset", "size"}:
@@ -227,6 +228,8 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
         if name in differing and name not in layer.data and not attribute.required:
             message = f"{name} is left out: the page's default is {_text(attribute.default)}"
             findings.add("D011", message, at=At(where), layer=layer.ref, attribute=name, openvino=differing[name])
+    if of_one_length:
+        _check_lengths({name: values.get(name, ()) for name in of_one_length if name in layer.data}, layer, findings)
     for attribute in operator.attributes:
         shape = values.get(attribute.name)
         if isinstance(shape, PartialShape) and attribute.file_name in layer.data and shape.rank is not None:
@@ -236,15 +239,30 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
 
 
 @cache
-def _words(operator: Operator) -> tuple[frozenset[str], dict[str, str], dict[str, str]]:
-    """Of an operator's attributes: their names in a file; those that have others in Python, by these; and what OpenVINO
-    takes where one is left out, of those for which that is not the page's default."""
+def _words(operator: Operator) -> tuple[frozenset[str], dict[str, str], dict[str, str], tuple[str, ...]]:
+    """Of an operator's attributes: their names in a file; those that have others in Python, by these; what OpenVINO
+    takes where one is left out, of those for which that is not the page's default; and lists that it wants in one
+    length."""
     attributes = operator.attributes
     return (
         frozenset(a.file_name for a in attributes),
         {a.name: a.file_name for a in attributes if a.name != a.file_name},
         {a.file_name: f"takes {_text(a.reader_default)}" for a in attributes if a.differs},
+        tuple(a.name for a in attributes if a.of_one_length),
     )
+
+
+def _check_lengths(written: dict[str, tuple[int, ...]], layer: Layer, findings: Findings) -> None:
+    """Report lists that are shorter than the longest; empty ones are as if they were not there."""
+    longest = max(written, key=lambda name: len(written[name]), default="")
+    for name, items in written.items():
+        most = len(written[longest])
+        if 0 < len(items) < most:
+            message = f"{name} has {plural(len(items), 'element')}, {longest} has {most}"
+            filled = ",".join(map(str, (*items, *[0] * (most - len(items)))))
+            details: dict[str, Any] = {"hint": f'{name}="{filled}" says the same', "candidates": (filled,)}
+            details |= {"found": layer.data[name], "allowed": f"{most} elements, or none"}
+            findings.add("D012", message, at=At(layer.data_at, name), layer=layer.ref, attribute=name, **details)
 
 
 def _port_of(name: str, operator: Operator) -> tuple[int, str] | None:

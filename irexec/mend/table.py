@@ -47,6 +47,7 @@ MENDERS: dict[str, Mender] = {
     "D006": spelling.trailing_comma,
     "D008": spelling.value,
     "D010": spelling.value,
+    "D012": spelling.value,
     "E002": joins.port,
     "E003": joins.again,
     "E004": joins.missing,

@@ -110,8 +110,8 @@ class _Evaluation:
             return False
         if finding.layer != self.example.layer:
             return True
-        if area is Area.CONSTANT:
-            return False  # A page has no weights.
+        if area is Area.CONSTANT or finding.code == "D012":
+            return False  # A page has no weights, and is right where OpenVINO's reader wants more than it.
         if area is Area.ATTRIBUTE:
             return "data" not in elided
         return area is not Area.PORT or not elided & {"input", "output"}

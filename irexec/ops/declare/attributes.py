@@ -30,6 +30,10 @@ class ReaderDefault(NamedTuple):
     value: Any
 
 
+class OneLength(NamedTuple):
+    """Marks the lists of an operator that OpenVINO wants in one length, where the page lets each have its own."""
+
+
 class Within(NamedTuple):
     """The range of a number: `Annotated[float, Within(gt=0)]`. Says what pydantic's Field says, without its import."""
 
@@ -252,6 +256,11 @@ class Attribute(NamedTuple):
     def differs(self) -> bool:
         """True when OpenVINO's reader takes another default than the page's."""
         return self.reader_default is not inspect.Parameter.empty
+
+    @property
+    def of_one_length(self) -> bool:
+        """True for a list that OpenVINO refuses where another of these is written with another length."""
+        return any(isinstance(mark, OneLength) for mark in getattr(self.annotation, "__metadata__", ()))
 
     @property
     def members(self) -> tuple[str, ...]:

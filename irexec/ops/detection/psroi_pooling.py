@@ -13,6 +13,7 @@ import numpy as np
 from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive, ReaderDefault, Within
+from irexec.ops.declare.capacity import reserve
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.detection.roi_pooling import batches_of, check_batches, draw_rois, usable
@@ -164,6 +165,8 @@ def deformable_psroi_pooling_1(
     batches = batches_of("C4", boxes, len(features))
     if not features.size:
         return np.zeros((len(boxes), output_dim, group_size, group_size), feature_maps.dtype)
+    samples = (output_dim, group_size, group_size, spatial_bins_y, spatial_bins_x)
+    reserve((_NUMBERS, *samples), features.dtype)
     kind = boxes.dtype.type
     first = half_away(boxes[:, 1:3]) * kind(spatial_scale) - kind(0.5)
     last = (half_away(boxes[:, 3:]) + 1) * kind(spatial_scale) - kind(0.5)
@@ -184,7 +187,7 @@ def deformable_psroi_pooling_1(
     inner_x = np.arange(spatial_bins_x).astype(boxes.dtype) * (step[:, :1] / kind(spatial_bins_x))
     inner_y = np.arange(spatial_bins_y).astype(boxes.dtype) * (step[:, 1:] / kind(spatial_bins_y))
     result = np.empty(shape, feature_maps.dtype)
-    at_once = max(1, _SAMPLES // (prod(shape[1:]) * spatial_bins_x * spatial_bins_y))
+    at_once = max(1, _SAMPLES // prod(samples))
     for begin in range(0, len(boxes), at_once):
         some = slice(begin, begin + at_once)
         corners = x[some], y[some]
@@ -193,8 +196,8 @@ def deformable_psroi_pooling_1(
     return result
 
 
-_SAMPLES = 1 << 18
-"""Samples that are taken at once, each through a dozen numbers."""
+_SAMPLES, _NUMBERS = 1 << 18, 12
+"""Samples that are taken at once, those of a region at least, and the numbers that each goes through."""
 
 
 def _means(features: Array, batches: Array, labels: int, x: Array, y: Array, inner_x: Array, inner_y: Array) -> Array:

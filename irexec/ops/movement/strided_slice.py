@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from irexec.ops.declare.attributes import OneLength
 from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import filled, integers, length_of
@@ -22,7 +23,7 @@ from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, Partial
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS, binding=False)]
-Mask: TypeAlias = tuple[int, ...]
+Mask: TypeAlias = Annotated[tuple[int, ...], OneLength()]
 Bound: TypeAlias = int | Dimension | None
 STRIDED_SLICE_MASKS = ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_mask", "ellipsis_mask")
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
+import irexec
+from irexec.mend.mend import mend
 from irexec.types import F32, I64
 
+HOME = Path(__file__).parents[3]
 op = the("StridedSlice", 1)
 N = np.newaxis
 
@@ -157,3 +162,44 @@ def test_shapes_with_unknown_bounds() -> None:
     assert str(out.shape) == "[..4]"
     (out,), _ = infer(op, [tensor(F32, "4,5"), tensor(I64, "?"), tensor(I64, "?")])
     assert str(out.shape) == "[?,?]"
+
+
+def with_masks(**masks: str) -> str:
+    """A model of one StridedSlice with these masks, as text."""
+    page = (HOME / "docs" / "codes" / "D012.md").read_text()
+    model = page.split("```xml\n")[1].split("```")[0]
+    return model.replace('begin_mask="1,1" end_mask="1"', " ".join(f'{name}="{mask}"' for name, mask in masks.items()))
+
+
+@pytest.mark.parametrize(
+    ("masks", "found"),
+    [
+        ({"begin_mask": "0,1", "end_mask": "0,0"}, []),
+        ({"begin_mask": "0,1", "end_mask": "0,0", "ellipsis_mask": ""}, []),
+        ({"begin_mask": "0,1", "end_mask": "0,0", "new_axis_mask": "0"}, ["new_axis_mask"]),
+        ({"begin_mask": "0,1,0", "end_mask": "0,0", "new_axis_mask": "0"}, ["end_mask", "new_axis_mask"]),
+    ],
+)
+def test_masks_of_several_lengths_are_found_where_openvino_refuses_them(masks: dict, found: list, tmp_path) -> None:
+    """The page lets each mask have its own length, and says what is missing: so it runs, and fixing it is safe."""
+    ov = pytest.importorskip("openvino")
+    path = tmp_path / "m.xml"
+    path.write_text(with_masks(**masks))
+    report = irexec.validate(path)
+    assert [(finding.code, finding.attribute) for finding in report] == [("D012", name) for name in found]
+    if found:
+        with pytest.raises(RuntimeError, match="are_attr_sizes_eq"):
+            ov.Core().read_model(path)
+        with pytest.warns(UserWarning, match="irexec.validate shows"):
+            model = irexec.read_model(path)
+        compiled = irexec.compile_model(model)
+        before = compiled([np.arange(6, dtype=np.float32).reshape(2, 3), np.int64([0, 1])])[0]
+        mended = mend(path.read_bytes(), path)
+        assert mended.report.ok
+        path.write_bytes(mended.data)
+        after = ov.Core().compile_model(path, "CPU")
+        np.testing.assert_array_equal(
+            after([np.arange(6, dtype=np.float32).reshape(2, 3), np.int64([0, 1])])[0], before
+        )
+    else:
+        ov.Core().read_model(path)
