@@ -28,7 +28,7 @@ def add_observation_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run the model: time, ranges, NaN, histograms; with --diff both, compared",
     )
-    over.add_argument("--dump", metavar="DIR", help="what run --dump wrote: ranges, NaN, histograms")
+    over.add_argument("--dump", metavar="DIR", help="what run --dump or compare --dump wrote: ranges, NaN, histograms")
     for option, source in (("trace", "run --trace --format json"), ("compare", "compare --format json")):
         over.add_argument(
             f"--{option}", action="append", default=[], metavar="FILE.json", help=f"what {source} printed"

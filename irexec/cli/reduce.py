@@ -17,7 +17,6 @@ from irexec.diagnostics.render import wants_color, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from irexec.trust.case import Case
     from irexec.trust.record import Reference
@@ -154,26 +153,30 @@ def _reduce(
             file=sys.stderr,
         )
         return INTERRUPTED
-    _finish(args, reduction, repro, reference)
+    _finish(args, reduction, repro, reference, judge)
     return 0
 
 
-def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, reference: Reference) -> None:
+def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, reference: Reference, judge: Judge) -> None:
+    from pathlib import Path
+
     from irexec.show.printing import Printout
     from irexec.show.reduce import show_reduction
     from irexec.trust.case import size_of
     from irexec.trust.choose import ONNX_RUNTIME
+    from irexec.trust.verdict import ByRuntime
 
     files: list[Path] = repro.write(reduction)
     if args.check is not None:
-        files.append(repro.write_command_script(shlex.split(args.check)))
+        files.append(repro.write_command_script(shlex.split(args.check), args.limit))
     elif args.other == ONNX_RUNTIME:
         files.append(repro.write_onnx_runtime_script(reduction.case))
     else:
         device = args.other.partition(":")[2] or "CPU"
         files.append(repro.write_openvino_script(reduction.case, device, _config(args)))
-    asked = f"irexec reduce {' '.join(_asked(args))}"
-    files.append(repro.write_report(reduction, size_of(reference.model), asked))
+    asked = f"irexec reduce {shlex.quote(Path(args.file).name)} {' '.join(_asked(args))}"
+    runtime = judge.runtime if isinstance(judge, ByRuntime) else None
+    files.append(repro.write_report(reduction, size_of(reference.model), asked, runtime))
     page = Printout(color=wants_color(sys.stdout))
     show_reduction(reduction, size_of(reference.model), [str(file) for file in files], page)
     sys.stdout.write(page.text)

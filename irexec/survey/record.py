@@ -13,9 +13,12 @@ from irexec.engine import CompiledModel
 from irexec.graph.model import Model
 from irexec.survey.observed import Trace
 from irexec.types import Array
-from irexec.watch.dump import INDEX
+from irexec.watch.dump import INDEX, body_folder, numbered_folders
 from irexec.watch.trace import Output
 from irexec.watch.trace import Trace as Tracing
+
+# No layer has more: If has two.
+_BODIES = 2
 
 
 def run_traced(model: Model, inputs: Sequence[Array]) -> Trace:
@@ -27,18 +30,30 @@ def run_traced(model: Model, inputs: Sequence[Array]) -> Trace:
 
 
 def read_dump(folder: Path) -> Trace:
-    """The layers of a dumped run, each at its last call, without times. Raises OSError, and ValueError for no dump."""
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    """The layers of a dumped run, each at its last call, without times; of several steps or iterations of a body, in
+    folders of their own, the last. Raises OSError, and ValueError for no dump."""
     try:
-        for entry in json.loads((folder / INDEX).read_text("utf-8"))["tensors"]:
-            layer = entry["layer"]
-            row = rows.setdefault((layer["id"], layer["name"]), {**layer, "outputs": []})
-            row["calls"] = entry["call"] + 1
-            del row["outputs"][entry["output"] :]
-            row["outputs"].append(_output(folder / Path(entry["file"]).name, entry).to_dict())
-        return Trace.model_validate({"kind": "model", "trace": list(rows.values())})
+        return Trace.model_validate({"kind": "model", "trace": _rows(folder, 0)})
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{INDEX} is not what --dump writes: {error!r}") from None
+
+
+def _rows(folder: Path, depth: int) -> list[dict[str, Any]]:
+    """The rows of a folder's layers, each with those of its bodies behind it."""
+    runs = numbered_folders(folder) or [folder]
+    layers: dict[tuple[str, str], dict[str, Any]] = {}
+    for entry in json.loads((runs[-1] / INDEX).read_text("utf-8"))["tensors"]:
+        layer = entry["layer"]
+        row = layers.setdefault((layer["id"], layer["name"]), {**layer, "outputs": [], "depth": depth})
+        row["calls"] = entry["call"] + len(runs)
+        del row["outputs"][entry["output"] :]
+        row["outputs"].append(_output(runs[-1] / Path(entry["file"]).name, entry).to_dict())
+    rows = []
+    for row in layers.values():
+        rows.append(row)
+        bodies = (runs[-1] / body_folder(row["name"] or row["id"], number) for number in range(_BODIES))
+        rows += [inner for body in bodies if body.is_dir() for inner in _rows(body, depth + 1)]
+    return rows
 
 
 def _output(path: Path, entry: dict[str, Any]) -> Output:

@@ -48,6 +48,23 @@ def changes_dict(a: str, b: str, changes: Iterable[Change]) -> dict[str, Any]:
     return {"kind": "diff", "a": a, "b": b, "changes": [change.to_dict() for change in changes]}
 
 
+class _Changed:
+    """A constant that has other values in the second model, and the first model's layer that reads it."""
+
+    def __init__(self, one: Node, two: Node, reader: Node, left: Array, right: Array) -> None:
+        self.one, self.two, self.reader = one, two, reader.friendly_name
+        self.arranged = _arranged(left, right)
+        self.apart = _apart(left, right)
+        self.text = self.arranged or _said(left, right)
+        self._reads = reader.type
+
+    def group(self, port: int) -> str:
+        """What constants have in common that are told in one line where there are many."""
+        if self.arranged:
+            return self.arranged.partition(":")[0]
+        return "rounded otherwise" if self.apart[1] > _ROUNDED else f"other values of input {port} of {self._reads}"
+
+
 def diff(a: Model, b: Model) -> list[Change]:
     """What `b` has that `a` has not, and the other way round. Raises IRError when constants cannot be computed.
 
@@ -72,7 +89,7 @@ class _Diff:
         found = [
             *self._missing(self.a, self.alignment.forward, "removed"),
             *self._missing(self.b, self.alignment.back, "added"),
-            *self._replaced(),
+            *self._together("replaced", self._replaced()),
             *self._together("renamed", self._names()),
             *self._together("opset", self._opsets()),
             *self._together("connection", self._connections()),
@@ -125,10 +142,11 @@ class _Diff:
         """What a layer reads that is no constant."""
         return ", ".join(v.node.friendly_name for v in node.inputs if v is not None and v.node not in self.constant)
 
-    def _replaced(self) -> Iterator[Change]:
+    def _replaced(self) -> Iterator[tuple[Node, Node, str, str]]:
         for one, two in self.pairs:
             if one.type != two.type:
-                yield self._change("replaced", one, two, f"{one.type} became {two.type}")
+                text = f"{one.type} became {two.type}"
+                yield one, two, text, text
 
     def _names(self) -> Iterator[tuple[Node, Node, str, str]]:
         for one, two in self.pairs:
@@ -211,37 +229,41 @@ class _Diff:
         return ours is not None and theirs is not None and ours.node in self.constant and theirs.node in self.constant
 
     def _constants(self) -> Iterator[Change]:
-        folded: list[tuple[Node, Node]] = []
-        changed: list[tuple[Node, Node, Array, Array]] = []
-        compressed: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        folded: list[str] = []
+        changed: dict[str, list[_Changed]] = defaultdict(list)
+        stored: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
         done: set[tuple[Value, Value]] = set()
         for one, two in self.pairs:
-            for ours, theirs in zip(one.inputs, two.inputs, strict=False):
-                if ours is None or theirs is None or not self._both_constant(ours, theirs) or (ours, theirs) in done:
+            for port, (ours, theirs) in enumerate(zip(one.inputs, two.inputs, strict=False)):
+                if ours is None or theirs is None or not self._both_constant(ours, theirs) or one.type != two.type:
+                    continue
+                if (ours, theirs) in done:
                     continue
                 done.add((ours, theirs))
                 left, right = self._value(self.a, ours), self._value(self.b, theirs)
-                stored = " became ".join(_stored(v) for v in (ours, theirs))
                 if _stored(ours) != _stored(theirs):
-                    compressed[stored].append(_apart(left, right))
+                    apart = _apart(left, right)
+                    kind = "type" if apart[0] == 0 and left.dtype.kind != "f" else "compressed"
+                    stored[kind, " became ".join(_stored(v) for v in (ours, theirs))].append(apart)
                 elif not same(left, right):
-                    changed.append((ours.node, theirs.node, left, right))
+                    entry = _Changed(ours.node, theirs.node, one, left, right)
+                    changed[entry.group(port)].append(entry)
                 elif ours.node.type != theirs.node.type:
-                    folded.append((ours.node, theirs.node))
-        rounded = [(a, b) for _, _, a, b in changed if _apart(a, b)[1] > _ROUNDED]
-        for one, two, left, right in changed:
-            if len(rounded) <= _FEW or _apart(left, right)[1] <= _ROUNDED:
-                yield self._change("constant", one, two, _said(left, right))
-        if len(rounded) > _FEW:
-            worst, least = _extremes(_apart(*pair) for pair in rounded)
-            text = f"{plural(len(rounded), 'constant')}: rounded otherwise, {worst}, {least}"
-            yield Change("constant", None, None, text, self.outer)
-        for stored, errors in compressed.items():
-            worst, least = _extremes(errors)
-            text = f"{plural(len(errors), 'constant')}: {stored}, {worst}, {least}"
-            yield Change("compressed", None, None, text, self.outer)
+                    folded.append(ours.node.friendly_name)
+        for group, entries in changed.items():
+            if len(entries) <= _FEW:
+                yield from (self._change("constant", e.one, e.two, f"{e.text}, read by {e.reader}") for e in entries)
+            else:
+                text = f"{plural(len(entries), 'constant')}: {group}"
+                if not entries[0].arranged:
+                    text += f", {', '.join(_extremes(entry.apart for entry in entries))}"
+                text += f" (read by {', '.join(entry.reader for entry in entries[:_FEW])}, ...)"
+                yield Change("constant", None, None, text, self.outer)
+        for (kind, became), errors in stored.items():
+            text = f"{plural(len(errors), 'constant')}: {became}, {', '.join(_extremes(errors))}"
+            yield Change(kind, None, None, text, self.outer)
         if folded:
-            names = ", ".join(one.friendly_name for one, _ in folded[:_FEW])
+            names = ", ".join(folded[:_FEW])
             text = f"{plural(len(folded), 'constant')} computed in another way, to the same values ({names})"
             yield Change("folded", None, None, text, self.outer)
 
@@ -286,9 +308,20 @@ def _apart(a: Array, b: Array) -> tuple[float, float]:
     return float(np.abs(one - two).max(initial=0.0)), ratio
 
 
-def _extremes(errors: Iterable[tuple[float, float]]) -> tuple[str, str]:
+def _arranged(a: Array, b: Array) -> str:
+    """What was done to the same values to store them in another way; empty where they are others."""
+    if a.ndim == b.ndim >= 2 and same(np.swapaxes(a, -1, -2), b):
+        return f"transposed: {list(a.shape)} became {list(b.shape)}"
+    if a.shape != b.shape and a.size == b.size and same(a.reshape(-1), b.reshape(-1)):
+        return f"reshaped: {list(a.shape)} became {list(b.shape)}"
+    return ""
+
+
+def _extremes(errors: Iterable[tuple[float, float]]) -> tuple[str, ...]:
     """The largest error and the least ratio of many, in words."""
     found = list(errors)
+    if all(largest == 0 for largest, _ in found):
+        return ("the same values",)
     return f"largest error {shown_number(max(e for e, _ in found))}", _decibels(min(s for _, s in found))
 
 

@@ -16,7 +16,7 @@ from irexec.trust.record import Reference
 from irexec.trust.runtimes import CannotRun, Died, Loaded, Runtime
 from irexec.trust.windows import SHOWN_BYTES, comparable, observed, read_values, windows
 from irexec.types import Array, ElementType
-from irexec.watch.dump import INDEX
+from irexec.watch.dump import INDEX, body_folder
 
 INPUTS = "inputs.npz"
 Progress = Callable[[int, int], None]
@@ -68,11 +68,6 @@ def dump(
     return [place.folder for place in places]
 
 
-def body_folder(node: Node, number: int) -> str:
-    """The name of the folder of a layer's body."""
-    return f"body_{number}_{safe_name(node.friendly_name or node.id)}"
-
-
 class _Step:
     """The folder of one step, and the index of what is in it."""
 
@@ -105,7 +100,7 @@ def _dump_bodies(node: Node, reference: Reference, runtime: Runtime, folders: Se
             if inside is None:
                 continue
             try:
-                dump(inner, inside[0], folder / body_folder(node, number))
+                dump(inner, inside[0], folder / body_folder(node.friendly_name or node.id, number))
             except Died:
                 raise
             except CannotRun:

@@ -16,11 +16,11 @@ from irexec.arrays.loading import BadArrayFile, load
 from irexec.arrays.saving import safe_name
 from irexec.graph.model import Model, Node, Value
 from irexec.trust.case_files import input_names
-from irexec.trust.dumping import INPUTS, body_folder
+from irexec.trust.dumping import INPUTS
 from irexec.trust.record import known_value, same
 from irexec.trust.runtimes import CannotRun, Loaded, Runtime, Steps
 from irexec.types import DYNAMIC, Array, ElementType
-from irexec.watch.dump import INDEX
+from irexec.watch.dump import INDEX, body_folder, numbered_folders
 
 
 class Folder:
@@ -31,10 +31,11 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path, self.name = path, str(path)
-        numbered = {int(place.name): place for place in path.iterdir() if place.is_dir() and place.name.isdecimal()}
-        if numbered and sorted(numbered) != [*range(len(numbered))]:
-            raise CannotRun(f"{path} holds no step {min(set(range(len(numbered))) - {*numbered})}")
-        self.steps = [_Step(numbered[number]) for number in sorted(numbered)] or [_Step(path)]
+        places = numbered_folders(path)
+        missing = {*range(len(places))} - {int(place.name) for place in places}
+        if missing:
+            raise CannotRun(f"{path} holds no step {min(missing)}")
+        self.steps = [_Step(place) for place in places] or [_Step(path)]
         if self.steps[0].runtime:
             self.name = f"{self.steps[0].runtime}, recorded in {path}"
 
@@ -42,7 +43,7 @@ class Folder:
         return _Loaded(self, model)
 
     def body(self, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
-        place = self.steps[step].folder / body_folder(node, number)
+        place = self.steps[step].folder / body_folder(node.friendly_name or node.id, number)
         if not place.is_dir():
             return None
         inner = Folder(place)

@@ -16,18 +16,21 @@ import numpy as np
 from irexec.arrays.brief import plural, shown
 from irexec.arrays.saving import save_json, save_text
 from irexec.diagnostics import IRError
+from irexec.graph.model import Value
 from irexec.ops.declare.attributes import attribute_text
 from irexec.trust.case import Case
 from irexec.trust.case_files import input_names, load_case, save_case
 from irexec.trust.record import Reference
 from irexec.trust.reduce import Reduction
+from irexec.trust.runtimes import CannotRun, Runtime
 from irexec.trust.stages import Stage
 from irexec.trust.verdict import Fault
+from irexec.types import Array
 from irexec.watch.run import port_name
 
 _INTERVAL = 5.0
 """Seconds between two writings of the smallest case, while there are ever smaller ones."""
-_FEW = 100
+_FEW, _BRIEF = 100, 40
 
 _OPENVINO = '''\
 """What OpenVINO makes of {name}.xml, beside what irexec makes of it."""
@@ -58,7 +61,10 @@ _COMMAND = '''\
 """What fails on {name}.xml."""
 import subprocess
 
-print("exit code", subprocess.run({words}).returncode)
+try:
+    print("exit code", subprocess.run({words}, timeout={limit:g}).returncode)
+except subprocess.TimeoutExpired:
+    print("no end within {limit:g} s")
 '''
 
 
@@ -111,18 +117,19 @@ class Repro:
         archives = [f"{name}.npz", *(f"{name}.{number}.npz" for number in range(1, len(case.steps)))]
         return {"name": name, "archives": archives, "inputs": input_names(case.model)}
 
-    def write_command_script(self, words: list[str]) -> Path:
-        """Write NAME.py, which runs a command; {} in its words stands for the model's file."""
+    def write_command_script(self, words: list[str], limit: float) -> Path:
+        """Write NAME.py, which runs a command; {} in its words stands for the model's file. `limit`: in seconds."""
         words = [word.replace("{}", self.file.name) for word in words]
-        return self._script(_COMMAND.format(name=self.file.stem, words=words))
+        return self._script(_COMMAND.format(name=self.file.stem, words=words, limit=limit))
 
     def _script(self, text: str) -> Path:
         path = self.file.with_suffix(".py")
         save_text(path, text)
         return path
 
-    def write_report(self, reduction: Reduction, layers: int, asked: str) -> Path:
-        """Write NAME.md: what fails on what, to be pasted. `layers`: of the whole model. `asked`: the command line."""
+    def write_report(self, reduction: Reduction, layers: int, asked: str, runtime: Runtime | None = None) -> Path:
+        """Write NAME.md: what fails on what, to be pasted. `layers`: of the whole model. `asked`: the command line.
+        `runtime`: the one whose results are wrong, where it is one."""
         path, case = self.file.with_suffix(".md"), reduction.case
         lines = [
             f"# {reduction.said}",
@@ -131,7 +138,12 @@ class Repro:
             "",
             *_table(case),
             "",
+            *(
+                f"- input {name}: {shown(a, _FEW)}"
+                for name, a in zip(input_names(case.model), case.steps[-1], strict=True)
+            ),
             *(f"- result {port_name(p)} by irexec: {shown(a, _FEW)}" for p, a in _results(case)),
+            *(f"- result {name} by {other}: {shown(a, _FEW)}" for name, other, a in _others(case, runtime)),
             f"- irexec {version('irexec')}, NumPy {np.__version__}, Python {platform.python_version()}, "
             f"{platform.system()} {platform.machine()}",
         ]
@@ -139,8 +151,23 @@ class Repro:
         return path
 
 
+def _inputs(case: Case) -> list[Any]:
+    return list(zip(input_names(case.model), case.steps[-1], strict=True))
+
+
 def _results(case: Case) -> list[Any]:
     return list(zip(case.model.outputs, case.results[-1], strict=True))
+
+
+def _others(case: Case, runtime: Runtime | None) -> list[tuple[str, str, Array]]:
+    """The results of the runtime with their names and its own; none where it gives none."""
+    if runtime is None:
+        return []
+    try:
+        found = runtime.load(case.model).results(case.steps)[-1]
+    except CannotRun:
+        return []
+    return [(port_name(port), runtime.name, array) for port, array in zip(case.model.outputs, found, strict=True)]
 
 
 def _table(case: Case) -> list[str]:
@@ -155,16 +182,17 @@ def _table(case: Case) -> list[str]:
         texts = (f"{name}={attribute_text(value)}" for name, value in attributes.items() if value not in (None, ""))
         cells = (
             f"{node.type}-{node.version.removeprefix('opset')}",
-            ", ".join(
-                f"{v.element_type}{v.type.shape}" + (" (constant)" if v.node.type == "Const" else "")
-                for v in node.inputs
-                if v
-            ),
+            ", ".join(_port(v) for v in node.inputs if v),
             ", ".join(f"{v.element_type}{v.type.shape}" for v in node.outputs),
             ", ".join(texts),
         )
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return rows
+
+
+def _port(value: Value) -> str:
+    known = value.node.constant
+    return f"{value.element_type}{value.type.shape}" + ("" if known is None else f" = {shown(known, _BRIEF)}")
 
 
 def identity(reference: Reference, asked: str) -> str:

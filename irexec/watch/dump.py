@@ -14,6 +14,17 @@ from irexec.types import Array, ElementType
 INDEX = "index.json"
 
 
+def numbered_folders(folder: Path) -> list[Path]:
+    """The folders `0`, `1`, ... of the steps of a run, or the iterations of a body, in order."""
+    found = {int(place.name): place for place in folder.iterdir() if place.is_dir() and place.name.isdecimal()}
+    return [found[number] for number in sorted(found)]
+
+
+def body_folder(layer: str, number: int) -> str:
+    """The name of the folder of a layer's body. `layer`: its name, or else its id."""
+    return f"body_{number}_{safe_name(layer)}"
+
+
 class Dump:
     """Writes into a folder, which is made if need be. Raises OSError; files that are there are whole."""
 

@@ -15,6 +15,7 @@ from support.nets import iterating
 import irexec
 from irexec import opset15 as ops
 from irexec.cli.main import main
+from irexec.survey.record import read_dump
 from irexec.trust.compare import Comparison, compare
 from irexec.trust.dumping import dump
 from irexec.trust.folder import Folder
@@ -67,6 +68,17 @@ def test_a_wrong_layer_of_a_body(tmp_path: Path) -> None:
     assert found.culprit is not None
     assert [node.friendly_name for node in found.culprit.nodes] == ["inner"]
     assert (found.culprit.outer, found.culprit.step, found.culprit.iteration) == (("outer",), 1, 2)
+
+
+def test_a_report_shows_the_last_step_with_its_bodies(tmp_path: Path) -> None:
+    run = loop()
+    dump(run, Wrong(""), tmp_path)
+    rows = {row.name: row for row in read_dump(tmp_path).trace}
+    assert (rows["outer"].depth, rows["outer"].calls) == (0, len(run.steps))
+    assert rows["inner"].depth == 1
+    last = run.record([node.outputs[0] for node in run.model.nodes if node.friendly_name == "outer"])[-1]
+    (array,) = last.values()
+    assert rows["outer"].outputs[0].max == pytest.approx(float(array.max()))
 
 
 def test_other_steps_are_refused(tmp_path: Path) -> None:

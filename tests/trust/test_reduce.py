@@ -198,9 +198,22 @@ def test_a_command_that_fails(command: list[str], tmp_path: Path, capsys: pytest
     shown = subprocess.run([sys.executable, "repro.py"], capture_output=True, text=True, cwd=tmp_path)
     assert shown.stdout.strip() == "exit code 3", shown.stderr
     report = (tmp_path / "repro.md").read_text("utf-8")
-    assert "2 layers, reduced from 20 by `irexec reduce --check" in report
+    assert "2 layers, reduced from 20 by `irexec reduce model.xml --check" in report
     assert "| MaxPool-" in report and "| SoftMax-" in report
     assert main(["run", "repro.xml", "--input", "repro.npz"]) == 0
+
+
+def test_what_hangs_is_shown_to_hang(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The script ends where the command does not."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hang.py").write_text("import time\ntime.sleep(1000)\n")
+    model = str(SAMPLES / "classifier" / "model.xml")
+    assert main(["reduce", model, "--check", f"{sys.executable} hang.py {{}}", "--limit", "0.2"]) == 0
+    assert "does not end within 0.2 s" in capsys.readouterr().out.splitlines()[0]
+    shown = subprocess.run([sys.executable, "repro.py"], capture_output=True, text=True, cwd=tmp_path)
+    assert shown.stdout.strip() == "no end within 0.2 s", shown.stderr
 
 
 def test_an_interrupted_command_goes_on(

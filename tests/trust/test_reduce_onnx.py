@@ -127,6 +127,8 @@ def test_the_command(
     shown = subprocess.run([sys.executable, "repro.py"], capture_output=True, text=True, cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.startswith("ONNX Runtime\n")
+    report = (tmp_path / "repro.md").read_text("utf-8")
+    assert "- input " in report and " by irexec: " in report and " by ONNX Runtime" in report
     assert main(command) == 0
     assert capsys.readouterr().out == text
 
