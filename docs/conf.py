@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -50,8 +53,19 @@ def link_sources(app: object, name: str, source: list[str]) -> None:
     source[0] = re.sub(outside, rf"]({SOURCE}/tree/main/\1)", source[0])
 
 
-def setup(app: object) -> None:
-    app.connect("source-read", link_sources)  # type: ignore[attr-defined]
+navigation: dict[str, Callable[..., str]] = {}
+
+
+def share_navigation(app: Any, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
+    """Of the pages that are not in the navigation, most of the site, those of a folder have the same one: made once."""
+    folder = page.rpartition("/")[0]
+    if folder and not any(page in pages for pages in app.env.toctree_includes.values()):
+        context["toctree"] = navigation.setdefault(folder, cache(context["toctree"]))
+
+
+def setup(app: Any) -> None:
+    app.connect("source-read", link_sources)
+    app.connect("html-page-context", share_navigation, priority=400)  # The theme asks for it at 500.
 
 
 generate.write()

@@ -48,7 +48,8 @@ def test_functions_that_multiply_are_refused(tmp_path: Path) -> None:
     assert finding.layer is not None and finding.layer.name == "y"
 
 
-def test_loops_within_loops_are_bounded(tmp_path: Path) -> None:
+def test_loops_within_loops_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("irexec.frontends.onnx.convert._MAX_CALLED", 5000)
     body = onnx.helper.make_node("Relu", ["v0"], ["r"], name="inner")
     for depth in range(12):
         info = onnx.helper.make_tensor_value_info

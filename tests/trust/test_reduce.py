@@ -172,10 +172,9 @@ def test_steps_and_types_survive_writing(tmp_path: Path) -> None:
 
 
 COMMAND = """
-import sys
-import irexec
+import re, sys
 
-types = {node.type for node in irexec.read_model(sys.argv[1]).get_ops()}
+types = set(re.findall(r'<layer [^>]*type="(\\w+)"', open(sys.argv[1]).read()))
 sys.exit(3 if {"MaxPool", "SoftMax"} <= types else 5 if not "SoftMax" in types else 0)
 """
 
