@@ -3,7 +3,7 @@
 The rules of sharing memory; nothing else in the engine decides about it:
 
 1. A step that takes `out` and whose one result has a known type is *given* its memory: a buffer of the plan, or fresh
-   memory where the result outlives the run or is small. Its result shares memory with nothing else.
+   memory where the result outlives the run, or is small and by itself. Its result shares memory with nothing else.
 2. The results of any other step may be its inputs or views of them, whichever they are, unless the kernel takes `out`
    (then it makes memory of its own even when it is given none) or its operator says by `view` which inputs they are.
    Slots that may share memory are one group, and a group lives as long as its longest-living member.
@@ -26,7 +26,7 @@ import numpy as np
 from irexec.engine.step import Step
 from irexec.records import record
 
-# Smaller results are cheaper to allocate than to plan.
+# Smaller results are cheaper to allocate than to plan, unless layers that follow are computed with them.
 _MIN_BYTES = 1 << 12
 # A buffer may be at most this many times as large as the result.
 _MAX_WASTE = 2
@@ -102,6 +102,8 @@ def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -
         if last == math.inf:
             continue
         buffer = _in_place(step, number, sharing, end, given)
+        if buffer is None and need < _MIN_BYTES and not (need and hasattr(step.call, "leads")):
+            continue
         if buffer is not None:
             live = [entry for entry in live if entry[1] != buffer]
         else:
@@ -115,12 +117,11 @@ def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -
 
 
 def _planned_bytes(step: Step) -> int | None:
-    """The bytes of a result that is given a buffer (rule 1), None for any other."""
+    """The bytes of a result that may be given a buffer (rule 1), None for any other."""
     dtype, shape = step.dtype, step.shape
     if not step.takes_out or dtype is None or dtype.kind == "T" or shape is None:
         return None
-    need = math.prod(shape) * dtype.itemsize
-    return need if need >= _MIN_BYTES else None
+    return math.prod(shape) * dtype.itemsize
 
 
 def _in_place(step: Step, number: int, sharing: Sharing, end: dict[int, float], given: dict[int, int]) -> int | None:

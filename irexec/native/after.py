@@ -20,12 +20,13 @@ class After(NamedTuple):
     """One step: its kind, and what it takes, which is at an address of f32.
 
     After sums that is a number for each channel (the same for a whole run of the result), one for each column (for
-    each element of a run), or an array of the result's shape ("result"). After single elements it is a number ("row")
-    or a run of numbers ("run") for each row, see OPERAND. "numbers" are NUMBERS numbers that all elements share.
+    each element of a run), an array of the result's shape ("result"), or one of the shape of a channel ("plane"), whose
+    size is the operand's cycle. After single elements it is a number ("row") or a run of numbers ("run") for each row,
+    see OPERAND. "numbers" are NUMBERS numbers that all elements share.
     """
 
     kind: Kind
-    takes: Literal["channel", "column", "result", "row", "run", "numbers"]
+    takes: Literal["channel", "column", "result", "plane", "row", "run", "numbers"]
 
     @property
     def name(self) -> str:

@@ -50,7 +50,9 @@ def _change(code: Code, step: After, operand: Fields, index: Number, place: Numb
     if step.takes in ("channel", "row"):
         one = code.splat(run.scalar(index))
         return lambda index, vector, mask: write(code.builder, vector, one)
-    run = run + (place if step.takes == "result" else index)
+    if step.takes == "plane":
+        place = place % operand.cycle
+    run = run + (place if step.takes in ("result", "plane") else index)
     return lambda index, vector, mask: write(code.builder, vector, run.vector(index, mask))
 
 

@@ -13,6 +13,7 @@ from irexec.native.after import DEAR, After
 from irexec.native.llvm import Native
 from irexec.native.memory import address
 from irexec.native.sliding import LAYER, TASK, write_sliding
+from irexec.ops.compute.follow import Operands
 from irexec.ops.compute.parallel import split
 from irexec.ops.compute.team import Tasks, run_tasks, threads_for
 from irexec.ops.convolution.columns import Block
@@ -27,6 +28,27 @@ MOST_LONG_ROWS = 3
 MANY_TAPS = 25
 
 
+class SlidingMean:
+    """The mean of each window: a function (data, out). `counts` are what the sums are divided by, for each pixel."""
+
+    def __init__(self, batch: int, channels: int, windows: Windows, counts: Array) -> None:
+        self._sums = Sliding(batch, channels, np.ones((channels, prod(windows.kernel)), np.float32), windows)
+        plane = prod(windows.counts)
+        divisors = np.ascontiguousarray(np.broadcast_to(counts, windows.counts), np.float32)
+        self._divide = (After("divide", "plane"),)
+        self._operands = Operands([divisors], [(1, plane, 1)])
+
+    def __call__(self, data: Array, out: Array) -> Array:
+        return self._sums(data, out, self._divide, self._operands.records([]))
+
+
+def _work(windows: Windows) -> int:
+    """What a channel costs, in multiply-adds: its padding, and its rows in whole vectors."""
+    lanes = compiler().lanes
+    vectors = prod(windows.counts[:-1]) * -(-windows.counts[-1] // lanes)
+    return 8 * prod(windows.extents) + vectors * lanes * (2 * prod(windows.kernel) + 16)
+
+
 class Sliding:
     """Windows over each channel of f32 data by itself: a function (data, out).
 
@@ -37,7 +59,7 @@ class Sliding:
         self.windows = windows = windows.lifted(3)
         planes, rows, width = windows.counts
         self.weights = None if weights is None else np.ascontiguousarray(weights.reshape(channels, -1))
-        self.threads = threads_for(batch * channels * prod(windows.counts) * (prod(windows.kernel) + 16))
+        self.threads = threads_for(batch * channels * _work(windows))
         wanted = 1 if self.threads == 1 else 4 * self.threads
         parts = split(channels, -(-wanted // (batch * planes)))
         self.pieces = split(rows, -(-wanted // (batch * planes * len(parts))))

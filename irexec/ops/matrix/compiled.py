@@ -20,6 +20,8 @@ DEPTH_STEP = 512
 NO_OPERANDS = np.zeros(1, np.int64)
 # Rows of one task.
 MOST_ROWS = 256
+# To read the panels from memory takes as long as to multiply so many rows by them.
+READ_ROWS = 12
 # For fewer rows a panel is as wide as a tile of one row can be.
 FEW_ROWS = 4
 
@@ -36,6 +38,9 @@ class CompiledProduct:
         needed = -(-self.columns // made.lanes)
         fitting = [vectors for vectors in (1, 2, 4, 8) if vectors >= needed or vectors == made.registers // 4]
         self.vectors = 2 if rows >= FEW_ROWS else fitting[0]
+        if self._threads(rows) > 1:
+            while self.vectors > 2 and needed < 2 * self._threads(rows) * self.vectors:
+                self.vectors //= 2
         self.across = self.vectors * made.lanes
         self.panels = _packed(right, self.across)
         self._layer = np.array([0, 0, 0, address(self.panels), self.depth, DEPTH_STEP, self.columns])
@@ -60,11 +65,14 @@ class CompiledProduct:
     def _prepare(self, rows: int) -> tuple[int, Tasks]:
         """The height of a tile and the tasks for so many rows."""
         height = compiler().height(rows, self.vectors)
-        parts = 1 if threads_for(rows * self.depth * self.columns) == 1 else 4 * num_threads()
+        parts = 1 if self._threads(rows) == 1 else 4 * num_threads()
         pieces = [piece for piece in split(rows, -(-rows // MOST_ROWS), height) if piece[1] - piece[0] >= height]
         pieces[-1] = (pieces[-1][0], rows)
         tasks = [[p0, p1, r0, r1] for (r0, r1), (p0, p1) in product(pieces, split(len(self.panels), parts))]
         return height, Tasks(np.array(tasks))
+
+    def _threads(self, rows: int) -> int:
+        return threads_for(max(rows, READ_ROWS) * self.depth * self.columns)
 
     def _function(self, height: int, after: tuple[After, ...]) -> Native:
         if (found := self._functions.get((height, after))) is None:

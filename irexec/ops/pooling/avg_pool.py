@@ -9,6 +9,8 @@ the mean of integers is rounded to the nearest, ties to even.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -17,7 +19,8 @@ from irexec.ops.compute.precision import compute_dtype, is_float, narrow, wider
 from irexec.ops.compute.products import summing_buffer
 from irexec.ops.declare.attributes import Alias
 from irexec.ops.declare.groups import AttributesOf
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, rounded
+from irexec.ops.pooling.pooling import Pooling
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
 from irexec.ops.pooling.slide import covered, slide
 from irexec.ops.rules.windows import Windows, dilated
@@ -35,7 +38,10 @@ def avg_pool_16(data: T, /, *, windows: PoolWindowing, exclude_pad: ExcludePad, 
     kernel, dilated, fits into the padded data. C4: with `exclude_pad`, no window lies in the padding alone: the kernel,
     dilated, covers more than each padding (from OpenVINO; the page says nothing).
     """
-    placed = windows.over(data.shape[2:])
+    return _means(data, windows.over(data.shape[2:]), out, exclude_pad)
+
+
+def _means(data: Array, placed: Windows, out: Array | None, exclude_pad: bool) -> Array:
     whole = not is_float(data.dtype)
     dtype = np.dtype(np.uint64 if data.dtype.kind == "u" else np.int64) if whole else compute_dtype(data.dtype)
     shape = (*data.shape[:2], *placed.counts)
@@ -86,6 +92,27 @@ def avg_pool_1(
 ) -> T:
     """AvgPool-14 without rounding ceil_torch. Constraints as there."""
     return np.asarray(avg_pool_14(data, rounding_type=rounding_type, out=out, **rest))
+
+
+@avg_pool_1.specialize
+@avg_pool_14.specialize
+@avg_pool_16.specialize
+def _(types: NodeTypes, *, windows: PoolWindowing, exclude_pad: bool) -> Callable[..., Array]:
+    plain = partial(_means, exclude_pad=exclude_pad)
+
+    def compile(shape: tuple[int, ...], placed: Windows) -> Callable[[Array, Array], Array]:
+        from irexec.ops.convolution.sliding import SlidingMean
+
+        means = SlidingMean(shape[0], shape[1], placed.trimmed(), _counts(placed, exclude_pad))
+
+        def run(data: Array, out: Array) -> Array:
+            found = means(data, out)
+            # A sum that overflows is made of wider numbers.
+            return found if np.isfinite(np.add.reduce(found, axis=None)) else plain(data, placed, out)
+
+        return run
+
+    return Pooling(windows, plain, compile)
 
 
 @avg_pool_16.shapes

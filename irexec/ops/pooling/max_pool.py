@@ -15,11 +15,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.native import pays
 from irexec.ops.compute.precision import is_float, is_narrow, narrow, widen
 from irexec.ops.compute.products import summing_buffer
 from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, TypeFrom, operator
+from irexec.ops.pooling.pooling import Pooling
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
 from irexec.ops.pooling.slide import MANY_TAPS, slide
 from irexec.ops.rules.shapes import axis_in
@@ -155,7 +155,7 @@ def _(
     if types.used is None or types.used[1]:
         return None
     unused = np.zeros((), index_element_type.dtype)
-    largest = _Largest(windows)
+    largest = _pooling(windows)
 
     def run(data: Array) -> tuple[Array, Array]:
         values = largest(data)
@@ -166,45 +166,18 @@ def _(
 
 @max_pool_1.specialize
 def _(types: NodeTypes, *, windows: PoolWindowing) -> Callable[..., Array]:
-    return _Largest(windows)
+    return _pooling(windows)
 
 
-class _Largest:
-    """MaxPool without indices: plainly, and by compiled code from when that pays."""
+def _pooling(windows: PoolWindowing) -> Pooling:
+    """MaxPool without indices."""
 
-    KEPT = 8
-
-    def __init__(self, windows: PoolWindowing) -> None:
-        self._windows = windows
-        self._compiled: dict[tuple[int, ...], Callable[[Array, Array], Array]] = {}
-        self._calls = 0
-
-    def __call__(self, data: Array, /, *, out: Array | None = None) -> Array:
-        windows = self._windows.over(data.shape[2:])
-        compiled = self._when_it_pays(data, windows)
-        if compiled is None or not (out is None or out.flags.c_contiguous):
-            return _largest(data, windows, out)
-        target = np.empty((*data.shape[:2], *windows.counts), data.dtype) if out is None else out
-        return compiled(data, target)
-
-    def _when_it_pays(self, data: Array, windows: Windows) -> Callable[[Array, Array], Array] | None:
-        """The compiled kernel for data of this shape, if there is to be one."""
-        # Other threads may be here too, and clear what is kept.
-        if (found := self._compiled.get(data.shape)) is not None:
-            return found
-        windows = windows.trimmed()
-        taps, results = math.prod(windows.kernel), math.prod((*data.shape[:2], *windows.counts))
-        if data.dtype != np.float32 or not results or not data.size or not 0 < taps <= MANY_TAPS:
-            return None
-        self._calls += 1
-        if not pays(self._calls, results * (taps + 16)):
-            return None
+    def compile(shape: tuple[int, ...], placed: Windows) -> Callable[[Array, Array], Array]:
         from irexec.ops.convolution.sliding import Sliding
 
-        if len(self._compiled) >= self.KEPT:
-            self._compiled.clear()
-        made = self._compiled[data.shape] = Sliding(data.shape[0], data.shape[1], None, windows)
-        return made
+        return Sliding(shape[0], shape[1], None, placed.trimmed())
+
+    return Pooling(windows, _largest, compile)
 
 
 @max_pool_8.shapes

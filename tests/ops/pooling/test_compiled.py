@@ -1,4 +1,4 @@
-"""Compiled MaxPool: the largest elements that the plain kernel finds, for all windows, and when it begins."""
+"""Compiled pooling: the largest elements and the means of the plain kernels, for all windows, and when it begins."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import irexec
 from irexec import native
 from irexec.graph.model import Model
 from irexec.ops.compute import parallel, team
-from irexec.ops.convolution.sliding import Sliding
-from irexec.ops.pooling import max_pool
+from irexec.ops.convolution.sliding import Sliding, SlidingMean
+from irexec.ops.pooling import avg_pool, max_pool
 from irexec.ops.pooling.rule import PoolWindowing
 from irexec.ops.rules.windows import Windows
 
@@ -58,6 +58,41 @@ def test_the_largest_are_those_of_the_plain_kernel(seed: int, monkeypatch: pytes
             np.testing.assert_array_equal(found, expected)
     finally:
         parallel.set_num_threads(None)
+
+
+@pytest.mark.parametrize("exclude_pad", [False, True])
+@pytest.mark.parametrize("seed", range(60))
+def test_the_means_are_those_of_the_plain_kernel(seed: int, exclude_pad: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, windows = drawn(seed)
+    if 0 in windows.counts or 0 in windows.trimmed().kernel:
+        return
+    expected = avg_pool._means(data, windows, None, exclude_pad)
+    monkeypatch.setattr(team, "WORTH_PRODUCTS", 1)
+    counts = avg_pool._counts(windows, exclude_pad)
+    try:
+        for threads in (1, 2, 8):
+            parallel.set_num_threads(threads)
+            found = np.full(expected.shape, 7, np.float32)
+            SlidingMean(2, 5, windows.trimmed(), counts)(data, found)
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    finally:
+        parallel.set_num_threads(None)
+
+
+@pytest.mark.parametrize("exclude_pad", [False, True])
+def test_means_of_large_numbers(exclude_pad: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums that overflow f32 are made of wider numbers, by compiled code as well."""
+    monkeypatch.setattr(native, "MANY_PRODUCTS", 1)
+    x = ops.parameter([1, 3, 9, 9], np.float32, name="x")
+    pooled = ops.avg_pool(x, [1, 1], [1, 1], [1, 1], [3, 3], exclude_pad, "floor")
+    compiled = irexec.compile_model(Model([pooled], [x]))
+    data = np.full((1, 3, 9, 9), 3e38, np.float32)
+    data[0, 1] = 1
+    for _ in range(native.MANY_CALLS + 2):
+        found = compiled([data])[0]
+        np.testing.assert_allclose(found[:, :, 1:-1, 1:-1], data[:, :, 1:-1, 1:-1], rtol=1e-6)
+        share = 1 if exclude_pad else np.float32(4 / 9)
+        np.testing.assert_allclose(found[:, :, 0, 0], data[:, :, 0, 0] * share, rtol=1e-6)
 
 
 @pytest.mark.parametrize("version", ["first", "last"])
