@@ -21,7 +21,7 @@ NO_OPERANDS = np.zeros(1, np.int64)
 # Rows of one task.
 MOST_ROWS = 256
 # To read the panels from memory takes as long as to multiply so many rows by them.
-READ_ROWS = 12
+READ_ROWS = 16
 # For fewer rows a panel is as wide as a tile of one row can be.
 FEW_ROWS = 4
 
