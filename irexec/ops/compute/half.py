@@ -33,6 +33,8 @@ def widen_half(array: Array) -> Array:
 
 def narrow_half(array: Array) -> Array:
     """An f32 array rounded to f16, ties to even."""
+    # Elements are numbered below: in the order that memory has them.
+    array = np.asarray(array, order="C")
     bits = array.view(np.uint32)
     magnitude = bits & _MAGNITUDE
     magnitude -= _SMALLEST

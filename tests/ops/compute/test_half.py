@@ -31,3 +31,10 @@ def test_narrows_any_bits() -> None:
     values = np.random.default_rng(0).integers(0, 2**32, 300_000, np.uint32).view("f4").reshape(3, -1)
     with np.errstate(all="ignore"):
         assert np.array_equal(narrow_half(values).view("u2"), values.astype("f2").view("u2"))
+
+
+def test_narrows_elements_that_lie_in_any_order() -> None:
+    values = EVERY.astype("f4").reshape(16, 32, 128) * np.float32(0.5)
+    for turned in (values.T, values[::2, :, ::-1], np.broadcast_to(values[:, :, :1], (16, 32, 9))):
+        with np.errstate(all="ignore"):
+            assert np.array_equal(narrow_half(turned).view("u2"), np.ascontiguousarray(turned).astype("f2").view("u2"))
