@@ -1,0 +1,66 @@
+"""Every operator makes the same of arrays that lie in memory in another order: turned, with gaps, backwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.calls import Call, calls
+
+from irexec.ops.compute import elementwise
+from irexec.ops.condition import select
+
+LAYOUTS = ["turned", "with gaps", "backwards"]
+
+
+def laid_out(array: Any, layout: str) -> Any:
+    """The same elements elsewhere in memory."""
+    if not isinstance(array, np.ndarray) or not array.ndim:
+        return array
+    if layout == "turned":
+        return np.asfortranarray(array)
+    if layout == "backwards":
+        return np.flip(np.flip(array).copy())
+    wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
+    wide[..., ::2] = array
+    return wide[..., ::2]
+
+
+def results(call: Call) -> list[np.ndarray]:
+    made = call.run()
+    return list(made) if isinstance(made, (list, tuple)) else [made]
+
+
+def as_f16(call: Call) -> Call:
+    """The call with numbers of f16, many of them too small for a normal one; integers stay."""
+    tiny = [a * np.float32(1e-5) if isinstance(a, np.ndarray) and a.dtype == np.float32 else a for a in call.arrays]
+    with np.errstate(over="ignore"):
+        return call._replace(arrays=[a.astype(np.float16) if getattr(a, "dtype", 0) == np.float32 else a for a in tiny])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_order_in_memory_changes_nothing(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What many elements are computed by is taken for few, too.
+    monkeypatch.setattr(elementwise, "MANY", 1)
+    monkeypatch.setattr(select, "_MANY", 1)
+    compared = 0
+    for known in calls():
+        if known.operator.tolerance.kind == "random":
+            continue
+        for call in (known, as_f16(known)):
+            try:
+                expected = results(call)
+            except Exception:  # f16 is not legal here, or weights come as constants alone
+                continue
+            found = results(call._replace(arrays=[laid_out(array, layout) for array in call.arrays]))
+            for own, other in zip(expected, found, strict=True):
+                assert (own.dtype, own.shape) == (other.dtype, other.shape), call
+                # Sums may be taken in another order.
+                close = {"rtol": 1e-4, "atol": 1e-5} if own.dtype == np.float32 else {"rtol": 2e-3, "atol": 1e-7}
+                if own.dtype.kind == "f":
+                    np.testing.assert_allclose(other, own, **close, err_msg=str(call))
+                else:
+                    assert np.array_equal(other, own), call
+            compared += 1
+    assert compared > 500
