@@ -30,6 +30,7 @@ MODEL = """<net name="m" version="11"><layers>
 </edges></net>
 """
 
+CLASSIFIER = Path(__file__).parents[1] / "samples" / "classifier" / "model.xml"
 # What only running, explaining, drawing or comparing needs.
 HEAVY = [
     "irexec.engine",
@@ -93,9 +94,11 @@ def test_validation_imports_the_modules_of_the_operators_that_are_there(validati
     assert rooms <= {"activation", "arithmetic", "infrastructure"}
 
 
-def test_the_command_checks_a_small_file_without_numpy(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_constants", [False, True])
+def test_the_command_checks_a_small_file_without_numpy(tmp_path: Path, has_constants: bool) -> None:
     path = tmp_path / "small.xml"
     path.write_text(MODEL)
+    path = CLASSIFIER if has_constants else path
     code = f"import sys\nsys.argv[1:] = ['validate', {str(path)!r}]"
     modules = imported(f"{code}\nfrom irexec.cli.start import start\nassert start() == 0")
     unneeded = ["numpy._core", "ml_dtypes", "irexec.mend.mend", "irexec.cli.fix", "pathlib", "pydantic"]

@@ -123,7 +123,7 @@ class _Builder:
         for position, port in enumerate(layer.inputs):
             self.in_ports.setdefault((id, keys[port.id]), (node, position))
         if node.type == "Const":
-            node.constant = self.weights.of_layer(layer, self.findings, plain)
+            node.held = self.weights.of_layer(layer, self.findings, plain)
         return node
 
     def _connect(self) -> None:

@@ -51,7 +51,7 @@ def constant_nodes(model: Model) -> set[Node]:
     """The layers that depend on constants alone."""
     found: set[Node] = set()
     for node in model.nodes:
-        if node.constant is not None:
+        if node.held is not None:
             found.add(node)
         elif node.operator is not None and node.operator.tolerance.kind != "random" and not node.bodies:
             given = [value for value in node.inputs if value is not None]
@@ -211,7 +211,7 @@ class _Cutting:
         made.set_outputs([value.type for value in node.outputs])
         for old, new in zip(node.outputs, made.outputs, strict=True):
             new.declared, new.names, new.rt_info = old.declared, set(old.names), dict(old.rt_info)
-        made.bodies, made.constant = node.bodies, node.constant
+        made.bodies, made.held = node.bodies, node.held
         made.rt_info, made.input_rt_info = dict(node.rt_info), dict(node.input_rt_info)
         self.copies[node] = made
 

@@ -19,7 +19,7 @@ from irexec.ir.xml.source import Source
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.type_names import type_name
 from irexec.records import record
-from irexec.types import Array, ElementType, PartialShape, TensorType
+from irexec.types import Array, ElementType, PartialShape, Stored, TensorType
 
 # Every node has a number of its own: in the order of their making, and for names where none was given.
 _numbers = itertools.count(1)
@@ -151,16 +151,16 @@ class Node:
 
     `operator` is None for a layer whose operator is unknown; such a node exists only while a file is being checked.
     `attributes` may be shared with nodes that have the same: whoever changes them gives the node another dict.
-    `constant` holds the value of a Const. `rt_info` is the layer's runtime information (its form: runtime_info.py),
-    `input_rt_info` that of the input ports, by position.
+    `held` is the value of a Const or the bytes that it lies in, `constant` the value. `rt_info` is the layer's runtime
+    information (its form: runtime_info.py), `input_rt_info` that of the input ports, by position.
     """
 
     __slots__ = (
         "__weakref__",
         "attributes",
         "bodies",
-        "constant",
         "given_name",
+        "held",
         "id",
         "input_rt_info",
         "inputs",
@@ -196,9 +196,18 @@ class Node:
         self.id = id
         self.layer = layer
         self.bodies: list[Body] = []
-        self.constant: Array | None = None
+        self.held: Array | Stored | None = None
         self.rt_info: dict[str, Any] = {}
         self.input_rt_info: dict[int, dict[str, Any]] = {}
+
+    @property
+    def constant(self) -> Array | None:
+        """The value of a Const."""
+        return self.held.array if isinstance(self.held, Stored) else self.held
+
+    @constant.setter
+    def constant(self, value: Array | None) -> None:
+        self.held = value
 
     def set_outputs(self, types: Iterable[TensorType]) -> None:
         """Give the outputs these types; makes the values that do not exist yet. Done once, when the node is made."""

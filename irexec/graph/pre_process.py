@@ -133,4 +133,5 @@ def _one(
     if size != needed:
         refuse(f"a mean image of {list(image)} takes {needed} bytes", mean, found=str(size), allowed=str(needed))
         return None
-    return weights.constant(kind, image, offset, size, findings, At(mean.at, "offset"))
+    stored = weights.constant(kind, image, offset, size, findings, At(mean.at, "offset"))
+    return None if stored is None else stored.array

@@ -116,10 +116,10 @@ class Inferring:
         operator = node.operator
         if given is not None:
             return (given,)
-        if node.constant is not None and node.type == "Const":
-            value = node.constant if node.constant.size <= MAX_KNOWN else None
+        if (held := node.held) is not None and node.type == "Const":
+            value = held if held.size <= MAX_KNOWN else None
             kind = node.attributes.get("element_type", DYNAMIC)
-            return (self._repeats.same(TensorType(kind, PartialShape(node.constant.shape), value)),)
+            return (self._repeats.same(TensorType(kind, PartialShape(held.shape), value)),)
         if operator is None:
             return [value.declared or TensorType() for value in node.outputs]
         inputs = self.inference.inputs(node)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,11 +42,11 @@ def propagate(
 
     Raises ConstraintError when known values break a constraint of the operator, MemoryError for too large a result.
     """
-    if not inputs or any(o.value is not None or o.partial is not None for o in outputs):
+    if not inputs or any(o.has_value or o.partial is not None for o in outputs):
         return outputs
     if operator.type in _CHANGING or operator.tolerance.kind == "random" or not all(map(_is_small, outputs)):
         return outputs
-    known = all(t is None or t.value is not None for t in inputs)
+    known = all(t is None or t.has_value for t in inputs)
     carries = operator.values is not None and len(outputs) > 0 and outputs[0].element_type in _SHAPE_TYPES
     if not (known or carries) or (steps(operator, inputs, attributes, outputs) or 0) > MAX_STEPS:
         return outputs
@@ -75,7 +74,7 @@ def _run(
     except Exception:  # reported when the layer runs
         return outputs
     return [
-        replace(t, value=np.asarray(r)) if t.element_type.dtype == np.asarray(r).dtype else t
+        TensorType(t.element_type, t.shape, np.asarray(r)) if t.element_type.dtype == np.asarray(r).dtype else t
         for t, r in zip(outputs, results, strict=False)
     ]
 
@@ -144,10 +143,12 @@ def _with_partial(tensor: TensorType, items: Array) -> TensorType:
         return tensor
     flat = [_held(_plain(v), tensor.element_type) for v in flat]
     if all(isinstance(v, int) for v in flat) and tensor.element_type.dtype is not None:
-        return replace(tensor, value=np.array(flat, tensor.element_type.dtype).reshape(items.shape))
+        return TensorType(
+            tensor.element_type, tensor.shape, np.array(flat, tensor.element_type.dtype).reshape(items.shape)
+        )
     partial = np.empty(len(flat), object)
     partial[:] = flat
-    return replace(tensor, partial=partial.reshape(items.shape))
+    return TensorType(tensor.element_type, tensor.shape, partial=partial.reshape(items.shape))
 
 
 def _plain(value: DimLike) -> DimLike:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from irexec.graph.model import Node
-from irexec.types import TensorType
+from irexec.types import Stored, TensorType
 
 # Values that are compared: scalars, axes, shapes. Larger ones, such as weights, hardly repeat.
 _MAX_COMPARED = 64
@@ -26,10 +26,15 @@ class Repeats:
 
     def same(self, type: TensorType) -> TensorType:
         """The one object for types equal to this one, with the same value; the type itself if it is hard to compare."""
-        value = type.value
-        if type.partial is not None or (value is not None and (value.size > _MAX_COMPARED or value.dtype.kind in "TO")):
+        value = type.held
+        if type.partial is not None or (value is not None and value.size > _MAX_COMPARED):
             return type
-        known = None if value is None else (value.dtype, value.shape, value.tobytes())
+        if isinstance(value, Stored):
+            known = value.key
+        elif value is not None and value.dtype.kind in "TO":
+            return type
+        else:
+            known = None if value is None else (value.dtype, value.shape, value.tobytes())
         return self._types.setdefault((type.element_type, type.shape, known), type)
 
     @staticmethod

@@ -57,6 +57,7 @@ from irexec.types.element import (
     ElementType,
 )
 from irexec.types.shape import ANY_SHAPE, PartialShape, common_shape, element_count, shape_like
+from irexec.types.stored import Stored
 from irexec.types.tensor import MAX_KNOWN, Array, TensorType
 
 __all__ = [
@@ -114,6 +115,7 @@ __all__ = [
     "ElementType",
     "PartialShape",
     "ShapeFault",
+    "Stored",
     "TensorType",
     "UnknownRank",
     "UnreadableShape",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from irexec.records import record
 from irexec.types.dimension import Dimension
 from irexec.types.element import DYNAMIC, ElementType
-from irexec.types.shape import PartialShape
+from irexec.types.shape import ANY_SHAPE, PartialShape
+from irexec.types.stored import Stored
 
 if TYPE_CHECKING:
     Array: TypeAlias = np.ndarray[Any, Any]
@@ -24,18 +23,38 @@ else:
 MAX_KNOWN = 4096
 
 
-@record(frozen=True, eq=False)
 class TensorType:
-    """What a port carries.
+    """What a port carries; nothing of it changes.
 
     `value` is the constant array when all of it is known. `partial` is an object array of the tensor's shape whose
     items are int (known) or Dimension (known to lie in an interval), for integer tensors that describe shapes.
     """
 
-    element_type: ElementType = DYNAMIC
-    shape: PartialShape = PartialShape.dynamic()
-    value: Array | None = None
-    partial: Array | None = None
+    __slots__ = ("_value", "element_type", "partial", "shape")
+
+    def __init__(
+        self,
+        element_type: ElementType = DYNAMIC,
+        shape: PartialShape = ANY_SHAPE,
+        value: Array | Stored | None = None,
+        partial: Array | None = None,
+    ) -> None:
+        """The `value` may still lie in its file: then it becomes an array when somebody asks for it."""
+        self.element_type, self.shape, self._value, self.partial = element_type, shape, value, partial
+
+    @property
+    def value(self) -> Array | None:
+        return self._value.array if isinstance(self._value, Stored) else self._value
+
+    @property
+    def has_value(self) -> bool:
+        """True when all of the value is known."""
+        return self._value is not None
+
+    @property
+    def held(self) -> Array | Stored | None:
+        """The value as it is at hand: an array, or a constant that still lies in its file."""
+        return self._value
 
     @property
     def rank(self) -> int | None:
@@ -44,9 +63,10 @@ class TensorType:
     @property
     def known(self) -> list[int | Dimension] | None:
         """The values in row-major order as int or Dimension, for a shape-like tensor; None when nothing is known."""
-        if self.value is not None:
+        if self._value is not None:
+            value = self._value
             try:
-                return [int(v) for v in self.value.ravel()]
+                return list(map(int, value.values if isinstance(value, Stored) else value.ravel()))
             except (OverflowError, ValueError):  # Infinity or nan.
                 return None
         if self.partial is not None:
@@ -64,10 +84,13 @@ class TensorType:
     @property
     def scalar(self) -> Any:
         """The one element of a known scalar or one-element tensor; None when it is not known."""
-        return self.value.reshape(-1)[0].item() if self.value is not None and self.value.size == 1 else None
+        value = self._value
+        if value is None or value.size != 1:
+            return None
+        return value.values[0] if isinstance(value, Stored) else value.reshape(-1)[0].item()
 
     def without_value(self) -> TensorType:
-        return replace(self, value=None, partial=None)
+        return TensorType(self.element_type, self.shape)
 
     @staticmethod
     def of(array: Array, element_type: ElementType | None = None) -> TensorType:

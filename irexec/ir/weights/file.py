@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,15 +17,21 @@ from irexec.ir.files import open_regular
 from irexec.ir.text import INT64_MAX, Reading, cut, digits, int64_list, listed, quoted, whole
 from irexec.ir.weights.packing import to_array, unpack
 from irexec.ir.weights.strings import read_strings
-from irexec.types import BOOLEAN, DYNAMIC, STRING, Array, ElementType
+from irexec.types import BF16, BOOLEAN, DYNAMIC, F16, F32, F64, STRING, Array, ElementType, Stored
 from irexec.types.shape import product_within
 
 _MAX_RANK = 64
 # The search for NaN is limited to small constants (masks, limits): searching a large one would read it from disk.
 _MAX_SEARCHED = 1 << 16
+# Below this size, Python finds out by itself that no byte is that of an infinity.
+_MAX_BYTEWISE = 1 << 18
+# What the highest byte of a NaN or infinity is, by type.
+_NOT_FINITE = {F32: b"\x7f\xff", F64: b"\x7f\xff", BF16: b"\x7f\xff", F16: b"\x7c\x7d\x7e\x7f\xfc\xfd\xfe\xff"}
 # Constants up to this size are copied, so that they survive truncation of the file: reading beyond the end of a mapped
 # file kills the process.
 _MAX_COPIED = 1 << 12
+# The bytes of an element of NumPy's StringDType.
+_STRING_SIZE = 16
 # Below this size, releasing pages costs more than it saves.
 _MIN_LET_GO = 1 << 16
 
@@ -59,7 +65,7 @@ class Weights:
 
     def __init__(self, data: bytes | memoryview | None = None, *, file: str | None = None) -> None:
         self.file = file
-        self._data = None if data is None else np.frombuffer(data, np.uint8)
+        self._data = None if data is None else memoryview(data).cast("B")
         self._uses: list[_Use] = []
         # Ranges that the weights do not hold, and how many constants there are in all.
         self._lacking: list[_Use] = []
@@ -95,9 +101,9 @@ class Weights:
     @property
     def size(self) -> int:
         """The number of bytes."""
-        return 0 if self._data is None else self._data.size
+        return 0 if self._data is None else self._data.nbytes
 
-    def of_layer(self, layer: Layer, findings: Findings, plain: dict[str, Any] | None = None) -> Array | None:
+    def of_layer(self, layer: Layer, findings: Findings, plain: dict[str, Any] | None = None) -> Stored | None:
         """The value of a `Const` layer; None, with findings, when it cannot be read. `plain`: see `plain_constant`."""
         if plain is None:
             value = self._of_layer(layer, findings)
@@ -106,7 +112,7 @@ class Weights:
         self._all_read = self._all_read and value is not None
         return value
 
-    def _of_layer(self, layer: Layer, findings: Findings) -> Array | None:
+    def _of_layer(self, layer: Layer, findings: Findings) -> Stored | None:
         if "value" in layer.data:
             message = "the value attribute is not what the constant holds"
             hint = "the bytes of a constant are in the .bin"
@@ -204,10 +210,10 @@ class Weights:
         findings: Findings,
         at: At | None = None,
         layer: LayerRef | None = None,
-    ) -> Array | None:
-        """The array at a range of the weights; None, with findings, when the range does not hold it.
+    ) -> Stored | None:
+        """The constant at a range of the weights; None, with findings, when the range does not hold it.
 
-        The array is read-only. A large one is a view of the file where its elements have whole bytes: the file must not
+        Its array is read-only. A large one is a view of the file where its elements have whole bytes: the file must not
         be truncated or written in place while the model lives (replacing it is safe). It need not lie aligned. Every
         size is checked before memory is taken, which is then at most eight times what the range holds.
         """
@@ -216,10 +222,9 @@ class Weights:
             place = None if at is None else At(at.element, details.get("attribute", at.attribute))
             findings.add(code, message, at=place, layer=layer, **details)
 
-        assert element_type.dtype is not None
         self._constants += 1
         # For an empty array NumPy still limits the byte count, computed without the axes of extent 0.
-        itemsize = max(element_type.dtype.itemsize, 1)
+        itemsize = _STRING_SIZE if element_type is STRING else max(element_type.bitwidth // 8, 1)
         extents = product_within((extent for extent in shape if extent), INT64_MAX // itemsize)
         if len(shape) > _MAX_RANK or extents is None:
             add(
@@ -249,13 +254,13 @@ class Weights:
         if size < needed:
             return None
         self._uses.append(use)
-        raw = np.empty(0, np.uint8) if self._data is None else self._data[offset : offset + size]
+        raw = memoryview(b"") if self._data is None else self._data[offset : offset + size]
         if element_type is STRING:
             return self._strings(raw, shape, count, add)
         return self._numbers(raw[:needed], element_type, shape, add)
 
     @staticmethod
-    def _strings(raw: Array, shape: tuple[int, ...], count: int, add: Any) -> Array | None:
+    def _strings(raw: memoryview, shape: tuple[int, ...], count: int, add: Any) -> Stored | None:
         try:
             strings = read_strings(raw.tobytes())
         except ValueError as error:
@@ -265,26 +270,18 @@ class Weights:
             message = f"the string constant holds {len(strings)} strings, expected {count} by its shape"
             add("C007", message, attribute="shape", found=f"[{listed(shape)}]")
             return None
-        array = np.array(strings, STRING.dtype).reshape(shape)
-        array.flags.writeable = False
-        return array
+        return Stored(STRING, shape, raw.tobytes(), _array)
 
-    def _numbers(self, raw: Array, element_type: ElementType, shape: tuple[int, ...], add: Any) -> Array:
-        if element_type.is_packed:
-            array = to_array(unpack(raw, element_type, prod(shape)), element_type, shape)
-        elif element_type is BOOLEAN:
-            if raw.size and raw.max() > 1:
-                add("C014", f"a byte of the boolean constant is {raw.max()}; it is taken as true", attribute="offset")
-            array = (raw != 0).reshape(shape)
-        else:
-            assert element_type.dtype is not None
-            if raw.size <= _MAX_COPIED:
-                raw = raw.copy()
-            array = raw.view(element_type.dtype).reshape(shape)
-            if element_type.is_real and array.size <= _MAX_SEARCHED and (count := _spoilt(array)):
-                add("C011", f"{count} of the constant's {array.size} values are NaN or infinity", attribute="offset")
-        array.flags.writeable = False
-        return array
+    def _numbers(self, raw: memoryview, element_type: ElementType, shape: tuple[int, ...], add: Any) -> Stored:
+        stored = Stored(element_type, shape, raw.tobytes() if raw.nbytes <= _MAX_COPIED else raw, _array)
+        if element_type is BOOLEAN:
+            if others := raw.tobytes().translate(None, b"\0\1"):
+                add("C014", f"a byte of the boolean constant is {max(others)}; it is taken as true", attribute="offset")
+        elif element_type.is_real and not element_type.is_packed and stored.size <= _MAX_SEARCHED:
+            count = 0 if _is_finite(raw, element_type) else _spoilt(stored.array)
+            if count:
+                add("C011", f"{count} of the constant's {stored.size} values are NaN or infinity", attribute="offset")
+        return stored
 
     def check_usage(self, findings: Findings) -> None:
         """Report what the constants read so far lack of the weights, what two of them share, and what none has used."""
@@ -340,6 +337,22 @@ class Weights:
             findings.add("C009", message, place=Place(file=self.file))
 
 
+def _array(raw: bytes | memoryview, element_type: ElementType, shape: tuple[int, ...]) -> Array:
+    """The read-only array of a constant's bytes; a view of them where its elements have whole bytes."""
+    if element_type is STRING:
+        array = np.array(read_strings(bytes(raw)), STRING.dtype)
+    elif element_type.is_packed:
+        array = to_array(unpack(np.frombuffer(raw, np.uint8), element_type, math.prod(shape)), element_type, shape)
+    elif element_type is BOOLEAN:
+        array = np.frombuffer(raw, np.uint8) != 0
+    else:
+        assert element_type.dtype is not None
+        array = np.frombuffer(raw, np.uint8).view(element_type.dtype)
+    array = array.reshape(shape)
+    array.flags.writeable = False
+    return array
+
+
 def mapped_file(array: Array) -> mmap.mmap | None:
     """The mapping of a file whose memory an array shows; None where it has memory of another kind."""
     owner: Any = array
@@ -360,6 +373,21 @@ def let_go(array: Array) -> None:
     stop = (high - begin) // mmap.PAGESIZE * mmap.PAGESIZE
     if start < stop:
         mapping.madvise(mmap.MADV_DONTNEED, start, stop - start)
+
+
+def _is_finite(raw: memoryview, element_type: ElementType) -> bool:
+    """True when the highest bytes alone, or the sum, show that all values are numbers; False leaves it open."""
+    high = _NOT_FINITE.get(element_type)
+    if high is not None and raw.nbytes <= _MAX_BYTEWISE:
+        width = element_type.bitwidth // 8
+        highest = raw.tobytes()[width - 1 :: width]
+        return len(highest.translate(None, high)) == len(highest)
+    if element_type in (F32, F64):
+        # NaN and infinity go on into a sum. It may overflow by itself, too.
+        with np.errstate(all="ignore"):
+            values: Array = np.frombuffer(raw, np.uint8).view(element_type.dtype)
+            return bool(np.isfinite(values.sum()))
+    return False
 
 
 def _spoilt(array: Array) -> int:

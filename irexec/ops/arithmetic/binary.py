@@ -14,6 +14,7 @@ import numpy as np
 from irexec.native.after import Kind
 from irexec.ops.compute.elementwise import aligned, arithmetic_pair, broadcast_pair, wide_pair
 from irexec.ops.compute.follow import Follow, follows
+from irexec.ops.compute.named import made_later, ufunc
 from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Elements, Operator, Tolerance, exact, operator, rounded
 from irexec.ops.rules.axes import into
@@ -23,8 +24,8 @@ from irexec.types import ANY_DIMENSION, NUMERIC, Array, Dimension, DimLike
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
 # For inference on extents that are known as intervals.
-_LARGER = np.frompyfunc(Dimension.larger, 2, 1)
-_SMALLER = np.frompyfunc(Dimension.smaller, 2, 1)
+_LARGER = made_later(Dimension.larger, 2)
+_SMALLER = made_later(Dimension.smaller, 2)
 
 
 def _known_power(a: DimLike, b: DimLike) -> DimLike:
@@ -32,7 +33,7 @@ def _known_power(a: DimLike, b: DimLike) -> DimLike:
     return pow(a, b, 1 << 64) if isinstance(a, int) and isinstance(b, int) and b >= 0 else ANY_DIMENSION
 
 
-_POWER = np.frompyfunc(_known_power, 2, 1)
+_POWER = made_later(_known_power, 2)
 
 
 def _arithmetic(
@@ -64,16 +65,24 @@ def _squared_difference(a: Array, b: Array, out: Array | None = None) -> Array:
 
 _NAN = "nan when either is nan (the page is silent; in OpenVINO the order of the two decides)."
 
-add_1 = _arithmetic("Add", np.add, "a + b.")
-subtract_1 = _arithmetic("Subtract", np.subtract, "a - b.")
-multiply_1 = _arithmetic("Multiply", np.multiply, "a · b.")
+add_1 = _arithmetic("Add", ufunc("add"), "a + b.")
+subtract_1 = _arithmetic("Subtract", ufunc("subtract"), "a - b.")
+multiply_1 = _arithmetic("Multiply", ufunc("multiply"), "a · b.")
 maximum_1 = _arithmetic("Maximum", _larger, f"The greater of a and b; {_NAN}")
 minimum_1 = _arithmetic("Minimum", _smaller, f"The smaller of a and b; {_NAN}")
 mod_1 = _arithmetic(
-    "Mod", np.fmod, "What a truncated division of a by b leaves; it has the sign of a.", wide_pair, rounded(2)
+    "Mod",
+    ufunc("fmod"),
+    "What a truncated division of a by b leaves; it has the sign of a.",
+    wide_pair,
+    rounded(2),
 )
 floor_mod_1 = _arithmetic(
-    "FloorMod", np.remainder, "What a floored division of a by b leaves; it has the sign of b.", wide_pair, rounded(2)
+    "FloorMod",
+    ufunc("remainder"),
+    "What a floored division of a by b leaves; it has the sign of b.",
+    wide_pair,
+    rounded(2),
 )
 squared_difference_1 = _arithmetic("SquaredDifference", _squared_difference, "(a - b)².", wide_pair, rounded(1))
 

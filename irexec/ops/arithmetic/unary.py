@@ -15,6 +15,7 @@ import numpy as np
 from irexec.ops.arithmetic.error_function import erf_f32, erf_f64, erfinv_f64
 from irexec.ops.compute.elementwise import blockwise, elementwise, half_away, in_doubles, result_like, through_floats
 from irexec.ops.compute.follow import Follow, follows
+from irexec.ops.compute.named import ufunc
 from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Elements, Operator, operator, rounded
 from irexec.ops.rules.shapes import same_as
@@ -34,22 +35,27 @@ def _real(type: str, opset: str, function: Any, doc: str, ulp: int = 4) -> Opera
     return operator(type, opset, shapes=same_as(), inplace="x", tolerance=rounded(ulp), doc=doc)(kernel)
 
 
-acos_1 = _real("Acos", "opset1", np.arccos, "The inverse cosine of each element; nan outside [-1, 1].")
+acos_1 = _real("Acos", "opset1", ufunc("arccos"), "The inverse cosine of each element; nan outside [-1, 1].")
 acosh_4 = _real(
-    "Acosh", "opset4", np.arccosh, "The inverse hyperbolic cosine of each element; nan below 1. (Its page: Acosh-3.)"
+    "Acosh",
+    "opset4",
+    ufunc("arccosh"),
+    "The inverse hyperbolic cosine of each element; nan below 1. (Its page: Acosh-3.)",
 )
-asin_1 = _real("Asin", "opset1", np.arcsin, "The inverse sine of each element; nan outside [-1, 1].")
-asinh_4 = _real("Asinh", "opset4", np.arcsinh, "The inverse hyperbolic sine of each element. (Its page: Asinh-3.)")
-atan_1 = _real("Atan", "opset1", np.arctan, "The inverse tangent of each element.")
-cos_1 = _real("Cos", "opset1", np.cos, "The cosine of each element, in radians.")
-cosh_1 = _real("Cosh", "opset1", np.cosh, "The hyperbolic cosine of each element.")
-exp_1 = _real("Exp", "opset1", np.exp, "e to the power of each element.")
-log_1 = _real("Log", "opset1", np.log, "The natural logarithm of each element; -infinity at 0, nan below.")
-sin_1 = _real("Sin", "opset1", np.sin, "The sine of each element, in radians.")
-sinh_1 = _real("Sinh", "opset1", np.sinh, "The hyperbolic sine of each element.")
-sqrt_1 = _real("Sqrt", "opset1", np.sqrt, "The square root of each element; nan for negative floats.", ulp=1)
-tan_1 = _real("Tan", "opset1", np.tan, "The tangent of each element, in radians.")
-tanh_1 = _real("Tanh", "opset1", np.tanh, "The hyperbolic tangent of each element.")
+asin_1 = _real("Asin", "opset1", ufunc("arcsin"), "The inverse sine of each element; nan outside [-1, 1].")
+asinh_4 = _real(
+    "Asinh", "opset4", ufunc("arcsinh"), "The inverse hyperbolic sine of each element. (Its page: Asinh-3.)"
+)
+atan_1 = _real("Atan", "opset1", ufunc("arctan"), "The inverse tangent of each element.")
+cos_1 = _real("Cos", "opset1", ufunc("cos"), "The cosine of each element, in radians.")
+cosh_1 = _real("Cosh", "opset1", ufunc("cosh"), "The hyperbolic cosine of each element.")
+exp_1 = _real("Exp", "opset1", ufunc("exp"), "e to the power of each element.")
+log_1 = _real("Log", "opset1", ufunc("log"), "The natural logarithm of each element; -infinity at 0, nan below.")
+sin_1 = _real("Sin", "opset1", ufunc("sin"), "The sine of each element, in radians.")
+sinh_1 = _real("Sinh", "opset1", ufunc("sinh"), "The hyperbolic sine of each element.")
+sqrt_1 = _real("Sqrt", "opset1", ufunc("sqrt"), "The square root of each element; nan for negative floats.", ulp=1)
+tan_1 = _real("Tan", "opset1", ufunc("tan"), "The tangent of each element, in radians.")
+tanh_1 = _real("Tanh", "opset1", ufunc("tanh"), "The hyperbolic tangent of each element.")
 
 
 def _whole(function: Any, x: Array, out: Array | None) -> Array:
@@ -66,10 +72,12 @@ def _exact(type: str, function: Any, doc: str, apply: Callable[..., Array] = ele
     return operator(type, "opset1", shapes=same_as(), inplace="x", doc=doc)(kernel)
 
 
-abs_1 = _exact("Abs", np.absolute, "The absolute value of each element; the lowest integer stays itself (it wraps).")
-ceiling_1 = _exact("Ceiling", np.ceil, "Each element rounded up to a whole number.", _whole)
-floor_1 = _exact("Floor", np.floor, "Each element rounded down to a whole number.", _whole)
-sign_1 = _exact("Sign", np.sign, "-1, 0 or 1 for negative, zero and positive elements; nan stays nan.")
+abs_1 = _exact(
+    "Abs", ufunc("absolute"), "The absolute value of each element; the lowest integer stays itself (it wraps)."
+)
+ceiling_1 = _exact("Ceiling", ufunc("ceil"), "Each element rounded up to a whole number.", _whole)
+floor_1 = _exact("Floor", ufunc("floor"), "Each element rounded down to a whole number.", _whole)
+sign_1 = _exact("Sign", ufunc("sign"), "-1, 0 or 1 for negative, zero and positive elements; nan stays nan.")
 
 
 @operator("Atanh", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(4))

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.elementwise import broadcast_pair
+from irexec.ops.compute.named import ufunc
 from irexec.ops.declare.operator import Elements, Operator, operator
 from irexec.ops.rules.shapes import Broadcasting, broadcast, same_as
 from irexec.types import BOOLEAN, INTEGERS, Array
@@ -25,10 +26,10 @@ def _bits(type: str, function: Any, doc: str) -> Operator:
     return operator(type, "opset13", shapes=broadcast, inplace=("a", "b"), doc=doc)(kernel)
 
 
-bitwise_and_13 = _bits("BitwiseAnd", np.bitwise_and, "The bits that a and b both have; booleans: a and b.")
-bitwise_or_13 = _bits("BitwiseOr", np.bitwise_or, "The bits that a or b has; booleans: a or b.")
+bitwise_and_13 = _bits("BitwiseAnd", ufunc("bitwise_and"), "The bits that a and b both have; booleans: a and b.")
+bitwise_or_13 = _bits("BitwiseOr", ufunc("bitwise_or"), "The bits that a or b has; booleans: a or b.")
 bitwise_xor_13 = _bits(
-    "BitwiseXor", np.bitwise_xor, "The bits that only one of a and b has; booleans: either, not both."
+    "BitwiseXor", ufunc("bitwise_xor"), "The bits that only one of a and b has; booleans: either, not both."
 )
 
 
@@ -56,8 +57,8 @@ def _shift_count(rng: np.random.Generator, port: str, types: dict[str, Any]) -> 
 _OPEN = "The page leaves negative shifts and those as long as the type open: they push all bits out and give 0"
 
 bitwise_left_shift_15 = _shift(
-    "BitwiseLeftShift", np.left_shift, f"a << b, modulo two to the power of the bits in T.\n\n{_OPEN}."
+    "BitwiseLeftShift", ufunc("left_shift"), f"a << b, modulo two to the power of the bits in T.\n\n{_OPEN}."
 )
 bitwise_right_shift_15 = _shift(
-    "BitwiseRightShift", np.right_shift, f"a >> b; the sign is kept.\n\n{_OPEN}, or -1 for negative a."
+    "BitwiseRightShift", ufunc("right_shift"), f"a >> b; the sign is kept.\n\n{_OPEN}, or -1 for negative a."
 )

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.elementwise import broadcast_pair
+from irexec.ops.compute.named import ufunc
 from irexec.ops.declare.operator import Elements, Operator, operator
 from irexec.ops.rules.shapes import Broadcasting, broadcast
 from irexec.types import ANY, BOOLEAN, Array
@@ -32,9 +33,9 @@ def _comparison(type: str, function: Any, doc: str) -> Operator:
     return operator(type, "opset1", shapes=broadcast, doc=doc)(kernel)
 
 
-equal_1 = _comparison("Equal", np.equal, "a == b.")
-not_equal_1 = _comparison("NotEqual", np.not_equal, "a != b.")
-greater_1 = _comparison("Greater", np.greater, "a > b.")
-greater_equal_1 = _comparison("GreaterEqual", np.greater_equal, "a >= b.")
-less_1 = _comparison("Less", np.less, "a < b.")
-less_equal_1 = _comparison("LessEqual", np.less_equal, "a <= b.")
+equal_1 = _comparison("Equal", ufunc("equal"), "a == b.")
+not_equal_1 = _comparison("NotEqual", ufunc("not_equal"), "a != b.")
+greater_1 = _comparison("Greater", ufunc("greater"), "a > b.")
+greater_equal_1 = _comparison("GreaterEqual", ufunc("greater_equal"), "a >= b.")
+less_1 = _comparison("Less", ufunc("less"), "a < b.")
+less_equal_1 = _comparison("LessEqual", ufunc("less_equal"), "a <= b.")

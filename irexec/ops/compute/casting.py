@@ -10,6 +10,8 @@ Strings convert to nothing but themselves.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from irexec.ops.compute.elementwise import MANY, truncated
@@ -18,28 +20,31 @@ from irexec.ops.compute.precision import is_float, is_narrow, widen
 from irexec.types import BOOLEAN, F4E2M1, F8E8M0, F16, F32, I4, NF4, STRING, Array, ElementType
 
 # The sixteen numbers of nf4: quantiles of the normal distribution, scaled to [-1, 1].
-NF4_VALUES = np.array(
-    [
-        -1.0,
-        -0.6961928009986877,
-        -0.5250730514526367,
-        -0.39491748809814453,
-        -0.28444138169288635,
-        -0.18477343022823334,
-        -0.09105003625154495,
-        0.0,
-        0.07958029955625534,
-        0.16093020141124725,
-        0.24611230194568634,
-        0.33791524171829224,
-        0.44070982933044434,
-        0.5626170039176941,
-        0.7229568362236023,
-        1.0,
-    ],
-    np.float32,
+_NF4 = (
+    -1.0,
+    -0.6961928009986877,
+    -0.5250730514526367,
+    -0.39491748809814453,
+    -0.28444138169288635,
+    -0.18477343022823334,
+    -0.09105003625154495,
+    0.0,
+    0.07958029955625534,
+    0.16093020141124725,
+    0.24611230194568634,
+    0.33791524171829224,
+    0.44070982933044434,
+    0.5626170039176941,
+    0.7229568362236023,
+    1.0,
 )
-_NF4_BOUNDS = (NF4_VALUES[1:] + NF4_VALUES[:-1]) / 2
+
+
+@cache
+def nf4() -> tuple[Array, Array]:
+    """The numbers of nf4, and where one ends and the next begins."""
+    values = np.array(_NF4, np.float32)
+    return values, (values[1:] + values[:-1]) / 2
 
 
 def castable(source: ElementType, target: ElementType) -> bool:
@@ -52,7 +57,7 @@ def cast(array: Array, source: ElementType, target: ElementType) -> Array:
     if source is target:
         return array
     if source is NF4:
-        array = NF4_VALUES[array]
+        array = nf4()[0][array]
     elif source.bitwidth in (2, 4) and source.is_integral:
         array = array.astype(np.int8)
     with np.errstate(all="ignore"):
@@ -76,7 +81,7 @@ def _to_float(array: Array, target: ElementType) -> Array:
 
 
 def _to_nf4(x: Array) -> Array:
-    codes = np.searchsorted(_NF4_BOUNDS, x, side="left")
+    codes = np.searchsorted(nf4()[1], x, side="left")
     return np.where(np.isnan(x), 0, codes).astype(np.uint8)
 
 

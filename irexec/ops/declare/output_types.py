@@ -52,9 +52,7 @@ def output_types(
         output = outputs[min(index, len(outputs) - 1)]
         tensor = shape if isinstance(shape, TensorType) else TensorType(DYNAMIC, _as_shape(shape))
         if tensor.element_type is DYNAMIC:
-            tensor = TensorType(
-                _resolve(output.elements, bound, attributes), tensor.shape, tensor.value, tensor.partial
-            )
+            tensor = TensorType(_resolve(output.elements, bound, attributes), tensor.shape, tensor.held, tensor.partial)
         result.append(tensor)
     return result
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.elementwise import broadcast_pair
+from irexec.ops.compute.named import ufunc
 from irexec.ops.declare.operator import Elements, Operator, operator
 from irexec.ops.rules.shapes import Broadcasting, broadcast, same_as
 from irexec.types import BOOLEAN, Array
@@ -24,12 +25,15 @@ def _logic(type: str, function: Any, doc: str, opset: str = "opset1") -> Operato
     return operator(type, opset, shapes=broadcast, inplace=("a", "b"), doc=doc)(kernel)
 
 
-logical_and_1 = _logic("LogicalAnd", np.logical_and, "a and b.")
-logical_or_1 = _logic("LogicalOr", np.logical_or, "a or b.")
+logical_and_1 = _logic("LogicalAnd", ufunc("logical_and"), "a and b.")
+logical_or_1 = _logic("LogicalOr", ufunc("logical_or"), "a or b.")
 logical_xor_2 = _logic(
-    "LogicalXor", np.logical_xor, "Either a or b, not both. (The page calls it LogicalXor-1.)", opset="opset2"
+    "LogicalXor",
+    ufunc("logical_xor"),
+    "Either a or b, not both. (The page calls it LogicalXor-1.)",
+    opset="opset2",
 )
-xor_1 = _logic("Xor", np.logical_xor, "LogicalXor under the name it has in opset1.")
+xor_1 = _logic("Xor", ufunc("logical_xor"), "LogicalXor under the name it has in opset1.")
 
 
 @operator("LogicalNot", "opset1", shapes=same_as(), inplace="data")

@@ -60,17 +60,19 @@ def _reduction(type: str, opset: str = "opset1", **declared: Any) -> Callable[[C
     return declare
 
 
-def _accumulated(type: str, ufunc: Any, doc: str) -> Operator:
-    """An operator that applies a function of two elements again and again, in the precision of sums."""
+def _accumulated(type: str, ufunc: str, doc: str) -> Operator:
+    """An operator that applies NumPy's function of two elements again and again, in the precision of sums."""
 
     def kernel(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
-        return narrow(_reduce(ufunc, data, axes, keep_dims, out, compute_dtype(data.dtype)), data.dtype, out)
+        return narrow(
+            _reduce(getattr(np, ufunc), data, axes, keep_dims, out, compute_dtype(data.dtype)), data.dtype, out
+        )
 
     return _made(type, "opset1", kernel, tolerance=rounded(16), values="kernel", doc=doc)
 
 
-reduce_sum_1 = _accumulated("ReduceSum", np.add, "The sum; 0 of nothing.")
-reduce_prod_1 = _accumulated("ReduceProd", np.multiply, "The product; 1 of nothing.")
+reduce_sum_1 = _accumulated("ReduceSum", "add", "The sum; 0 of nothing.")
+reduce_prod_1 = _accumulated("ReduceProd", "multiply", "The product; 1 of nothing.")
 
 
 @_reduction("ReduceMean", tolerance=rounded(16))
@@ -168,12 +170,12 @@ def reduce_l2_4(data: Array, axes: Array, keep_dims: bool, out: Array | None) ->
         return narrow(truncated(half_away(np.sqrt(total.astype(np.float64))), data.dtype), data.dtype, out)
 
 
-def _logical(type: str, ufunc: Any, doc: str) -> Operator:
+def _logical(type: str, ufunc: str, doc: str) -> Operator:
     def kernel(data: T_BOOL, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T_BOOL:
-        return _reduce(ufunc, data, axes, keep_dims, out)
+        return _reduce(getattr(np, ufunc), data, axes, keep_dims, out)
 
     return _made(type, "opset1", kernel, doc=doc)
 
 
-reduce_logical_and_1 = _logical("ReduceLogicalAnd", np.logical_and, "True when all elements are; so of nothing.")
-reduce_logical_or_1 = _logical("ReduceLogicalOr", np.logical_or, "True when any element is; false of nothing.")
+reduce_logical_and_1 = _logical("ReduceLogicalAnd", "logical_and", "True when all elements are; so of nothing.")
+reduce_logical_or_1 = _logical("ReduceLogicalOr", "logical_or", "True when any element is; false of nothing.")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.compute.casting import NF4_VALUES, cast
+from irexec.ops.compute.casting import cast, nf4
 from irexec.ops.declare.operator import HandsOn, NodeTypes
 from irexec.ops.type.convert import convert_1, convert_like_1
 from irexec.types import (
@@ -120,8 +120,8 @@ def specialised(array: np.ndarray, source: ElementType, target: ElementType) -> 
 def test_nf4_stands_for_sixteen_numbers(target: ElementType) -> None:
     codes = np.arange(16, dtype=np.uint8)
     assert target.dtype is not None
-    np.testing.assert_array_equal(specialised(codes, NF4, target), NF4_VALUES.astype(target.dtype))
-    back = cast(NF4_VALUES, F32, NF4)
+    np.testing.assert_array_equal(specialised(codes, NF4, target), nf4()[0].astype(target.dtype))
+    back = cast(nf4()[0], F32, NF4)
     np.testing.assert_array_equal(back, codes)
     between = np.array([-5, 5, 0.9, 0.04, np.nan], np.float32)
     np.testing.assert_array_equal(cast(between, F32, NF4), [0, 15, 15, 8, 0])

@@ -1,0 +1,29 @@
+"""NumPy's functions by their names, for declarations: an operator is declared, and a file checked, without NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def ufunc(name: str) -> Callable[..., Any]:
+    """NumPy's function of this name, which is looked up when it is called."""
+
+    def function(*arguments: Any, **options: Any) -> Any:
+        return getattr(np, name)(*arguments, **options)
+
+    return function
+
+
+def made_later(function: Callable[..., Any], inputs: int) -> Callable[..., Any]:
+    """A function of Python's on arrays of objects (NumPy's frompyfunc), which is made when it is first called."""
+    made: list[Any] = []
+
+    def on_arrays(*arrays: Any, **options: Any) -> Any:
+        if not made:
+            made.append(np.frompyfunc(function, inputs, 1))
+        return made[0](*arrays, **options)
+
+    return on_arrays
