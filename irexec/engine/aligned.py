@@ -15,8 +15,6 @@ from irexec.ir.weights.file import let_go
 from irexec.ops.compute.parallel import parallel_for
 from irexec.types import Array
 
-# The operator that reads few rows of a table wherever it lies: a table of words is a large part of a language model.
-_READS_ROWS = "Gather"
 # All copies lie in one piece of memory, which the system provides in large pages, each at a multiple of this.
 _APART = 64
 # A thread takes so much at a time.
@@ -24,28 +22,13 @@ _SHARE = 1 << 22
 
 
 def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
-    """The unaligned constants among the nodes' own, by the values that they are: aligned copies.
-
-    Tables of which only rows are read stay where they are.
-    """
-    nodes = list(nodes)
+    """Aligned copies of the unaligned constants among the nodes' own, by the values that they are."""
     found: dict[Value, Array] = {}
     for node in nodes:
         if node.constant is not None and not node.constant.flags.aligned and node.outputs:
             found[node.outputs[0]] = node.constant
     if not found:
         return found
-    read_whole = {
-        value
-        for node in nodes
-        for position, value in enumerate(node.inputs)
-        if value in found and (node.type != _READS_ROWS or position)
-    }
-    tables = {value: found.pop(value) for value in found.keys() - read_whole if value.type.rank}
-    return _copied(found) | tables
-
-
-def _copied(found: dict[Value, Array]) -> dict[Value, Array]:
     sizes = [-(-array.nbytes // _APART) * _APART for array in found.values()]
     memory = np.empty(sum(sizes) + _APART, np.uint8)
     start = -memory.ctypes.data % _APART

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
 
 import irexec
 from irexec.engine.aligned import aligned
-from irexec.ir.weights.file import mapped_file
 
 ROWS = 1500
 
@@ -64,23 +62,3 @@ def test_a_model_whose_constants_are_aligned_is_not_copied(tmp_path: Path) -> No
     (tmp_path / "even.xml").write_text(XML.replace('offset="1"', 'offset="0"'))
     (tmp_path / "even.bin").write_bytes(np.zeros((ROWS, 3), np.float32).tobytes())
     assert aligned(irexec.read_model(tmp_path / "even.xml").get_ops()) == {}
-
-
-def test_a_table_of_which_rows_are_read_stays_where_it_is(tmp_path: Path) -> None:
-    x = irexec.opset15.parameter([-1], np.int64, name="ids")
-    table = np.arange(ROWS * 4, dtype=np.float32).reshape(ROWS, 4)
-    rows = irexec.opset15.gather(table, x, np.int64(0))
-    irexec.save_model(irexec.Model([rows], [x], "rows"), tmp_path / "rows.xml")
-    text, data = (tmp_path / "rows.xml").read_text(), (tmp_path / "rows.bin").read_bytes()
-    (tmp_path / "rows.bin").write_bytes(b"\0" + data)
-    for offset in sorted(map(int, re.findall(r'offset="(\d+)"', text)), reverse=True):
-        text = text.replace(f'offset="{offset}"', f'offset="{offset + 1}"')
-    (tmp_path / "rows.xml").write_text(text)
-    model = irexec.read_model(tmp_path / "rows.xml")
-    held = {value.node.constant.size: array for value, array in aligned(model.get_ops()).items()}
-    assert not held[table.size].flags.aligned and mapped_file(held[table.size]) is not None
-    compiled = irexec.compile_model(model)
-    for ids in ([5, 0, -1], [], [3]):
-        result = compiled([np.array(ids, np.int64)])[0]
-        np.testing.assert_array_equal(result, table[ids])
-        assert result.flags.aligned

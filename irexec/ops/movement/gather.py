@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -93,24 +93,11 @@ def _take(data: Array, index: Array, at: int, batch: int, out: Array | None) -> 
         return _take_batched(data, index, at, batch, out)
     if index.ndim == 0:
         # Basic indexing keeps an array (of strings, too) where np.take would give a scalar.
-        return _region(data, (*[slice(None)] * at, int(index), ...), out)
+        picked = data[(slice(None),) * at + (int(index), ...)]
+        return into(picked, out, data)
     # "wrap" counts negative indices from the end and, unlike "raise", writes to `out` without a buffer.
-    return _picked(data, index, at, out, "wrap" if data.shape[at] else "raise")
-
-
-def _region(data: Array, region: tuple[Any, ...], out: Array | None) -> Array:
-    picked = data[region]
-    return into(picked if data.flags.aligned else picked.copy(), out, data)
-
-
-def _picked(data: Array, index: Array, at: int, out: Array | None, mode: Literal["wrap", "raise"]) -> Array:
-    """np.take, which would first copy all of an array that does not lie aligned: bytes lie aligned anywhere."""
-    if data.flags.aligned:
-        result: Array = np.take(data, index, at, out, mode)
-        return result
-    raw = np.dtype((np.void, data.dtype.itemsize))
-    found: Array = np.take(data.view(raw), index, at, None if out is None else out.view(raw), mode)
-    return found.view(data.dtype) if out is None else out
+    result: Array = np.take(data, index, at, out, "wrap" if data.shape[at] else "raise")
+    return result
 
 
 def _take_batched(data: Array, index: Array, at: int, batch: int, out: Array | None) -> Array:
@@ -120,7 +107,7 @@ def _take_batched(data: Array, index: Array, at: int, batch: int, out: Array | N
     rows = data.reshape(prod(data.shape[: at + 1]), *tail)
     first = np.arange(prod(lead) * prod(middle), dtype=np.intp).reshape(prod(lead), prod(middle), 1) * count
     picks = np.where(index < 0, index + count, index).reshape(prod(lead), 1, prod(index.shape[batch:]))
-    result = _picked(rows, first + picks, 0, None, "raise")
+    result: Array = np.take(rows, first + picks, 0)
     return into(result.reshape(lead + middle + index.shape[batch:] + tail), out)
 
 
@@ -137,11 +124,12 @@ def _specialize(node: NodeTypes, *, batch_dims: int = 0) -> Callable[..., Any] |
         return None
     if not index.ndim:
         region = (*[slice(None)] * at, int(index), ...)
-        return lambda data, *_, out=None, **__: _region(data, region, out)
+        return lambda data, *_, out=None, **__: into(data[region], out, data)
     index = np.where(index < 0, index + count, index)
 
     def gather(data: Array, indices: Array, axis: Array, /, *, out: Array | None = None, **_: Any) -> Array:
-        return _picked(data, index, at, out, "wrap")
+        result: Array = np.take(data, index, at, out, "wrap")
+        return result
 
     return gather
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from support.cases import KINDS, broken, data, ints, refuses, scalar, the
@@ -130,20 +128,3 @@ def test_shapes_with_dynamic_dimensions() -> None:
     assert str(out.shape) == "[?,?]"
     (out,), _ = infer(gather_8, [tensor(F32, "..."), tensor(I64, "?"), axis])
     assert out.rank is None
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.bool_])
-@pytest.mark.parametrize(
-    ("at", "batch", "index"), [(0, 0, [2, -1]), (1, 0, [[1], [0]]), (1, 1, [[0], [1], [2]]), (1, 0, 2)]
-)
-def test_a_table_at_an_odd_byte(dtype: type, at: int, batch: int, index: Any) -> None:
-    table = np.arange(36).reshape(3, 3, 4).astype(dtype)
-    odd = np.frombuffer(b"\0" + table.tobytes(), np.uint8)[1:].view(dtype).reshape(table.shape)
-    indices, axis = np.array(index), np.array(at)
-    expected = gather_8(table, indices, axis, batch_dims=batch)
-    for result in (
-        gather_8(odd, indices, axis, batch_dims=batch),
-        gather_8(odd, indices, axis, batch_dims=batch, out=np.empty_like(expected)),
-    ):
-        np.testing.assert_array_equal(result, expected)
-        assert result.flags.aligned and result.dtype == expected.dtype
