@@ -26,6 +26,7 @@ def record(cls: Any = None, /, *, eq: bool = True, frozen: bool = False, kw_only
 
     def decorate(cls: type) -> type:
         own = set(cls.__dict__)
+        cls.__doc__ = cls.__doc__ or cls.__qualname__  # Or else dataclass writes one, which takes longer than all this.
         made: type = dataclass(init=False, repr=False, eq=False, kw_only=kw_only, slots=True)(cls)
         methods: dict[str, Any] = {"__init__": _first_init(made, frozen), "__repr__": _repr}
         if eq:
