@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from irexec.arrays.plain import unicode_array
-from irexec.graph.model import Value, port_of
+from irexec.graph.model import Value
+from irexec.graph.ports import port_of
 from irexec.types import CONTAINERS, Array, ElementType
 from irexec.types.containers import from_container
 
@@ -26,7 +27,7 @@ class Results(Mapping[Any, Array]):
         if isinstance(key, Value):
             return self._arrays[self._index(key)]
         if isinstance(key, str):
-            return self._arrays[self._index(port_of(list(self._ports), key))]
+            return self._arrays[self._index(port_of(self._ports, key))]
         return self._arrays[key]
 
     def _index(self, port: Value) -> int:

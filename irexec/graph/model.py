@@ -6,7 +6,7 @@ Names follow OpenVINO's Python API (`Model.inputs`, `Output.any_name`, `Node.fri
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Any
 from weakref import ref
@@ -14,6 +14,7 @@ from weakref import ref
 from irexec.diagnostics import LayerRef
 from irexec.graph.body_maps import BodyInput, BodyOutput
 from irexec.graph.consumers import note_inputs
+from irexec.graph.ports import port_of
 from irexec.ir.document import Layer
 from irexec.ir.xml.source import Source
 from irexec.ops.declare.operator import Operator
@@ -86,17 +87,6 @@ class Value:
     def __repr__(self) -> str:
         names = ", ".join(sorted(self.names))
         return f"<Output: names[{names}] shape{self.partial_shape} type: {self.element_type}>"
-
-
-class NoSuchPort(KeyError, RuntimeError):
-    """A name that no port has. (OpenVINO raises RuntimeError for it.)"""
-
-    def __str__(self) -> str:
-        return str(self.args[0])
-
-
-class NoSuchPosition(IndexError, RuntimeError):
-    """A position at which there is no port. (OpenVINO raises RuntimeError for it.)"""
 
 
 class Input:
@@ -368,24 +358,6 @@ class Model:
     def __repr__(self) -> str:
         ports = "\n".join(map(repr, [*self.inputs, *self.outputs]))
         return f"<Model: {self.name!r}\n{ports}\n>"
-
-
-def position(ports: Sequence[Value], index: int) -> int:
-    """The position of a port, counted from the end where it is negative. Raises NoSuchPosition."""
-    if not -len(ports) <= index < len(ports):
-        raise NoSuchPosition(f"there is no port {index}: there are {len(ports)}")
-    return index % len(ports)
-
-
-def port_of(ports: list[Value], key: int | str) -> Value:
-    """A port by its position or by one of its tensor names. Raises NoSuchPosition or NoSuchPort."""
-    if isinstance(key, int):
-        return ports[position(ports, key)]
-    for port in ports:
-        if key in port.names:
-            return port
-    known = ", ".join(sorted(n for p in ports for n in p.names))
-    raise NoSuchPort(f"no port is named {key!r}; there are {known or 'no names'}")
 
 
 def _values(given: Node | Value) -> list[Node | Value]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from irexec.engine.arguments import fitting
-from irexec.graph import model as graph
+from irexec.graph import ports as graph_ports
 from irexec.graph.model import Value
 from irexec.openvino.tensor import Tensor, as_tensor
 from irexec.types import DYNAMIC
@@ -67,7 +67,7 @@ def _is_one_array(given: Any, ports: Sequence[Value]) -> bool:
 def only(ports: Sequence[Value], index: int | None) -> int:
     """The position, or without one that of the only port. Raises RuntimeError where there are several."""
     if index is not None:
-        return graph.position(ports, index)
+        return graph_ports.position(ports, index)
     if len(ports) != 1:
         raise RuntimeError(f"there are {len(ports)} ports: name one by its position")
     return 0
@@ -87,7 +87,7 @@ def find(ports: Sequence[Value], key: Any) -> int | None:
 def position(ports: Sequence[Value], key: Any) -> int:
     """As `find`, and a position means itself. Raises RuntimeError where no port is meant, TypeError for no key."""
     if isinstance(_key(key), (int, np.integer)):
-        return graph.position(ports, int(key))
+        return graph_ports.position(ports, int(key))
     found = find(ports, key)
     if found is None:
         raise RuntimeError(f"Port for tensor name {key} was not found.")

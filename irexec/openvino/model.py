@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from irexec.graph import model as graph
 from irexec.graph.model import Node, Value
+from irexec.graph.ports import port_of
 from irexec.openvino import cloning
 from irexec.openvino.editing import changed, current, order, replace, revalidate
 from irexec.openvino.extend import extends
@@ -291,8 +292,7 @@ def _port(ports: list[Value], key: Any, what: str) -> Value:
                 f"{what.lower()}() must be called on a model with exactly one; this one has {len(ports)}"
             )
         return ports[0]
-    found: Value = graph.port_of(ports, key)
-    return found
+    return port_of(ports, key)
 
 
 def _path(path: Any) -> list[str]:
