@@ -6,7 +6,7 @@ Names follow OpenVINO's Python API (`Model.inputs`, `Output.any_name`, `Node.fri
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 from weakref import ref
@@ -360,11 +360,9 @@ class Model:
         return f"<Model: {self.name!r}\n{ports}\n>"
 
 
-def _values(given: Node | Value) -> list[Node | Value]:
+def _values(given: Node | Value) -> Sequence[Node | Value]:
     """All outputs of a node that has several: each gets a Result."""
-    if isinstance(given, Node) and len(given.outputs) > 1:
-        return list(given.outputs)
-    return [given]
+    return given.outputs if isinstance(given, Node) and len(given.outputs) > 1 else [given]
 
 
 def _as_result(node: Node | Value) -> Node:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
@@ -228,44 +228,13 @@ class Call(NamedTuple):
 
 def bind(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
     """The arguments of a call as inputs and attributes. Raises IRError for too many, and for one given twice."""
-    takes = parameters(operator)
-    in_order = [p for p in takes if not p.keyword_only]
-    given: dict[str, Any] = {}
-    items, positional = _variadic_items(operator, positional)
-    if items is not None:
-        in_order = [p for p in in_order if p.kind != "inputs"]
-    if len(positional) > len(in_order) + 1:
-        names = ", ".join(p.name for p in in_order)
-        raise IRError(Findings().add("P007", f"{operator} takes {names}; {len(positional)} arguments were given"))
-    given.update((p.own, value) for p, value in zip(in_order, positional, strict=False))
-    name = positional[len(in_order)] if len(positional) > len(in_order) else None
-    if isinstance(name, (np.ndarray, np.generic)) or value_of(name) is not None:
-        names = ", ".join(p.name for p in in_order)
-        raise IRError(Findings().add("P007", f"{operator} takes {names} and the node's name, which is a text"))
-    by_name = {p.own: p for p in takes} | {p.attribute.file_name: p for p in takes if p.attribute}
-    by_name |= {p.name: p for p in takes}
-    if len(positional) <= len(operator.inputs) and any(k in by_name and by_name[k].own in given for k in keywords):
-        # The other order: all inputs as they stand on the operator's page, and attributes by name.
-        given = {port.name: value for port, value in zip(operator.inputs, positional, strict=False)}
-    unknown: dict[str, Any] = {}
+    given = _given(operator, positional, keywords)
+    inputs: list[Any] = [None] * sum(not i.variadic for i in operator.inputs)
     # ONNX tells letter cases apart.
     any_case = operator.opset not in contents.ONNX_OPSETS
-    for key, value in keywords.items():
-        parameter = by_name.get(key)
-        if key == "name" and parameter is None:
-            name = value
-        elif parameter is None:
-            unknown[key] = value
-        elif parameter.own in given:
-            raise IRError(Findings().add("P007", f"{operator}: {key!r} is given twice"))
-        elif parameter.kind == "inputs":
-            items = list(value)
-        else:
-            given[parameter.own] = value
-    inputs: list[Any] = [None] * sum(not i.variadic for i in operator.inputs)
     attributes: dict[str, Any] = {}
-    for parameter in takes:
-        value = given.get(parameter.own)
+    for parameter in parameters(operator):
+        value = given.values.get(parameter.own)
         if value is None and parameter.attribute and parameter.attribute.required and not parameter.required:
             value = parameter.default
         if value is None:
@@ -275,22 +244,72 @@ def bind(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, An
         elif parameter.kind == "attribute" and parameter.attribute is not None:
             attributes[parameter.attribute.file_name] = attribute_value(parameter.attribute, value, any_case=any_case)
         else:
-            unknown |= value
+            given.others.update(value)
     declared = {a.file_name: a for a in operator.attributes} | {a.name: a for a in operator.attributes}
-    for key, value in unknown.items():
+    for key, value in given.others.items():
         attribute = declared.get(key)
         if attribute is None:
             attributes[key] = value
         elif value is not None:
             attributes[attribute.file_name] = attribute_value(attribute, value, any_case=any_case)
-    inputs += items or []
+    inputs += given.items or []
     for key, made in _LEFT_OUT.get(operator.type, {}).items():
         is_left_out = key in declared and key not in attributes and inputs[0] is not None
         if is_left_out and (value := made(inputs, attributes)) is not None:
             attributes[key] = value
-    while len(inputs) and inputs[-1] is None and not items:
+    while len(inputs) and inputs[-1] is None and not given.items:
         inputs.pop()
-    return Call(inputs, attributes, name if isinstance(name, str) else "")
+    return Call(inputs, attributes, given.name if isinstance(given.name, str) else "")
+
+
+@dataclass(slots=True)
+class _Given:
+    """The arguments of a call: the values of parameters by their own names, and those of no parameter.
+
+    `items`: what a variadic input takes.
+    """
+
+    values: dict[str, Any]
+    items: list[Any] | None
+    name: Any = None
+    others: dict[str, Any] = field(default_factory=dict)
+
+
+def _given(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, Any]) -> _Given:
+    """What is given for each parameter. Raises IRError for too many arguments, and for one given twice."""
+    takes = parameters(operator)
+    in_order = [p for p in takes if not p.keyword_only]
+    items, positional = _variadic_items(operator, positional)
+    if items is not None:
+        in_order = [p for p in in_order if p.kind != "inputs"]
+    if len(positional) > len(in_order) + 1:
+        names = ", ".join(p.name for p in in_order)
+        raise IRError(Findings().add("P007", f"{operator} takes {names}; {len(positional)} arguments were given"))
+    given = _Given({p.own: value for p, value in zip(in_order, positional, strict=False)}, items)
+    given.name = positional[len(in_order)] if len(positional) > len(in_order) else None
+    if isinstance(given.name, (np.ndarray, np.generic)) or value_of(given.name) is not None:
+        names = ", ".join(p.name for p in in_order)
+        raise IRError(Findings().add("P007", f"{operator} takes {names} and the node's name, which is a text"))
+    by_name = {p.own: p for p in takes} | {p.attribute.file_name: p for p in takes if p.attribute}
+    by_name |= {p.name: p for p in takes}
+    if len(positional) <= len(operator.inputs) and any(
+        k in by_name and by_name[k].own in given.values for k in keywords
+    ):
+        # The other order: all inputs as they stand on the operator's page, and attributes by name.
+        given.values = {port.name: value for port, value in zip(operator.inputs, positional, strict=False)}
+    for key, value in keywords.items():
+        parameter = by_name.get(key)
+        if key == "name" and parameter is None:
+            given.name = value
+        elif parameter is None:
+            given.others[key] = value
+        elif parameter.own in given.values:
+            raise IRError(Findings().add("P007", f"{operator}: {key!r} is given twice"))
+        elif parameter.kind == "inputs":
+            given.items = list(value)
+        else:
+            given.values[parameter.own] = value
+    return given
 
 
 def _rank(given: Any) -> int:
