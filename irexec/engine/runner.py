@@ -20,6 +20,7 @@ from irexec.engine.state import Variables
 from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
 from irexec.ir.memory import no_collection
+from irexec.ops.declare.operator import ConstraintError
 from irexec.types import Array, PartialShape, TensorType
 
 Expected = tuple[Any, Any]
@@ -106,7 +107,13 @@ class Runner:
             raise IRError(too_large(self.plan.model.results[largest], error, self.plan.model)) from error
 
     def iterate(self, inputs: Sequence[Array]) -> list[Array]:
-        """As `run`, for a body: assigned values are visible in the next iteration."""
+        """As `run`, for a body: assigned values are visible in the next iteration.
+
+        Raises ConstraintError where a Parameter that is used is given nothing (None).
+        """
+        for slot, node, array in zip(self.plan.parameters, self.plan.model.parameters, inputs, strict=True):
+            if array is None and (slot in self.plan.results or any(slot in step.inputs for step in self.plan.steps)):
+                raise ConstraintError("inputs", f"nothing feeds {node.ref} of a body")
         results = self.run(inputs)
         self.variables.commit()
         return results

@@ -218,3 +218,20 @@ def test_a_constant_that_goes_round_is_not_taken_for_its_later_values() -> None:
     assert inference.report.ok
     model = irexec.compile_model(built)
     np.testing.assert_array_equal(model([np.array([1000])])[0], [((1 * 2 + 10) * 2 + 20) * 2 + 30 + 1000])
+
+
+def test_a_parameter_that_nothing_feeds_is_a_finding_where_it_is_used() -> None:
+    """OpenVINO leaves its value undefined. The other branch has all it needs."""
+    cond, x = parameter([], np.bool_), parameter([2])
+    used, unused, fed = parameter([2]), parameter([2]), parameter([2])
+    node = Node(load("If", 8), [cond.outputs[0], x.outputs[0]], name="if")
+    node.bodies = [
+        Body(body_of([ops.negative(used)], [used]), [], [BodyOutput(0, 0)]),
+        Body(body_of([ops.negative(fed)], [unused, fed]), [BodyInput(1, 1)], [BodyOutput(0, 0)]),
+    ]
+    model, given = compiled(node, [cond, x], 1), np.ones(2, np.float32)
+    assert model([np.array(False), given])[0].tolist() == [-1, -1]
+    with pytest.raises(irexec.IRError, match="nothing feeds") as caught:
+        model([np.array(True), given])
+    (finding,) = caught.value.report
+    assert (finding.code, finding.layer and finding.layer.name) == ("O005", "if")

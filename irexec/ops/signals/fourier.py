@@ -29,9 +29,9 @@ def to_complex(data: Array) -> Array:
 
 def to_pairs(data: Array, dtype: np.dtype[Any]) -> Array:
     """Complex numbers [...] as pairs [..., 2] of the given dtype."""
+    shape = (*data.shape, 2)
     data = np.ascontiguousarray(data)
-    real = data.real.dtype
-    return narrow(data.view(real).reshape(*data.shape, 2), dtype)
+    return narrow(data.view(data.real.dtype).reshape(shape), dtype)
 
 
 def transformed_axes(axes: Array, rank: int) -> list[int]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, run, tensor
 
+from irexec import opset9
 from irexec.ops.signals.dft import dft_7
 from irexec.ops.signals.rdft import irdft_9, rdft_9
 from irexec.types import F32, I64
@@ -59,3 +60,13 @@ def test_rdft_is_half_of_dft() -> None:
     pairs = np.stack([real, np.zeros_like(real)], -1)
     whole = run(dft_7, pairs, _i64(0, 1), _i64(5, 6))[0]
     np.testing.assert_allclose(run(rdft_9, real, _i64(0, 1), _i64(5, 6))[0], whole[:, :4], atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 0)])
+def test_over_no_axes_numbers_become_pairs(shape: tuple[int, ...]) -> None:
+    real = np.full(shape, 7, np.float32)
+    pairs = opset9.rdft(real, _i64())
+    assert pairs.shape == (*shape, 2)
+    np.testing.assert_array_equal(pairs, np.stack([real, np.zeros_like(real)], -1))
+    if shape:
+        np.testing.assert_array_equal(opset9.irdft(pairs, _i64()), real)
