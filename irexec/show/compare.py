@@ -6,17 +6,15 @@ import math
 from collections.abc import Sequence
 
 from irexec.show.printing import Printout
-from irexec.trust.compare import LOWER, Comparison, Row
+from irexec.trust.compare import Comparison, Row
 from irexec.trust.errors import shown_error
-
-_HOW_F32 = "{} is the choice of the device or of the settings: --config INFERENCE_PRECISION_HINT=f32 asks for f32"
 
 
 def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved: Sequence[str] = ()) -> None:
     """The verdict in the first line; then the results and the `worst` layers (0: all), those that go wrong first."""
     page.line(found.verdict, "good" if found.agrees else "error")
-    if found.precision in LOWER:
-        page.line(_HOW_F32.format(found.precision), "warning")
+    for hint in found.hints:
+        page.line(hint, "warning")
     page.heading(f"results: {found.other} against irexec")
     page.table([(name, shown_error(error)) for name, error in found.results], ("name",), names=0)
     rows = sorted(found.rows, key=_badness)

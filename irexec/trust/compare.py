@@ -8,19 +8,19 @@ from typing import Any
 
 from irexec.graph.model import Model, Node, Value
 from irexec.ops.declare.operator import Tolerance
-from irexec.trust.culprit import Culprit, alone, descend, look_behind
-from irexec.trust.errors import Bounds, Error, judge, measure
+from irexec.trust.culprit import Culprit, alone, descend, function_of, look_behind
+from irexec.trust.errors import Bounds, Error, measure
+from irexec.trust.hints import LOWER, hints
 from irexec.trust.record import Reference
 from irexec.trust.runtimes import Loaded, Runtime
 from irexec.trust.together import Together
 from irexec.trust.tolerances import combined, tolerance_of, tolerance_text
+from irexec.trust.variants import judge_model
 from irexec.trust.windows import HELD_BYTES, SHOWN_BYTES, comparable, observed, read_values, windows
 from irexec.types import Array
 from irexec.watch.run import port_name
 
 Progress = Callable[[int, int], None]
-LOWER = ("f16", "bf16")
-"""In what else than f32 devices compute, whatever the model says."""
 
 
 @dataclass(slots=True)
@@ -98,6 +98,11 @@ class Comparison:
             return "the results differ, but not when layers are shown; no part of the model differs alone"
         return f"the results differ by more than rounding explains, though no layer goes wrong alone{unseen}"
 
+    @property
+    def hints(self) -> list[str]:
+        """What may be behind it, and what to do next."""
+        return list(hints(self.other, self.precision, self.culprit, [error for _, error in self.results]))
+
     def to_dict(self) -> dict[str, Any]:
         """As `Comparison` of what `irexec report` reads, and more."""
         inner = self.culprit is not None and bool(self.culprit.outer)
@@ -107,6 +112,7 @@ class Comparison:
             "other": self.other,
             "precision": self.precision,
             "verdict": self.verdict,
+            "hints": self.hints,
             "agrees": self.agrees,
             "hidden": self.hidden,
             "unseen": self.unseen,
@@ -245,8 +251,9 @@ class _Comparing:
             # A variable holds what was written to it in the step before.
             error = measure(their[given[0]], their[node.outputs[0]])
             return error, not error
-        run, begins, _ = alone(self.reference.model, nodes, node.outputs, their)
-        return judge(run, [their[v] for v in begins], [their.get(v) for v in node.outputs], tolerance, self.bounds)
+        begins, part = alone(self.reference.model, nodes, node.outputs, their)
+        inputs, outputs = [their[v] for v in begins], [their.get(v) for v in node.outputs]
+        return judge_model(part, function_of, inputs, outputs, tolerance, self.bounds)
 
 
 def _position(value: Value) -> tuple[str, str, int]:

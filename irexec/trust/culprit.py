@@ -17,11 +17,12 @@ from irexec.graph.cut import constant_nodes, copied, cut, leaving
 from irexec.graph.model import Model, Node, Value
 from irexec.native import plainly
 from irexec.ops.declare.operator import Tolerance
-from irexec.trust.errors import Bounds, Error, judge, shown_error
+from irexec.trust.errors import Bounds, Error, Run, shown_error
 from irexec.trust.extract import STATE, Extract, give_types
 from irexec.trust.record import Reference
 from irexec.trust.runtimes import CannotRun, KnowsBodies, Loaded, Runtime, Steps
 from irexec.trust.tolerances import combined, tolerance_of, tolerance_text
+from irexec.trust.variants import judge_model
 from irexec.types import DYNAMIC, Array, ElementType
 
 # The most iterations of a body that are compared.
@@ -30,8 +31,6 @@ _MAX_ITERATIONS = 32
 _FEW = 3
 # An error counts as gone when it is this many times smaller.
 _VANISHING = 8.0
-
-Run = Callable[[Sequence[Array]], list[Array]]
 
 
 @dataclass(slots=True)
@@ -94,9 +93,9 @@ class Culprit:
         """
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
-        run, begins, part = alone(self.model, self.nodes, list(self.outputs), self.inputs)
+        begins, part = alone(self.model, self.nodes, list(self.outputs), self.inputs)
         inputs = [self.inputs[value] for value in begins]
-        results = run(inputs)
+        results = function_of(part)(inputs)
         files = Extract(part, inputs, results, True).save(place / "culprit.xml")
         names = archive_names([value.node.friendly_name for value in self.outputs])
         arrays = {}
@@ -110,15 +109,16 @@ class Culprit:
 
 def alone(
     whole: Model, nodes: Sequence[Node], ends: Sequence[Value], values: Mapping[Value, Array]
-) -> tuple[Run, list[Value], Model]:
-    """Some layers of a model as a function of the values that they read, which values these are, and the model."""
+) -> tuple[list[Value], Model]:
+    """The values that some layers of a model read, and these layers as a model of their own."""
     part = cut(whole, nodes, ends)
     part.model.file = part.model.source = None
     give_types(part, [values[value] for value in part.begins])
-    return _function(part.model), part.begins, part.model
+    return part.begins, part.model
 
 
-def _function(model: Model) -> Run:
+def function_of(model: Model) -> Run:
+    """The results of a model as a function of its inputs."""
     compiled = CompiledModel(model)
 
     def run(arrays: Sequence[Array]) -> list[Array]:
@@ -164,7 +164,7 @@ def iterations(whole: Model, node: Node, inputs: Mapping[Value, Array]) -> Itera
     what irexec gives them there. `inputs` are those of the layer."""
     if not node.bodies:
         return
-    _, begins, part = alone(whole, [node], node.outputs, inputs)
+    begins, part = alone(whole, [node], node.outputs, inputs)
     reference = Reference(part, [[inputs[value] for value in begins]])
     counts = reference.count()
     for number, body in enumerate(node.bodies):
@@ -201,10 +201,9 @@ def look_behind(
     model, inputs = reference.model, reference.steps[0]
     computing = _computing(model)
     tolerance = combined(map(tolerance_of, computing))
-    run = _function(model)
     if tolerance.kind == "random":
         return True, False, None
-    error, agrees = judge(run, inputs, plain[0], tolerance, bounds)
+    error, agrees = judge_model(model, function_of, inputs, plain[0], tolerance, bounds)
     if agrees:
         return True, False, None
     ends = [result.inputs[0] for result in model.results]
@@ -213,7 +212,7 @@ def look_behind(
     except CannotRun:
         shown = {}
     observed = [None if value is None else shown.get(value) for value in ends]
-    remaining, vanished = judge(run, inputs, observed, tolerance, bounds)
+    remaining, vanished = judge_model(model, function_of, inputs, observed, tolerance, bounds)
     if not any(o is not None for o in observed) or not (vanished and error.ulp > _VANISHING * remaining.ulp):
         return False, False, None
     return False, True, _cut_there(reference, runtime, loaded, computing, bounds) if runtime.runs_parts else None
@@ -261,14 +260,14 @@ def _together(reference: Reference, runtime: Runtime, nodes: list[Node], bounds:
     given = reference.record(part.begins)[0]
     if any(value not in given for value in part.begins):
         return None
-    run, begins, model = alone(reference.model, nodes, ends, given)
+    begins, model = alone(reference.model, nodes, ends, given)
     inputs = [given[value] for value in begins]
     try:
         other = runtime.load(model).results([inputs])[0]
     except CannotRun:
         return None
     tolerance: Tolerance = combined(map(tolerance_of, nodes))
-    own, agrees = judge(run, inputs, list(other), tolerance, bounds)
+    own, agrees = judge_model(model, function_of, inputs, list(other), tolerance, bounds)
     if agrees:
         return None
     text = str(bounds) if bounds is not None else tolerance_text(tolerance, ends[0].element_type)

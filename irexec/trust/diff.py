@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from irexec.arrays.brief import plural, shown_number
 from irexec.graph.align import Alignment, align
 from irexec.graph.cut import constant_nodes
 from irexec.graph.model import Model, Node, Value
-from irexec.trust.culprit import alone
+from irexec.trust.culprit import alone, function_of
 from irexec.trust.errors import measure
 from irexec.trust.record import same
 from irexec.types import Array, TensorType
@@ -270,8 +270,7 @@ class _Diff:
     def _value(self, model: Model, value: Value) -> Array:
         if value.node.constant is not None:
             return value.node.constant
-        run: Callable[..., list[Array]] = alone(model, [value.node], [value], {})[0]
-        return run([])[0]
+        return function_of(alone(model, [value.node], [value], {})[1])([])[0]
 
 
 def _attributes_of(node: Node) -> dict[str, Any]:

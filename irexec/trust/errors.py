@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import ml_dtypes
@@ -121,14 +122,20 @@ def _blocks(*arrays: Array) -> Iterator[tuple[Any, ...]]:
 
 
 def judge(
-    run: Run, inputs: Sequence[Array], other: Sequence[Array | None], tolerance: Tolerance, bounds: Bounds | None = None
+    run: Run,
+    inputs: Sequence[Array],
+    other: Sequence[Array | None],
+    tolerance: Tolerance,
+    bounds: Bounds | None = None,
+    wavering: Callable[[], Iterable[Run]] = tuple,
 ) -> tuple[Error, bool]:
     """The largest error of `other` against what `run` makes of the inputs, and whether all of it is within tolerance.
 
     An element may be off by the tolerance in its own units, or in those of a typical element. Where that is not enough,
     the inputs are moved by a few units in the last place: what a move by one unit does to a result, in a sum whose
     parts cancel or in a step at a whole number, is then added to the element's unit, and the error that is told is one
-    in these units. `other`: None for an output that was not seen.
+    in these units. `other`: None for an output that was not seen. `wavering` makes the same function with other values
+    moved as the inputs are.
     """
     pairs = [(right, found) for right, found in zip(run(inputs), other, strict=True) if found is not None]
     if bounds is not None:
@@ -136,7 +143,7 @@ def judge(
         return worst, all(_within(right, found, bounds) for right, found in pairs)
     judged = [_judged(right, found, tolerance) for right, found in pairs]
     if not all(agrees for _, agrees in judged):
-        spreads = [s for s, found in zip(_spreads(run, inputs), other, strict=True) if found is not None]
+        spreads = [s for s, found in zip(_spreads(run, inputs, wavering()), other, strict=True) if found is not None]
         judged = [_judged(*pair, tolerance, spread) for pair, spread in zip(pairs, spreads, strict=True)]
     errors = [error for error, agrees in judged if not agrees] or [error for error, _ in judged]
     return max(errors, key=lambda error: error.ulp, default=NONE), all(agrees for _, agrees in judged)
@@ -188,15 +195,16 @@ def _typical(reference: Array) -> float:
     return largest * math.sqrt(squares / count) if count else 0.0
 
 
-def _spreads(run: Run, inputs: Sequence[Array]) -> list[Any]:
+def _spreads(run: Run, inputs: Sequence[Array], wavering: Iterable[Run]) -> list[Any]:
     """How far each element of the results moves when the inputs are moved by a few units in the last place."""
     rng = np.random.default_rng(0)
     expected = run(inputs)
     spreads: list[Any] = [np.zeros(array.shape) for array in expected]
-    for number in range(2 + _RANDOM_NUDGES):
-        moved = [_moved(array, (1.0, -1.0)[number] if number < 2 else rng) for array in inputs]
+    directions: list[float | np.random.Generator] = [1.0, -1.0, *[rng] * _RANDOM_NUDGES]
+    trials = ((run, [_moved(array, direction) for array in inputs]) for direction in directions)
+    for function, moved in chain(trials, ((other, inputs) for other in wavering)):
         try:
-            results = run(moved)
+            results = function(moved)
         except Exception:  # A value that was just allowed, an index for instance, is one no longer.
             continue
         for index, (right, found) in enumerate(zip(expected, results, strict=True)):

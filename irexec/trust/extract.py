@@ -6,9 +6,11 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from irexec.arrays.brief import plural
 from irexec.arrays.plain import exact_array
 from irexec.arrays.saving import archive_names, save_arrays
 from irexec.diagnostics import IRError
@@ -19,7 +21,7 @@ from irexec.graph.write import write_model
 from irexec.inference import infer, set_types
 from irexec.native import plainly
 from irexec.trust.record import Reference, same
-from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
+from irexec.types import BOOLEAN, DYNAMIC, Array, ElementType, PartialShape, TensorType
 from irexec.watch.run import port_name
 
 # Integer constants up to this size are axes, shapes and indices; larger ones are weights.
@@ -76,7 +78,7 @@ def extract(
     inputs = [values[value] for value in part.begins if value in values]
     if len(inputs) < len(part.begins):
         missing = next(value for value in part.begins if value not in values)
-        raise ValueError(f"{missing.node.friendly_name!r} does not run in this inference (run {call} of its layer)")
+        raise ValueError(f"{missing.node.friendly_name!r} {_runs(reference, missing.node, call)}")
     give_types(part, inputs)
     try:
         with plainly():
@@ -86,6 +88,17 @@ def extract(
     expected = [values.get(value) for value in part.ends]
     checked = all(e is not None and same(e, r) for e, r in zip(expected, results, strict=True))
     return Extract(part.model, inputs, results, checked)
+
+
+def _runs(reference: Reference, node: Node, call: int) -> str:
+    """Why a layer has no values in its `call`-th run."""
+    readers = {n for n in reference.model.walk() if any(v is not None and v.node is node for v in n.inputs)}
+    counts = reference.count()
+    times = max(counts.get(n, 0) for n in (node, *readers))
+    if times:
+        known = f"{plural(times, 'iteration')} with these inputs, 0 to {times - 1}"
+        return f"is computed in {known}: there is no --iteration {call}"
+    return "is not computed with these inputs"
 
 
 def give_types(part: Part, inputs: Sequence[Array]) -> None:
@@ -100,13 +113,19 @@ def give_types(part: Part, inputs: Sequence[Array]) -> None:
 
 
 def anonymised(part: Extract, seed: int = 0) -> Extract:
-    """The same structure with other names, no rt_info, and noise of the same range for weights and inputs."""
+    """The same structure with other names, no rt_info, and noise of the same range for weights and inputs. Whole
+    numbers that are inputs stay only where the model runs with no others."""
     rng = np.random.default_rng(seed)
     model = copied(part.model)
     model.name = "model"
     _strip(model, rng, [0])
-    inputs = [_noise(array, rng) for array in part.inputs]
-    results = list(CompiledModel(model)(inputs).to_tuple())
+    run = CompiledModel(model)
+    try:
+        inputs = [_noise(array, rng, structure=0) for array in part.inputs]
+        results = list(run(inputs).to_tuple())
+    except IRError:
+        inputs = [_noise(array, rng) for array in part.inputs]
+        results = list(run(inputs).to_tuple())
     return Extract(model, inputs, results, None)
 
 
@@ -129,15 +148,30 @@ def _strip_body(body: Body, rng: np.random.Generator, counter: list[int]) -> Non
     body.model.name = "body"
 
 
-def _noise(array: Array, rng: np.random.Generator) -> Array:
-    """Random values of the same type, shape and range; small integer arrays, which are structure, stay."""
+def _noise(array: Array, rng: np.random.Generator, structure: int = MAX_STRUCTURE) -> Array:
+    """Random values of the same type, shape and range. Arrays of up to `structure` whole numbers or booleans, and
+    numbers that everybody writes, such as 0.5 and 1e-5, stay: they are structure."""
     kind = ElementType.of(array.dtype)
-    if array.size == 0 or not (kind.is_real or (kind.is_integral and array.size > MAX_STRUCTURE)):
+    if array.dtype.kind in "TUO":
+        words = ["".join(rng.choice([*"abcdefgh"], len(text))) for text in array.reshape(-1).tolist()]
+        return np.array(words, array.dtype).reshape(array.shape)
+    if array.size <= structure and not kind.is_real:
         return array
+    if kind is BOOLEAN:
+        return rng.permutation(array.reshape(-1)).reshape(array.shape)
     wide = array.astype(np.float64)
     finite = wide[np.isfinite(wide)]
     if not finite.size:
         return array
     low, high = float(finite.min()), float(finite.max())
+    if low == high and kind.is_real:
+        if _is_common(low, array.dtype):
+            return array
+        low, high = 0.5 * low, 1.5 * low
     noise: Array = np.asarray(rng.uniform(low, high, array.shape))
     return (np.rint(noise) if kind.is_integral else noise).astype(array.dtype)
+
+
+def _is_common(number: float, dtype: np.dtype[Any]) -> bool:
+    """Whether a number has at most two digits, or is a power of two: it tells nothing of the model that it is from."""
+    return number == float(np.asarray(float(f"{number:.2g}")).astype(dtype)) or abs(np.frexp(number)[0]) == 0.5

@@ -74,7 +74,7 @@ def guesses(reference: Reference, runtime: Runtime, bounds: Bounds | None = None
 
 
 def _alone(culprit: Culprit, reference: Reference) -> Case:
-    _, begins, part = alone(culprit.model, culprit.nodes, list(culprit.outputs), culprit.inputs)
+    begins, part = alone(culprit.model, culprit.nodes, list(culprit.outputs), culprit.inputs)
     return case_of(copied(part), [[culprit.inputs[value] for value in begins]])
 
 

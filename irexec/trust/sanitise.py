@@ -6,6 +6,7 @@ integers that overflow, conversions that lose values, divisions by zero, states 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,9 +16,12 @@ from irexec.arrays.brief import plural
 from irexec.diagnostics import Report
 from irexec.engine import CompiledModel
 from irexec.engine.errors import findings_for
+from irexec.graph.cut import constant_nodes
 from irexec.graph.model import Model, Node, Value
 from irexec.inference.breaches import place_of
+from irexec.inference.propagate import as_list
 from irexec.trust.suspicions import SUSPICIONS, Suspicion
+from irexec.trust.ties import attributes_of
 from irexec.types import Array, ElementType
 
 
@@ -32,6 +36,7 @@ class Sanitiser:
         self._pending: list[tuple[bool, list[tuple[Suspicion, Any]]]] = []
         self._calls: dict[Node, int] = {}
         self._read = {value for node in model.walk() for value in node.inputs}
+        self._look_at_constants(model)
 
     @property
     def report(self) -> Report:
@@ -61,7 +66,7 @@ class Sanitiser:
 
     def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
         odd, asked = self._pending.pop()
-        for suspicion, known in asked:
+        for suspicion, known in asked if outputs else ():
             message = suspicion.after(node, known, outputs)
             if message is not None:
                 self._say(node, suspicion.code, message, suspicion.port)
@@ -74,6 +79,32 @@ class Sanitiser:
                 self._say(node, "A001", f"{plural(nan, 'NaN')} of {array.size} values, from finite inputs")
             if infinite:
                 self._say(node, "A002", f"{infinite} of {array.size} values are infinite, from finite inputs")
+
+    def _look_at_constants(self, model: Model) -> None:
+        """Layers that depend on constants alone run when a plan is made, and no listener is told: they run here, too."""
+        constant = constant_nodes(model)
+        known: dict[Value, Array] = {}
+        left = Counter(value for node in constant for value in node.inputs)
+        for node in model.nodes:
+            for body in node.bodies:
+                self._look_at_constants(body.model)
+            if node.constant is not None:
+                known[node.outputs[0]] = node.constant
+            elif node in constant and node.operator is not None:
+                if any(value is not None and value not in known for value in node.inputs):
+                    continue
+                inputs = [None if value is None else known[value] for value in node.inputs]
+                self.before(node, inputs)
+                try:
+                    with np.errstate(all="ignore"):
+                        outputs = [np.asarray(made) for made in as_list(node.operator(*inputs, **attributes_of(node)))]
+                except Exception:  # What a kernel refuses is said when the plan is made.
+                    outputs = []
+                self.after(node, inputs, outputs, 0.0)
+                known |= dict(zip(node.outputs, outputs, strict=False))
+                left.subtract(node.inputs)
+                for value in {value for value in node.inputs if value is not None and not left[value]}:
+                    del known[value]
 
     def _is_odd(self, value: Value, array: Array) -> bool:
         """Whether a value holds NaN or infinities: known of what a layer made, looked up for inputs and constants."""

@@ -9,16 +9,19 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from irexec.engine import CompiledModel
+from irexec.graph.model import Model
 from irexec.native import plainly
 from irexec.trust.case import Case
 from irexec.trust.case_files import save_case
-from irexec.trust.errors import Bounds, Error, Run, judge, shown_error
+from irexec.trust.errors import Bounds, Error, Run, shown_error
 from irexec.trust.runtimes import CannotRun, CannotWrite, Died, Runtime
 from irexec.trust.tolerances import combined, tolerance_of, tolerance_text
+from irexec.trust.variants import judge_model
 from irexec.types import Array
 
 # A fault that is so many times the tolerance must not shrink to what rounding might be.
@@ -72,7 +75,8 @@ class ByRuntime:
         if tolerance.kind == "random":
             return None
         allowed = tolerance._replace(ulp=tolerance.ulp * least)
-        error, agrees = judge(_step(case, step), case.steps[step], found, allowed, self.bounds)
+        make = partial(_step, steps=case.steps[:step])
+        error, agrees = judge_model(case.model, make, case.steps[step], found, allowed, self.bounds)
         if agrees:
             return None
         kind = case.model.outputs[0].element_type
@@ -81,15 +85,15 @@ class ByRuntime:
         return Fault("difference", _kind_of(error), said, min(error.ulp / max(tolerance.ulp, 1.0), _CLEAR))
 
 
-def _step(case: Case, number: int) -> Run:
+def _step(model: Model, steps: Sequence[Sequence[Array]]) -> Run:
     """The results of one step as a function of its inputs, after the steps before it."""
-    compiled = CompiledModel(case.model)
+    compiled = CompiledModel(model)
 
     def run(inputs: Sequence[Array]) -> list[Array]:
         request = compiled.create_infer_request()
         with plainly():
-            for before in case.steps[:number]:
-                request.infer(before)
+            for before in steps:
+                request.infer(list(before))
             return list(request.infer(list(inputs)).to_tuple())
 
     return run

@@ -9,10 +9,12 @@ import pytest
 from support.nets import iterating
 
 import irexec
+from irexec import opset15 as ops
 from irexec.cli.main import main
 from irexec.diagnostics import Report
 from irexec.graph.compare import differences
 from irexec.graph.cut import copied
+from irexec.trust.extract import _noise
 from irexec.trust.record import Reference
 from irexec.trust.select import select
 
@@ -72,7 +74,7 @@ def test_a_layer_of_a_body_at_one_iteration(tmp_path: Path, capsys: pytest.Captu
     assert main(["cut", str(file), "--around", "inner", "--iteration", "2", *given, "-o", str(out)]) == 0
     np.testing.assert_array_equal(rerun(out)[0], [[5, 6]])
     assert main(["cut", str(file), "--around", "inner", "--iteration", "3", *given, "-o", str(out)]) != 0
-    assert "does not run" in capsys.readouterr().err
+    assert "3 iterations with these inputs, 0 to 2: there is no --iteration 3" in capsys.readouterr().err
     assert main(["cut", str(file), "--around", "outer", *given, "-o", str(out)]) == 0
     np.testing.assert_array_equal(rerun(out)[0], [[1, 2], [3, 4], [5, 6]])
 
@@ -89,6 +91,39 @@ def test_anonymised(tmp_path: Path) -> None:
     weights = out.with_suffix(".bin").read_bytes()
     assert not any(s in weights for s in secret)
     assert rerun(out)[0].shape == (1, 10)
+
+
+def test_no_number_and_no_word_of_the_original_is_left(tmp_path: Path) -> None:
+    """Scalars, few tokens, flags and texts are replaced as well; what is structure stays, so that it runs."""
+    x, tokens = ops.parameter([1, 6, 8], np.float32, name="secret_x"), ops.parameter([1, 6], np.int64, name="words")
+    table = np.random.default_rng(1).normal(0, 1, (50, 8)).astype(np.float32)
+    rows = ops.gather(ops.constant(table), tokens, np.int64(0), name="secret_rows")
+    scaled = ops.multiply(ops.add(rows, x), np.float32(0.3535534), name="secret_scale")
+    halved = ops.multiply(ops.reshape(scaled, np.int64([6, 8]), False, name="flat"), np.float32(0.5), name="end")
+    model = irexec.Model([halved], [x, tokens], "secret")
+    irexec.save_model(model, tmp_path / "whole.xml")
+    ids = np.int64([[7, 3, 41, 9, 12, 30]])
+    np.savez(
+        tmp_path / "given.npz", secret_x=np.random.default_rng(2).normal(0, 1, (1, 6, 8)).astype(np.float32), words=ids
+    )
+    out = tmp_path / "send.xml"
+    command = ["cut", str(tmp_path / "whole.xml"), "--to", "end", "--anonymise", "--input", str(tmp_path / "given.npz")]
+    assert main([*command, "-o", str(out)]) == 0
+    sent = irexec.read_model(out)
+    numbers = {n.constant.tobytes() for n in sent.nodes if n.constant is not None}
+    assert np.float32(0.3535534).tobytes() not in numbers
+    assert {np.float32(0.5).tobytes(), np.int64([6, 8]).tobytes(), np.int64(0).tobytes()} <= numbers
+    given = np.load(out.with_suffix(".npz"))
+    assert not any(np.array_equal(given[name], ids) for name in given.files)
+    assert all(given[name].min() >= 0 for name in given.files if given[name].dtype == np.int64)
+    for file in (out, out.with_suffix(".bin"), out.with_suffix(".npz")):
+        assert b"secret" not in file.read_bytes() and b"words" not in file.read_bytes()
+
+
+def test_texts_are_replaced() -> None:
+    made = _noise(np.array(["the patient", "is well"], np.dtypes.StringDType()), np.random.default_rng(0))
+    assert [len(text) for text in made.tolist()] == [11, 7]
+    assert "patient" not in made[0]
 
 
 def test_a_copy_is_equal_and_shares_nothing() -> None:

@@ -197,6 +197,23 @@ def test_nan_is_said_at_its_birth_only() -> None:
     assert said(make, F([-1, 4])) == [("A001", "born")]
 
 
+def test_what_follows_from_constants_alone_is_looked_at() -> None:
+    """Such layers run when the model is compiled, also those of bodies."""
+
+    def make(x: Node) -> Node:
+        root = ops.sqrt(ops.constant(F([4, -1])), name="root")
+        share = ops.divide(np.int32([1, 2]), np.int32([0, 2]), name="share")
+        whole = ops.add(ops.constant(np.uint8([200, 3])), np.uint8([100, 4]), name="sum")
+        near = ops.convert(ops.constant(F([1e-9, 1])), destination_type="f16", name="near")
+        parts = (ops.convert(value, destination_type="f32") for value in (share, whole, near))
+        for part in parts:
+            x = ops.add(x, part)
+        return ops.add(ops.relu(root), x, name="end")
+
+    found = said(make, F([1, 2]))
+    assert {*found} == {("A001", "root"), ("A007", "share"), ("A005", "sum"), ("A006", "near")}
+
+
 def test_what_the_caller_gives_is_not_the_layers() -> None:
     assert said(lambda x: ops.add(x, F(1)), F([np.nan, np.inf])) == []
 

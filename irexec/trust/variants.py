@@ -1,0 +1,102 @@
+"""Variants of a model that are as right as it is: how a runtime may compute the same without being wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from irexec.graph.cut import constant_nodes, copied
+from irexec.graph.model import Model, Node, Value, ordered
+from irexec.inference import infer, set_types
+from irexec.ops.declare.contents import load
+from irexec.ops.declare.operator import Tolerance
+from irexec.opsets.nodes import constant_node
+from irexec.trust.errors import Bounds, Error, Run, judge
+from irexec.types import BF16, F16, F32, Array, TensorType
+
+_HALVES = (F16, BF16)
+_NUDGE = 4 * float(np.finfo(np.float32).eps)
+"""How far values between layers are moved, as inputs are."""
+
+
+def judge_model(
+    model: Model,
+    make: Callable[[Model], Run],
+    inputs: Sequence[Array],
+    other: Sequence[Array | None],
+    tolerance: Tolerance,
+    bounds: Bounds | None = None,
+) -> tuple[Error, bool]:
+    """As `judge`, for what `make` makes of a model: the other side may agree with a variant of it as well, and values
+    between its layers may be rounded otherwise."""
+
+    def wavering() -> Iterator[Run]:
+        return map(make, moved_inside(model))
+
+    found = judge(make(model), inputs, other, tolerance, bounds, wavering)
+    if not found[1] and (wide := widened(model)) is not None:
+        again = judge(make(wide), inputs, other, tolerance, bounds)
+        return again if again[1] else found
+    return found
+
+
+def widened(model: Model) -> Model | None:
+    """The model with weights that are decompressed in f32 where the file says f16 or bf16, as OpenVINO does it; None
+    where there are none."""
+    made = copied(model)
+    constant = constant_nodes(made)
+    wide: dict[Value, Value] = {}
+    for node in made.nodes:
+        if node.type == "Convert" and node in constant and node.outputs[0].element_type is F32:
+            (given,) = node.inputs
+            if given is not None and given.node.constant is None and given.element_type in _HALVES:
+                node.inputs[0] = _wide(given, wide)
+    if not wide:
+        return None
+    made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
+    set_types(made, infer(made))
+    return made
+
+
+def _wide(value: Value, known: dict[Value, Value]) -> Value:
+    """The same value, computed in f32."""
+    if value.element_type not in _HALVES:
+        return value
+    if value not in known:
+        node = value.node
+        if node.constant is not None:
+            made = constant_node(node.constant.astype(np.float32), element_type=F32, name=node.friendly_name)
+        else:
+            inputs = [None if given is None else _wide(given, known) for given in node.inputs]
+            changed = {"destination_type": F32} if node.type == "Convert" else {}
+            made = Node(node.operator, inputs, node.attributes | changed, name=node.friendly_name)
+            made.set_outputs([TensorType(F32, output.type.shape) for output in node.outputs])
+        known[value] = made.outputs[value.index]
+    return known[value]
+
+
+def moved_inside(model: Model) -> Iterator[Model]:
+    """The model with the f32 values between its layers made a few units larger, or smaller; nothing for one layer."""
+    for factor in (1 + _NUDGE, 1 - _NUDGE):
+        made = copied(model)
+        constant = constant_nodes(made)
+        ends = {value for result in made.results for value in result.inputs}
+        inner = {
+            value
+            for node in made.nodes
+            if node not in constant and node.type not in ("Parameter", "Result")
+            for value in node.outputs
+            if value.element_type is F32 and value not in ends
+        }
+        if not inner:
+            return
+        for value in inner:
+            readers = [(n, i) for n in made.nodes for i, given in enumerate(n.inputs) if given is value]
+            scale = constant_node(np.float32(factor), element_type=F32, name="moved").outputs[0]
+            product = Node(load("Multiply", 1), [value, scale], {}, name=f"{value.node.friendly_name}/moved")
+            product.set_outputs([value.type])
+            for node, index in readers:
+                node.inputs[index] = product.outputs[0]
+        made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
+        yield made
