@@ -112,6 +112,8 @@ class Printout:
         text = finding.message + (
             f"; {finding.hint}" if finding.hint and CODES[finding.code].area is not Area.REPAIR else ""
         )
+        if CODES[finding.code].area is Area.VALUE and finding.layer is not None:
+            text = f"{finding.layer.name or finding.layer.id} ({finding.layer.type}): {text}"
         shown = text if len(text) <= 200 else text[:197] + "..."
         self.lines.append(f"{head} {where + ': ' if where else ''}{visible_text(shown)}")
 

@@ -81,7 +81,7 @@ class Sanitiser:
                 self._say(node, "A002", f"{infinite} of {array.size} values are infinite, from finite inputs")
 
     def _look_at_constants(self, model: Model) -> None:
-        """Layers that depend on constants alone run when a plan is made, and no listener is told: they run here, too."""
+        """Layers that depend on constants alone run when a plan is made, with no listener: they run here, too."""
         constant = constant_nodes(model)
         known: dict[Value, Array] = {}
         left = Counter(value for node in constant for value in node.inputs)

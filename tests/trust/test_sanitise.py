@@ -268,6 +268,6 @@ def test_the_command_shows_the_place(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "m.xml").write_text(net.text)
     assert main(["run", str(tmp_path / "m.xml"), "--input", "x=[1, -1]", "--sanitise"]) == 0
     text = capsys.readouterr().out
-    assert "warning[A001] 4:1" in text and "1 NaN of 2 values, from finite inputs" in text
+    assert "warning[A001] 4:1" in text and "): 1 NaN of 2 values, from finite inputs" in text
     assert main(["run", str(tmp_path / "m.xml"), "--input", "x=[1, -1]"]) == 0
     assert "A001" not in capsys.readouterr().out
