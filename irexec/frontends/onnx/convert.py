@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.diagnostics import IRError, LayerRef
+from irexec.diagnostics import IRError, LayerRef, Severity
 from irexec.frontends.onnx.builder import Broken, Builder, Refused
 from irexec.frontends.onnx.calls import Call, call_of
 from irexec.frontends.onnx.definitions import newest_opset
@@ -19,6 +19,7 @@ from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_names, has_type
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.op import Inner, Op
+from irexec.frontends.onnx.order import in_order
 from irexec.frontends.onnx.scope import BodyScope, Scope, domain_of, opsets_of
 from irexec.frontends.onnx.tensors import BadTensor, dense, read_tensor
 from irexec.graph.model import Defaults, Model, Node, Value
@@ -29,6 +30,7 @@ from irexec.types import DYNAMIC, I64, Array, Dimension, ElementType, PartialSha
 _MAX_DEPTH = 64
 # The most nodes that calls of functions may become: functions that call functions multiply.
 _MAX_CALLED = 50_000
+_TOO_LATE = "the input {!r} is made by no earlier node but by a later one"
 
 
 def convert_file(path: str | os.PathLike[str], findings: OnnxFindings) -> Model | None:
@@ -206,15 +208,26 @@ class Converter:
         """Translate nodes in order; what they make goes to the scope."""
         findings, around, told = self.findings, self.findings.node, self.findings.inputs
         scope.made_later = {name for node in nodes for name in node.output}
-        for index, node in enumerate(nodes):
+        order, late = in_order(nodes, scope.knows)
+        for index in order:
+            node = nodes[index]
             # Within a function findings go to the call, which is what stands in the file.
             if scope.depth == 0:
                 inside = around is not None and isinstance(scope, BodyScope)
                 findings.node = ref_of(node, f"{around.id}/{index}" if inside and around else str(index), scope.opsets)
                 findings.inputs = partial(self._told, node, scope)
                 self.makers.update(dict.fromkeys(node.output, findings.node))
+            for name in sorted(late.get(index, ())):
+                if scope.knows(name):
+                    self._made_too_late(name)
             self._node(node, scope)
         findings.node, findings.inputs = around, told
+
+    def _made_too_late(self, name: str) -> None:
+        """A value that a later node makes. Who asks what the model computes gets it, as from ONNX Runtime."""
+        severity = Severity.WARNING if self.findings.mode == "openvino" else None
+        hint = "put the nodes in order; irexec run takes them in one that works, as ONNX Runtime does"
+        self.find("F005", _TOO_LATE.format(name), severity=severity, hint=hint)
 
     def _told(self, node: onnx.NodeProto, scope: Scope) -> str:
         """The inputs of a node: name, type, and the node that makes each."""
@@ -228,8 +241,10 @@ class Converter:
     def _node(self, node: onnx.NodeProto, scope: Scope) -> None:
         unknown = [name for name in node.input if name and not scope.knows(name)]
         for name in unknown:
-            later = " but by a later one" if name in scope.made_later else ", and is no input of the graph"
-            self.find("F005", f"the input {name!r} is made by no earlier node{later}")
+            if name in scope.made_later:
+                self.find("F005", _TOO_LATE.format(name))
+            else:
+                self.find("F005", f"the input {name!r} is made by no earlier node, and is no input of the graph")
         results: Sequence[Value | None] | None = None
         try:
             call = call_of(node, scope.opsets, scope.references, self.functions)

@@ -20,6 +20,8 @@ import numpy as np
 import onnx
 from onnx import checker, helper, shape_inference
 
+from irexec.frontends.onnx.order import taken
+
 Said = list[tuple[int | None, str]]
 """What is said, of the node of this number or of the model."""
 
@@ -69,21 +71,8 @@ def _around(node: onnx.NodeProto) -> onnx.GraphProto:
     anything = onnx.TypeProto()
     anything.tensor_type.elem_type = onnx.TensorProto.FLOAT
     anything.tensor_type.shape.SetInParent()
-    known = [onnx.ValueInfoProto(name=name, type=anything) for name in sorted(_taken(node))]
+    known = [onnx.ValueInfoProto(name=name, type=anything) for name in sorted(taken(node))]
     return onnx.GraphProto(name="around", input=known, node=[node])
-
-
-def _taken(node: onnx.NodeProto) -> set[str]:
-    """The names that a node and its bodies take from around them."""
-    taken = {name for name in node.input if name}
-    for attribute in node.attribute:
-        for graph in [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]:
-            known = {value.name for value in [*graph.input, *graph.initializer]}
-            for inner in graph.node:
-                taken |= _taken(inner) - known
-                known.update(inner.output)
-            taken |= {value.name for value in graph.output} - known
-    return taken
 
 
 def inferred(model: onnx.ModelProto) -> tuple[Said, bytes]:

@@ -1,0 +1,52 @@
+"""The order of an ONNX graph's nodes: each follows those that it takes from, which files do not always keep."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+
+from irexec.frontends.onnx.messages import onnx
+
+
+def taken(node: onnx.NodeProto) -> set[str]:
+    """The names that a node and its bodies take from around them."""
+    names = {name for name in node.input if name}
+    for attribute in node.attribute:
+        for graph in [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]:
+            known = {value.name for value in [*graph.input, *graph.initializer]}
+            known.update(name for inner in graph.node for name in inner.output)
+            inside = {value.name for value in graph.output}.union(*map(taken, graph.node))
+            names |= inside - known
+    return names
+
+
+def in_order(nodes: Sequence[onnx.NodeProto], is_known: Callable[[str], bool]) -> tuple[list[int], dict[int, set[str]]]:
+    """The numbers of the nodes in an order that works, near to the file's; and the names that come too late there.
+
+    `is_known`: whether a name stands for something before the first node. Nodes that take from each other in a circle
+    come last. The second result has the names by the number of the node that takes them.
+    """
+    makers: dict[str, int] = {}
+    for number, node in enumerate(nodes):
+        for name in node.output:
+            if name and name not in makers and not is_known(name):
+                makers[name] = number
+    needs = [taken(node) & makers.keys() for node in nodes]
+    late = {n: wanted for n, names in enumerate(needs) if (wanted := {name for name in names if makers[name] >= n})}
+    if not late:
+        return list(range(len(nodes))), late
+    waits = [{makers[name] for name in names} for names in needs]
+    users: list[list[int]] = [[] for _ in nodes]
+    for number, makers_of_it in enumerate(waits):
+        for maker in makers_of_it:
+            users[maker].append(number)
+    ready = [number for number, makers_of_it in enumerate(waits) if not makers_of_it]
+    order: list[int] = []
+    while ready:
+        order.append(heapq.heappop(ready))
+        for user in users[order[-1]]:
+            waits[user].discard(order[-1])
+            if not waits[user]:
+                heapq.heappush(ready, user)
+    left = set(range(len(nodes))) - set(order)
+    return order + sorted(left), late
