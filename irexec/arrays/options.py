@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -37,6 +37,20 @@ def read_inputs(options: Iterable[str], findings: Findings) -> dict[str, Any]:
         elif (value := _value(name, text, findings)) is not None:
             supplied[name] = value
     return supplied
+
+
+def file_of_option(option: str) -> tuple[str, str, str] | None:
+    """The path of the file that a value is read from, with what stands before and behind it in the option.
+
+    None for an option whose value is written out.
+    """
+    _, separator, value = option.partition("=")
+    value = value if separator else option
+    if not value.startswith("@") and (value.startswith(("[", "{")) or _written_out(value) is not None):
+        return None
+    named = value.removeprefix("@")
+    path, _ = _path_and_key(named)
+    return option.removesuffix(named), path, named.removeprefix(path)
 
 
 def read_precisions(options: Iterable[str], findings: Findings) -> dict[str, ElementType]:
@@ -98,14 +112,20 @@ def _is_value(text: str) -> bool:
 def _value(name: str, text: str, findings: Findings) -> Any:
     """A list or number given as text, or else the array of a file; None, with a finding, when it is neither."""
     if not text.startswith("@"):
-        listed = read_values(text)
-        if isinstance(listed, Listed) and listed.name is None and not listed.note and listed.balanced:
+        if (listed := _written_out(text)) is not None:
             return listed.value
         if text.startswith(("[", "{")):
             findings.add("U004", f"--input {name}: {text!r} is not a list of values", hint=_FORMS)
             return None
     path, key = _path_and_key(text.removeprefix("@"))
     return _array_of(name, path, key, findings)
+
+
+def _written_out(text: str) -> Listed | None:
+    """The list or number that a text is; None for any other text."""
+    listed = read_values(text)
+    plain = isinstance(listed, Listed) and listed.name is None and not listed.note and listed.balanced
+    return cast(Listed, listed) if plain else None
 
 
 def _path_and_key(text: str) -> tuple[str, str | None]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from irexec.arrays.brief import plural
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable, exit_code
-from irexec.cli.many import gather_all, shared_path
+from irexec.cli.many import gather_all, shared_input, shared_path
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color, write
@@ -42,7 +42,7 @@ def compare_inputs(args: argparse.Namespace) -> int:
         _version(args.other),
         args.weights and shared_path(args, args.weights),
         tuple(args.config),
-        tuple(args.input),
+        tuple(shared_input(args, option) for option in args.input),
         tuple(args.shape),
         args.seed,
         None if args.atol is None and args.rtol is None else (args.atol or 0.0, args.rtol or 0.0),

@@ -54,6 +54,14 @@ def shared_path(args: argparse.Namespace, path: str) -> str:
     return os.path.abspath(path) if args.cluster is not None else path
 
 
+def shared_input(args: argparse.Namespace, option: str) -> str:
+    """A value of --input as the workers find it."""
+    from irexec.arrays.options import file_of_option
+
+    found = file_of_option(option)
+    return option if found is None else found[0] + shared_path(args, found[1]) + found[2]
+
+
 def gather_all(args: argparse.Namespace, task: Task[R], items: Sequence[str], what: str) -> list[Outcome[R]]:
     """The outcome for each item, on the processes or the cluster that the options name. Raises IRError."""
     with _executor(args) as executor, _log(args, task) as log, _progress(len(items), what) as count:
@@ -81,16 +89,18 @@ def _executor(args: argparse.Namespace) -> Iterator[Executor | None]:
 
 @contextmanager
 def _cluster(address: str) -> Iterator[Executor]:
+    from irexec.farm.cluster import Cluster
+
     try:
-        from distributed import Client
+        cluster = Cluster(address)
     except ImportError:
         raise _refused("U006", "--cluster needs Dask", hint="pip install 'irexec[cluster]'") from None
-    try:
-        client: Any = Client(address, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError, TimeoutError) as error:
+    except (OSError, ValueError) as error:
         raise _refused("U005", f"--cluster {address}: no scheduler answers there: {error}") from None
-    with client, client.get_executor(pure=False) as executor:
-        yield executor
+    with cluster:
+        if not cluster.worker_count:
+            print(f"the scheduler has no workers yet: dask worker {address}", file=sys.stderr)
+        yield cluster
 
 
 @contextmanager

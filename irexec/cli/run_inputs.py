@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from irexec.arrays.brief import plural, shown_seconds, shown_shape
 from irexec.cli.inputs import exit_code
-from irexec.cli.many import gather_all, shared_path
+from irexec.cli.many import gather_all, shared_input, shared_path
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color, write
@@ -48,7 +48,7 @@ def run_inputs(args: argparse.Namespace) -> int:
         shared_path(args, args.save),
         args.weights and shared_path(args, args.weights),
         args.mode,
-        tuple(args.input),
+        tuple(shared_input(args, option) for option in args.input),
         tuple(args.shape),
         args.seed,
     )

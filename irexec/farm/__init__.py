@@ -13,6 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from irexec.farm.cluster import Cluster
     from irexec.farm.comparisons import CompareInput
     from irexec.farm.gathering import Outcome, gather
     from irexec.farm.inputs import RunInput, inputs_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CheckPage",
+    "Cluster",
     "CompareInput",
     "Log",
     "Outcome",
@@ -38,6 +40,7 @@ __all__ = [
 
 # Imported when first used: to validate a file needs nothing that runs one.
 _HOMES = {
+    "cluster": "Cluster",
     "comparisons": "CompareInput",
     "gathering": "Outcome gather",
     "inputs": "RunInput inputs_of",

@@ -11,7 +11,7 @@ from irexec.diagnostics import Place, Report
 from irexec.diagnostics.findings import Findings
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
+    from concurrent.futures import Executor, Future
 
     from irexec.farm.log import Log
     from irexec.farm.task import Task
@@ -75,10 +75,22 @@ def _there(
 ) -> Iterator[tuple[int, Outcome[R]]]:
     from concurrent.futures import as_completed
 
-    numbers = {executor.submit(_attempt, task, item, _logged_key(item, log)): n for n, item in enumerate(items)}
+    def begin(number: int) -> Future[_Attempt]:
+        return executor.submit(_attempt, task, items[number], _logged_key(items[number], log))
+
+    numbers = {begin(number): number for number in range(len(items))}
+    suspects = []
     try:
         for future in as_completed(numbers):
             number = numbers[future]
+            outcome = _outcome(task, items[number], future.result, log)
+            if type(outcome.error).__name__ == "KilledWorker":
+                suspects.append(number)
+            else:
+                yield number, outcome
+        # Dask blames all calls that a worker had when it died. By itself each shows whether it was the one.
+        for number in suspects:
+            numbers[future := begin(number)] = number
             yield number, _outcome(task, items[number], future.result, log)
     finally:
         for future in numbers:
@@ -114,11 +126,13 @@ def _outcome(task: Task[R], item: str, attempt: Callable[[], _Attempt], log: Log
 
 
 def _failure(item: str, error: BaseException) -> Report:
-    from concurrent.futures import BrokenExecutor
+    from concurrent.futures import BrokenExecutor, CancelledError
 
     findings = Findings()
     why = f"{type(error).__name__}: {error}"
     if isinstance(error, BrokenExecutor):
         why = "the process that worked on it was killed, or crashed"
+    elif isinstance(error, CancelledError):
+        why = "it was given up, because the scheduler does not answer any more"
     findings.add("U008", f"there is no result: {why}", place=Place(file=item))
     return findings.report

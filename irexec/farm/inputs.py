@@ -15,7 +15,7 @@ from irexec.api import load
 from irexec.arrays.given import Given
 from irexec.arrays.loading import BadArrayFile
 from irexec.arrays.loading import load as load_arrays
-from irexec.arrays.options import read_inputs, read_shapes
+from irexec.arrays.options import file_of_option, read_inputs, read_shapes
 from irexec.arrays.saving import save_arrays
 from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.findings import Findings, Mode
@@ -147,8 +147,7 @@ def model_files(path: str, weights: str | None) -> list[PathLike]:
 
 def option_files(inputs: Iterable[str]) -> list[PathLike]:
     """The files that values of --input are read from."""
-    values = (option.partition("=")[2] or option for option in inputs)
-    return [value.removeprefix("@").partition(".npz:")[0] for value in values]
+    return [found[1] for option in inputs if (found := file_of_option(option)) is not None]
 
 
 @lru_cache(maxsize=1)

@@ -57,6 +57,16 @@ def test_a_run_depends_on_the_model_the_item_and_the_options(tmp_path: Path) -> 
     assert len(set(keys)) == 3
 
 
+def test_a_run_depends_on_the_archive_that_a_value_is_taken_from(tmp_path: Path) -> None:
+    archive, item = tmp_path / "a.npz", tmp_path / "x.npy"
+    np.save(item, 1)
+    keys = set()
+    for value in (1, 2):
+        np.savez(archive, one=value)
+        keys |= {RunInput("m.xml", "", "out", inputs=(f"y={mark}{archive}:one",)).key(str(item)) for mark in ("", "@")}
+    assert len(keys) == 4
+
+
 def test_items_are_files_or_samples() -> None:
     assert split_item("a/b.npz:17") == ("a/b.npz", 17)
     assert split_item("a/b.npy") == ("a/b.npy", None)
