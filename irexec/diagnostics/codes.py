@@ -255,6 +255,7 @@ _TABLE = [
     Code("Q031", W, "a precision is spelled unlike in an IR"),
     Code("Q032", W, "a port map counts the outputs instead of naming them"),
     Code("Q033", W, "a shape is read in another way, so that an example can go on"),
+    Code("Q034", W, "a start tag is written twice"),
     Code("T001", E, "documented values that the operator does not make"),
     Code("T002", E, "the values that a page lists are not as many as the dims hold"),
     Code("T003", E, "the values that a page lists are none of the element type"),

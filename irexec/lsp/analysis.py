@@ -41,7 +41,15 @@ class Analysis:
             self.report: Report = without_ignored(validate(data, mode=mode), text)
             return
         self._model, report = load(path or data, mode=mode, source=self._source)
-        self.report = without_ignored(with_fixes(report, data, self._source, self._model), text)
+        fixed = with_fixes(report, data, self._source, self._model, of_broken_text=False)
+        self.report = without_ignored(fixed, text)
+
+    @cached_property
+    def repaired(self) -> Report:
+        """The findings; where the text is no XML, with the fix that makes it a model; not asked for while typing."""
+        if self._source.readable or is_snippet(self._source):
+            return self.report
+        return with_fixes(self.report, self._data, self._source, None)
 
     # Elements
 

@@ -192,11 +192,13 @@ def _findings(server: Server) -> None:
         def answer(opened: Opened, analysis: Analysis) -> list[lsp.CodeAction]:
             if lsp.CodeActionKind.SourceFixAll in (params.context.only or ()):
                 return _fix_all(uri, opened, analysis)
+            there = [number for number, (range, _) in enumerate(opened.findings) if _overlap(range, params.range)]
+            findings = list(analysis.repaired) if there else []
             return [
-                _action(uri, opened, range, finding, fix)
-                for range, finding in opened.findings
+                _action(uri, opened, opened.findings[number][0], finding, fix)
+                for number, finding in enumerate(findings)
                 for fix in finding.fixes
-                if _overlap(range, params.range)
+                if number in there
             ]
 
         return await server.ask(uri, answer) or []

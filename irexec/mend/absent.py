@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from itertools import chain, count, pairwise
 
 from irexec.diagnostics import Diagnostic, Fix, Safety
 from irexec.diagnostics.nearest import nearest
 from irexec.ir.document import Layer, Net, Port
 from irexec.ir.text import name_list
+from irexec.mend import spelling
 from irexec.mend.written import Written, number
 from irexec.ops.declare import contents
 
+_IN_ALL_MODELS = ("Parameter", "Const", "Result")
+"""The operators that no extension replaces."""
 _NEWEST_IR = "11"
+_OWN_OPSET = re.compile(r"[A-Za-z_][\w.:/-]*")
+"""A version that may name the operation set of an extension."""
 
 
 def ir_version(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -48,7 +54,7 @@ def _is_named(layer: Layer, port: Port) -> bool:
 
 
 def identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """L001: a layer's id, name or version."""
+    """L001, L010: a layer's id, name or version."""
     if finding.at is None or finding.at.element not in written.layers:
         return
     layer, net = written.layers[finding.at.element]
@@ -69,11 +75,32 @@ def identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 def _free_id(net: Net) -> str | None:
     """The one id that edges name and no layer has, where this is the only layer without; any other where none is."""
-    known = {number(other.id) for other in net.layers}
-    named = {number(text) for edge in net.edges for text in (edge.from_layer, edge.to_layer)} - known - {None}
-    if sum(other.id is None for other in net.layers) != 1 or len(named) > 1:
+    ids = [number(other.id) for other in net.layers]
+    known, named = set(ids), _ids_astray(net)
+    if ids.count(None) != 1 or len(named) > 1:
         return None
     return str(named.pop()) if named else str(max((id for id in known if id is not None), default=-1) + 1)
+
+
+def _ids_astray(net: Net) -> set[int]:
+    """The ids that edges name and no layer has."""
+    named = {id for edge in net.edges for text in (edge.from_layer, edge.to_layer) if (id := number(text)) is not None}
+    return named - {number(layer.id) for layer in net.layers}
+
+
+def other_identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """L002: of two layers with one id, the one that keeps the ids ascending gets the id that only edges name."""
+    if finding.at is None or finding.at.element not in written.layers:
+        return
+    layer, net = written.layers[finding.at.element]
+    astray = written.shared("ids astray", net, lambda: _ids_astray(net))
+    if len(astray) != 1:
+        return
+    (id,) = astray
+    alike = [other for other in net.layers if number(other.id) == number(layer.id)]
+    fitting = [other for other in alike if _ascend(net.layers, other, id)]
+    if len(fitting) == 1 and (edit := written.set_attribute(fitting[0].at, "id", str(id))) is not None:
+        yield Fix(f'write id="{id}" in {fitting[0].ref}', Safety.SAFE, (edit,))
 
 
 def _free_name(layer: Layer, net: Net, written: Written) -> str:
@@ -81,6 +108,18 @@ def _free_name(layer: Layer, net: Net, written: Written) -> str:
     names = written.shared("names", net, lambda: {other.name for other in net.layers})
     name = f"{layer.type or 'layer'}_{layer.id or ''}".rstrip("_")
     return next(text for text in chain([name], (f"{name}_{n}" for n in count(1))) if text not in names)
+
+
+def other_version(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """L005: the opset that introduced the operator, where there is only one; else the opset that is meant."""
+    layer, _ = written.layers.get(finding.at.element, (None, None)) if finding.at is not None else (None, None)
+    if layer is None:
+        return
+    may_be_own = layer.type not in _IN_ALL_MODELS and _OWN_OPSET.fullmatch(layer.version or "")
+    fixes = [] if may_be_own else list(_version(layer, written))
+    if finding.candidates and not any(fix.safety is Safety.SAFE for fix in fixes):
+        fixes = list(spelling.other_value(finding, written))
+    yield from fixes
 
 
 def _version(layer: Layer, written: Written) -> Iterator[Fix]:
@@ -91,7 +130,11 @@ def _version(layer: Layer, written: Written) -> Iterator[Fix]:
     versions = contents.CONTENTS[canonical][1]
     text = f"opset{versions[-1]}"
     if (edit := written.set_attribute(layer.at, "version", text)) is not None:
-        yield Fix(f'write version="{text}"', Safety.SAFE if len(versions) == 1 else Safety.UNSAFE, (edit,))
+        yield Fix(
+            f'write version="{text}"',
+            Safety.SAFE if len(versions) == 1 or layer.type in _IN_ALL_MODELS else Safety.UNSAFE,
+            (edit,),
+        )
 
 
 def port_id(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -115,9 +158,9 @@ def port_id(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         yield Fix(f'write id="{found}"', Safety.SAFE, (edit,))
 
 
-def _ascend(ports: tuple[Port, ...], renamed: Port, id: int) -> bool:
-    """Whether the ids of ports ascend with this one in place of that of a port; those without an id may be any."""
-    ids = [id if port is renamed else number(port.id) for port in ports]
+def _ascend(entries: Sequence[Port] | Sequence[Layer], renamed: Port | Layer, id: int) -> bool:
+    """Whether ids ascend with this one in place of that of an entry; entries without an id may be any."""
+    ids = [id if entry is renamed else number(entry.id) for entry in entries]
     known = [other for other in ids if other is not None]
     return all(before < behind for before, behind in pairwise(known))
 

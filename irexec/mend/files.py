@@ -151,7 +151,7 @@ def _load(
     model: PathLike | bytes, source: Source, data: bytes | None, weights: PathLike | bytes | None, mode: Mode
 ) -> tuple[Model | None, Report]:
     found, report = load(model, weights, mode=mode, source=source)
-    if not source.readable or not len(report):
+    if not len(report) or not source.text:
         return found, report
     from irexec.mend.ignored import without_ignored
     from irexec.mend.table import with_fixes

@@ -84,10 +84,21 @@ def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     free = [p for p in ports if p.at not in written.given_by] if not is_output else list(ports)
     ids = [number(p.id) for p in ports]
     choices = [p for p in free or ports if ids.count(number(p.id)) == 1]
+    if is_output and len(choices) > 1:
+        choices = _that_fit(choices, edge, net, written)
     for choice in choices:
         safety = Safety.SAFE if len(choices) == 1 else Safety.SUGGESTION
         if choice.id is not None and (edit := written.set_attribute(edge.at, finding.attribute, choice.id)) is not None:
             yield Fix(f'write {finding.attribute}="{choice.id}"', safety, (edit,))
+
+
+def _that_fit(outputs: list[Port], edge: Edge, net: Net, written: Written) -> list[Port]:
+    """Those of a layer's outputs whose type is that of the input port that an edge leads to; all where none is."""
+    ends = written.shared("ends", net, lambda: written.by_numbers(net))
+    taker = ends.get((False, number(edge.to_layer), number(edge.to_port)))
+    owners = [owner for port in outputs if (owner := written.ports.get(port.at)) is not None]
+    fitting = [owner.port for owner in owners if taker is not None and fit(owner, taker)]
+    return fitting or outputs
 
 
 def _missing_output(edge: Edge, net: Net, written: Written) -> Iterator[Fix]:
@@ -143,12 +154,12 @@ def missing(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         if edit is not None:
             yield Fix("connect the layers in their order", Safety.UNSAFE, (edit,))
         return
-    unused = written.shared("unused", net, lambda: list(_unused(net, written)))
-    if len(unused) > MOST_CHOICES:
+    unused = unused_outputs(net, written)
+    # An edge that leads nowhere may be meant for this port.
+    if len(unused) > MOST_CHOICES or written.shared("astray", net, lambda: _has_edges_astray(net, written)):
         return
-    untaken = written.shared("untaken", net, lambda: _untaken(net, written))
-    unused = [giver for giver in unused if _fit(giver, owner)]
-    certain = len(unused) == 1 and untaken == 1
+    unused = [giver for giver in unused if fit(giver, owner)]
+    certain = len(unused) == 1 and len(open_inputs(net, written)) == 1 and unused[0] in idle_outputs(net, written)
     for giver in unused:
         edge = _edge_text(giver.layer, giver.port, owner)
         if (edit := written.add_edge(net, edge)) is not None:
@@ -158,7 +169,7 @@ def missing(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 def result(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     """N008: a Result for the one output that nothing takes."""
     net = written.document.net
-    unused = list(_unused(net, written))
+    unused = unused_outputs(net, written)
     ids = [id for layer in net.layers if (id := number(layer.id)) is not None]
     if len(unused) != 1 or len(ids) != len(net.layers) or not net.edges:
         return
@@ -178,7 +189,7 @@ def _all_edges(net: Net, written: Written) -> Edit | None:
     for layer in net.layers:
         for port in layer.inputs:
             taker = Owner(port, layer, net, False)
-            fitting = [giver for giver in made if _fit(giver, taker)]
+            fitting = [giver for giver in made if fit(giver, taker)]
             left = len(layer.inputs) - layer.inputs.index(port)
             if len(fitting) < left:
                 return None
@@ -189,20 +200,44 @@ def _all_edges(net: Net, written: Written) -> Edit | None:
     return written.add_edges(net, texts) if texts else None
 
 
-def _unused(net: Net, written: Written) -> Iterator[Owner]:
+def _has_edges_astray(net: Net, written: Written) -> bool:
+    """Whether an edge does not join two ports."""
+    joined = sum(len(written.taken_by.get(port.at, ())) for layer in net.layers for port in layer.outputs)
+    return joined < len(net.edges)
+
+
+def unused_outputs(net: Net, written: Written) -> list[Owner]:
     """Output ports that no edge starts at."""
-    for layer in net.layers:
-        for given in layer.outputs:
-            if not written.taken_by.get(given.at):
-                yield Owner(given, layer, net, True)
+
+    def make() -> list[Owner]:
+        ports = (Owner(port, layer, net, True) for layer in net.layers for port in layer.outputs)
+        return [owner for owner in ports if not written.taken_by.get(owner.port.at)]
+
+    return written.shared("unused outputs", net, make)
 
 
-def _untaken(net: Net, written: Written) -> int:
-    """How many input ports no edge leads to."""
-    return sum(port.at not in written.given_by for layer in net.layers for port in layer.inputs)
+def idle_outputs(net: Net, written: Written) -> list[Owner]:
+    """Output ports of layers that no edge starts at. Of others an output may be left unused, and that of an Assign."""
+
+    def make() -> list[Owner]:
+        used = {owner.layer.at for port in written.taken_by if (owner := written.ports.get(port)) is not None}
+        idle = [layer for layer in net.layers if layer.at not in used and layer.type not in ("Assign", "Result")]
+        return [Owner(port, layer, net, True) for layer in idle for port in layer.outputs]
+
+    return written.shared("idle outputs", net, make)
 
 
-def _fit(giver: Owner, taker: Owner) -> bool:
+def open_inputs(net: Net, written: Written) -> list[Owner]:
+    """Input ports that no edge leads to."""
+
+    def make() -> list[Owner]:
+        ports = (Owner(port, layer, net, False) for layer in net.layers for port in layer.inputs)
+        return [owner for owner in ports if owner.port.at not in written.given_by]
+
+    return written.shared("open inputs", net, make)
+
+
+def fit(giver: Owner, taker: Owner) -> bool:
     """True when the types that two ports declare agree, and the layers have ids that an edge can name."""
     ids = (giver.layer.id, giver.port.id, taker.layer.id, taker.port.id)
     if giver.layer is taker.layer or any(number(id) is None for id in ids):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from irexec.diagnostics import Diagnostic, Fix, Safety
+from irexec.diagnostics.nearest import clearest
 from irexec.graph.build import declared_type
 from irexec.ir.document import Port
 from irexec.mend.written import Written
@@ -43,19 +44,19 @@ def shape(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def missing_precision(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """P003, P010: the precision of the value, or the one whose name is written unlike in ports."""
+    """P003, P010: the precision of the value; where that is not known, the one that is meant, or may be."""
     if finding.at is None:
         return
     giver = written.given_by.get(finding.at.element, finding.at.element)
     made = written.made.get(giver)
     if made is not None and made.element_type is not DYNAMIC:
-        kind = made.element_type.port_name
-    elif finding.candidates:
-        kind = finding.candidates[0]
+        kinds: tuple[str, ...] = (made.element_type.port_name,)
     else:
-        return
-    if (edit := written.set_attribute(finding.at.element, "precision", kind)) is not None:
-        yield Fix(f"declare {kind}", Safety.SAFE, (edit,))
+        clear = clearest(list(finding.candidates), finding.found or "")
+        kinds = (clear,) if clear else finding.candidates
+    for kind in kinds:
+        if (edit := written.set_attribute(finding.at.element, "precision", kind)) is not None:
+            yield Fix(f"declare {kind}", Safety.SAFE if len(kinds) == 1 else Safety.SUGGESTION, (edit,))
 
 
 def dim(finding: Diagnostic, written: Written) -> Iterator[Fix]:

@@ -11,15 +11,21 @@ from irexec.ir.document import Layer
 from irexec.mend.written import Written
 from irexec.ops.declare import contents
 from irexec.ops.declare.attributes import Unreadable
-from irexec.types import PartialShape
+from irexec.types import ElementType, PartialShape
 
 BOTH_PADS = {"padding": False, "pad": False, "pads": True}
 """Names of other frameworks for the pads on both sides; True: first all that are before, then all behind (ONNX)."""
 
 
 def value(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """N010, C004, C012, D003, D008, D010: the same value as it should be written."""
+    """N010, C004, D003, D008: the same value as it should be written."""
     yield from _write(finding, written, Safety.SAFE)
+
+
+def element_type(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """D010: the element type under its own name, or the one whose name looks like what is written."""
+    is_other_name = ElementType.meant_by(finding.found or "") is not None
+    yield from _write(finding, written, Safety.SAFE if is_other_name else Safety.UNSAFE)
 
 
 def other_value(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -162,6 +168,18 @@ def element_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     if finding.at is not None and len(finding.candidates) == 1:
         new = finding.candidates[0]
         yield Fix(f"write <{new}>", Safety.UNSAFE, tuple(written.rename_element(finding.at.element, new)))
+
+
+def second_section(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """N003: without the second of two sections, which readers pass over; that is certain where both say the same."""
+    extent = written.positions.extent(finding.at.element) if finding.at is not None else None
+    first = finding.related[0].place if finding.related else None
+    if extent is None or finding.at is None or first is None or first.line is None or first.column is None:
+        return
+    text = written.text[extent.start : extent.stop]
+    is_same = written.text.startswith(text, written.positions.offset(first.line, first.column))
+    if (edit := written.drop_element(finding.at.element)) is not None:
+        yield Fix("remove the second one", Safety.SAFE if is_same else Safety.UNSAFE, (edit,))
 
 
 def root_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:

@@ -96,7 +96,7 @@ class ElementType:
         if "." in name:
             name = name[name.rindex(".") + 1 :]
         exact = ElementType.from_port(name) or ElementType.from_attribute(name)
-        return exact or _PORT_NAMES.get(name.upper()) or _OTHER_NAMES.get(name.lower().replace("_", ""))
+        return exact or _PORT_NAMES.get(name.upper()) or OTHER_NAMES.get(name.lower().replace("_", ""))
 
     @staticmethod
     def of(dtype: Any) -> ElementType:
@@ -188,11 +188,11 @@ _PORT_NAMES |= {t.port_name: t for t in _IR_TYPES} | {"bin": U1, "undefined": DY
 _ATTRIBUTE_NAMES: dict[str, ElementType] = {t.name: t for t in _IR_TYPES} | {"undefined": DYNAMIC}
 
 # What other frameworks, and NumPy, call them.
-_OTHER_NAMES: dict[str, ElementType] = {f"int{n}": t for n, t in ((4, I4), (8, I8), (16, I16), (32, I32), (64, I64))}
-_OTHER_NAMES |= {f"u{name}": ElementType.by_name[f"u{name[3:]}"] for name in list(_OTHER_NAMES)}
-_OTHER_NAMES |= {f"float{n}": t for n, t in ((16, F16), (32, F32), (64, F64))}
-_OTHER_NAMES |= {"half": F16, "float": F32, "single": F32, "double": F64, "bfloat": BF16, "bfloat16": BF16}
-_OTHER_NAMES |= {"short": I16, "long": I64, "str": STRING}
+OTHER_NAMES: dict[str, ElementType] = {f"int{n}": t for n, t in ((4, I4), (8, I8), (16, I16), (32, I32), (64, I64))}
+OTHER_NAMES |= {f"u{name}": ElementType.by_name[f"u{name[3:]}"] for name in list(OTHER_NAMES)}
+OTHER_NAMES |= {f"float{n}": t for n, t in ((16, F16), (32, F32), (64, F64))}
+OTHER_NAMES |= {"half": F16, "float": F32, "single": F32, "double": F64, "bfloat": BF16, "bfloat16": BF16}
+OTHER_NAMES |= {"short": I16, "long": I64, "str": STRING}
 
 FLOATS = frozenset({F16, BF16, F32, F64})
 SIGNED = frozenset({I8, I16, I32, I64})

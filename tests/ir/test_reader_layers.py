@@ -183,3 +183,20 @@ def test_a_finding_names_layer_port_and_what_is_allowed(model, read_ir) -> None:
     assert (finding.port, finding.attribute, finding.found) == ("1", "precision", "f33")
     assert finding.place.source_line.strip().startswith("<port")
     assert finding.place.length == 3
+
+
+@pytest.mark.parametrize(
+    ("written", "hint", "meant"),
+    [
+        ("fp16", "did you mean FP16?", ("FP16",)),
+        ("int64", "did you mean I64?", ("I64",)),
+        ("FP61", "did you mean FP64 or FP16?", ("FP64", "FP16")),
+        ("flaot32", "did you mean FP32 or BF16?", ("FP32", "BF16")),
+        ("zzz", None, ()),
+    ],
+)
+def test_a_precision_that_is_none_is_told_what_there_is(written, hint, meant, model, read_ir) -> None:
+    for place, code in ((A_PORT, "P010"), (Y_PORT, "P003")):
+        (finding,) = read_ir(model.replace(place, place.replace("FP32", written))).found
+        assert (finding.code, finding.hint, finding.candidates) == (code, hint, meant)
+        assert {"FP32", "BOOL", "BIN", "F8E4M3"} <= set(finding.allowed.split(", "))

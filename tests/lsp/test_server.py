@@ -161,6 +161,15 @@ def test_a_fix_is_offered_only_where_its_finding_is(editor: Editor, uri: str) ->
     assert [action["title"] for action in found] == ["declare FP32"]
 
 
+def test_a_text_that_is_no_xml_can_be_put_right(editor: Editor, tmp_path: Path) -> None:
+    uri = address(tmp_path / "broken.xml")
+    (found,) = editor.open(uri, MODEL.replace("</layers>", ""))
+    assert found["code"] == "X001"
+    (action,) = actions(editor, uri)
+    assert action["title"] == "add </layers>"
+    assert "</layers>" in action["edit"]["changes"][uri][0]["newText"]
+
+
 def test_all_safe_fixes_at_once(editor: Editor, uri: str) -> None:
     (action,) = actions(editor, uri, ["source.fixAll"])
     (edit,) = action["edit"]["changes"][uri]

@@ -96,6 +96,7 @@ SLIPS = [
     Slip("Q011", "<input>", "<input><!-- note", "<!-- note"),
     Slip("Q012", "<layer ", '<xml version="1.0">\n<layer ', "<xml"),
     Slip("Q012", "<layer ", '<?xml version="1.0">\n<layer ', "<?xml"),
+    Slip("Q034", "    <output>", "    <output>\n    <output>", "<output>\n        <port"),
     Slip("Q013", '<port id="0" precision="FP32">', '<port id="0" precision="FP32">>', ">\n            <dim>2"),
     Slip("Q014", '<data axis="1"/>', '<data>axis="1"</data>', 'axis="1"'),
     Slip("Q016", '</port>\n        <port id="1"', '</port></input><input><port id="1"', '<input><port id="1"'),

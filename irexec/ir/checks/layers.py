@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 from irexec.diagnostics.findings import At
+from irexec.diagnostics.nearest import suggestion
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import Layer, Port
+from irexec.ir.element_names import PRECISIONS, precisions_meant
 from irexec.ir.text import INT64_MAX, cut, dim, listed, name_list, quoted
 from irexec.types import ElementType
 from irexec.types.shape import product_within
@@ -114,7 +116,7 @@ def _no_precision(port: Port, layer: Layer, scope: NetScope, *, is_output: bool)
         if is_output:
             scope.findings.add("P003", "the output port has no precision", at=at, layer=layer.ref, port=port.id)
         return
-    meant = ElementType.meant_by(port.precision)
+    meant = precisions_meant(port.precision)
     scope.findings.add(
         "P003" if is_output else "P010",
         f"{quoted(port.precision)} is not a precision",
@@ -123,8 +125,9 @@ def _no_precision(port: Port, layer: Layer, scope: NetScope, *, is_output: bool)
         port=port.id,
         attribute="precision",
         found=cut(port.precision),
-        hint=f"did you mean {meant.port_name}?" if meant else None,
-        candidates=(meant.port_name,) if meant else (),
+        allowed=", ".join(PRECISIONS),
+        hint=suggestion(meant),
+        candidates=meant,
     )
 
 

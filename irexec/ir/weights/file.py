@@ -13,6 +13,7 @@ from irexec.diagnostics.diagnostic import LayerRef, Place
 from irexec.diagnostics.findings import At, Findings
 from irexec.diagnostics.nearest import suggestion
 from irexec.ir.document import Layer
+from irexec.ir.element_names import element_types_meant
 from irexec.ir.files import open_regular
 from irexec.ir.text import INT64_MAX, Reading, cut, digits, int64_list, listed, quoted, whole
 from irexec.ir.weights.packing import to_array, unpack
@@ -165,8 +166,8 @@ class Weights:
                 findings.add("C001", message, at=at, layer=layer.ref, attribute=name, allowed=wanted, hint=advice)
             elif wrong:
                 message = f"{name} of the constant is {quoted(text)}, expected {wanted}"
-                meant = ElementType.meant_by(text) if name == "element_type" else None
-                known = (meant.name,) if meant not in (None, DYNAMIC) else ()
+                meant = element_types_meant(text) if name == "element_type" else ()
+                known = tuple(kind for kind in meant if kind != DYNAMIC.name)
                 findings.add(
                     "C012",
                     message,

@@ -22,7 +22,7 @@ from irexec.ir.xml.positions import Comment, Positions, Span
 Remap = Callable[[Span], Span]
 
 _PROLOG = re.compile(r"\s*+(?:<\?.*?\?>\s*+|<!--.*?-->\s*+)*+", re.DOTALL)
-_FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
+FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 _ALLOWED_IN_ASCII = b"\t\n\r" + bytes(range(0x20, 0x80))
 _MAX_PROBLEMS = 50
 # The characters of `<a/>` and of ` a=""`: a text that is short enough needs no counting.
@@ -212,7 +212,7 @@ class Source:
     def _screen(self, limits: Limits) -> bool:
         """Refuse texts that must not reach the parser, and those for which its error message would not help."""
         if not self.text.isascii() or self.text.encode().translate(None, _ALLOWED_IN_ASCII):
-            for match in islice(re.finditer(_FORBIDDEN, self.text), _MAX_PROBLEMS):
+            for match in islice(re.finditer(FORBIDDEN, self.text), _MAX_PROBLEMS):
                 self._problem("X007", f"character U+{ord(match[0]):04X} is not allowed in XML", Span(match.start(), 1))
         if self._faults:
             return False

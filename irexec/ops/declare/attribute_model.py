@@ -136,13 +136,14 @@ def _note(finding: Any, given: dict[str, Any], declared: dict[str, Attribute], f
         near = context["candidates"]
         if context["code"] in ("D005", "D008") and attribute:
             near = tuple(nearest(_shown(given_value), attribute.members, 1))
-        hint = suggestion(map(repr, near)) if context["code"] == "D005" else None
+        hint = suggestion(map(repr, near)) if context["code"] in ("D005", "D010") else None
         lenient = context["lenient"]
         if context["code"] == "D003":
             near = (attribute_text(lenient),)
         if context["code"] == "D004":  # What is no boolean counts as not written.
             lenient = _assumed(attribute)
         reason = f"{name}: {context['reason']}"
+        allowed = allowed or context["allowed"]
         faults.append(AttributeFault(context["code"], name, reason, hint, allowed, lenient is not None, near))
         given[name] = lenient if lenient is not None else _neutral(attribute)
         return

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from irexec.ir import text
+from irexec.ir.element_names import ELEMENT_TYPES, element_types_meant
 from irexec.types import ElementType, PartialShape, ShapeFault, UnreadableShape
 
 
@@ -77,12 +78,20 @@ class AttributeFault(NamedTuple):
 class Unreadable(ValueError):
     """The text is not a value of the attribute's type.
 
-    `lenient` is the value that OpenVINO reads, if it reads one; `candidates` are texts that may be meant.
+    `lenient` is the value that OpenVINO reads, if it reads one; `candidates` are texts that may be meant, of those that
+    `allowed` lists.
     """
 
-    def __init__(self, code: str, message: str, lenient: Any = None, candidates: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        lenient: Any = None,
+        candidates: tuple[str, ...] = (),
+        allowed: str | None = None,
+    ) -> None:
         super().__init__(message)
-        self.code, self.lenient, self.candidates = code, lenient, candidates
+        self.code, self.lenient, self.candidates, self.allowed = code, lenient, candidates, allowed
 
 
 def _unreadable(reading: text.Reading[Any], message: str) -> Unreadable:
@@ -142,9 +151,8 @@ def read_element_type(value: str) -> ElementType:
     """An element type by its attribute name (`f32`, `i64`)."""
     found = ElementType.from_attribute(value)
     if found is None:
-        meant = ElementType.meant_by(value)
-        hint = f"; attributes spell it {meant.name!r}" if meant else ""
-        raise Unreadable("D010", f"{value!r} is not an element type{hint}", candidates=(meant.name,) if meant else ())
+        meant, allowed = element_types_meant(value), ", ".join(ELEMENT_TYPES)
+        raise Unreadable("D010", f"{value!r} is not an element type", candidates=meant, allowed=allowed)
     return found
 
 

@@ -88,6 +88,10 @@ class _Builder:
         if len(self.stack) == 1 and name not in NAMES:
             self._prose.append(tag.span)
             return
+        if self._is_written_twice(name, tag):
+            change = without(self.text, tag.span)
+            self._repair("Q034", f"the start tag of <{name}> is written twice", tag.span, "remove the second", change)
+            return
         if name in NAMES:
             self._make_room(name, tag.span)
         end = tag.span.start + tag.span.length
@@ -95,6 +99,14 @@ class _Builder:
         self.top.children.append(node)
         if not tag.empty:
             self.stack.append(node)
+
+    def _is_written_twice(self, name: str, tag: Tag) -> bool:
+        """True for the same start tag as the one just before, of an element that cannot be in another of its kind."""
+        top = self.top
+        if name != top.name or tag.empty or name in CHILDREN.get(name, {name}) or top.elements():
+            return False
+        first = self.text[top.span.start : top.span.stop]
+        return first == self.text[tag.span.start : tag.span.stop] and not top.text.strip()
 
     def _name(self, tag: Tag) -> str:
         """The element that a start tag means."""
@@ -144,7 +156,8 @@ class _Builder:
 
     def _open_silently(self, name: str, span: Span) -> None:
         """Open an element although its start tag is not there."""
-        self._repair("Q005", f"<{name}> is missing", span)
+        change = Change(Span(span.start, 0), f"<{name}>")
+        self._repair("Q005", f"<{name}> is missing", span, f"add <{name}>", change)
         node = PrintedElement(name, span)
         self.top.children.append(node)
         self.stack.append(node)

@@ -1,0 +1,34 @@
+"""What a text may mean that names no element type: the name of another framework, or one that looks like it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from irexec.diagnostics.nearest import nearest
+from irexec.types import DYNAMIC, ElementType
+from irexec.types.element import FOREIGN, OTHER_NAMES
+
+_KNOWN = [kind for kind in ElementType.by_name.values() if kind not in FOREIGN and kind is not DYNAMIC]
+
+PRECISIONS = tuple(kind.port_name for kind in _KNOWN)
+"""The element types, as ports spell them."""
+
+ELEMENT_TYPES = tuple(kind.name for kind in _KNOWN)
+"""The element types, as attributes spell them."""
+
+
+def precisions_meant(text: str) -> tuple[str, ...]:
+    """The precisions of a port that may be meant, the likeliest first."""
+    return tuple(kind.port_name for kind in _meant(text, PRECISIONS))
+
+
+def element_types_meant(text: str) -> tuple[str, ...]:
+    """The element types of an attribute that may be meant, the likeliest first."""
+    return tuple(kind.name for kind in _meant(text, ELEMENT_TYPES))
+
+
+def _meant(text: str, own: Sequence[str]) -> list[ElementType]:
+    if (exact := ElementType.meant_by(text)) is not None:
+        return [exact]
+    near = map(ElementType.meant_by, nearest(text, [*own, *OTHER_NAMES]))
+    return list(dict.fromkeys(kind for kind in near if kind is not None))

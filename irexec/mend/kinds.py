@@ -1,0 +1,54 @@
+"""Fixes of a layer whose type cannot be right: what it is where the rest of the layer leaves no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from irexec.diagnostics import Diagnostic, Fix, Safety
+from irexec.ir.document import Layer, Net
+from irexec.mend import spelling
+from irexec.mend.written import Written, number
+
+_OF_CONSTANTS = {"element_type", "shape", "offset", "size"}
+_OF_PARAMETERS = {"element_type", "shape"}
+
+
+def told_by_the_rest(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """P007: the only operator that has such ports and attributes."""
+    if finding.at is None:
+        return
+    owner = written.ports.get(finding.at.element)
+    layer, net = (owner.layer, owner.net) if owner else written.layers.get(finding.at.element, (None, None))
+    if layer is None or net is None:
+        return
+    type = _type_told(layer, net, written)
+    if type is None or type == layer.type:
+        return
+    edits = [written.set_attribute(layer.at, name, text) for name, text in (("type", type), ("version", "opset1"))]
+    if None not in edits:
+        # Of a layer that nothing depends on, a runtime does not mind the type; another input or result it would.
+        safety = Safety.SAFE if type == "Const" else Safety.UNSAFE
+        yield Fix(f'write type="{type}"', safety, tuple(edit for edit in edits if edit is not None))
+
+
+def type_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """L004: as the rest of the layer tells, else as the name does."""
+    fixes = list(told_by_the_rest(finding, written))
+    yield from fixes or spelling.type_name(finding, written)
+
+
+def opset(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """L006: as the rest of the layer tells, else an opset that has the type."""
+    fixes = list(told_by_the_rest(finding, written))
+    yield from fixes or spelling.opset(finding, written)
+
+
+def _type_told(layer: Layer, net: Net, written: Written) -> str | None:
+    """What a layer is by its ports and attributes: one operator reads the weights, one starts and one ends a model."""
+    ports, id = written.ports_named(net), number(layer.id)
+    takes, gives = bool(layer.inputs or ports.get((False, id))), bool(layer.outputs or ports.get((True, id)))
+    if not takes and set(layer.data) == _OF_CONSTANTS:
+        return "Const"
+    if not takes and set(layer.data) == _OF_PARAMETERS:
+        return "Parameter"
+    return "Result" if len(layer.inputs) == 1 and not gives and not layer.data else None

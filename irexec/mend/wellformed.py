@@ -1,0 +1,102 @@
+"""Fixes of a text that is no XML: its tags put right as the grammar has them, where that gives a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from irexec.diagnostics import Diagnostic, Fix, Report, Safety
+from irexec.ir.xml.edits import Editable
+from irexec.ir.xml.positions import Span
+from irexec.ir.xml.source import FORBIDDEN, Source
+from irexec.snippets.repairs.parts import Change
+from irexec.snippets.repairs.tree import read_tree
+
+MAX_CHARACTERS = 4_000_000
+"""A longer text is not put right: that takes a second for each million characters."""
+
+_MOST_REPAIRS = 4
+_UNTOLD = frozenset({"C002", "C010"})
+"""What may be wrong for the weights that are looked for beside a file, and are given otherwise."""
+
+Look = Callable[[Source], Report]
+
+
+def with_repairs(report: Report, data: bytes, source: Source, look: Look) -> Report:
+    """The same findings about a text that cannot be parsed, the first of them with the fix that makes it a model.
+
+    `look` gives the findings about another text, with their fixes. The fix is safe where these can all be mended.
+    """
+    findings = list(report)
+    place = next((number for number, finding in enumerate(findings) if finding.code in ("X001", "X007")), None)
+    fix = _repair(findings[place], source, data, look) if place is not None else None
+    if place is None or fix is None:
+        return report
+    findings[place] = replace(findings[place], fixes=(fix,))
+    return Report(findings, report.left_out.copy())
+
+
+def _repair(finding: Diagnostic, source: Source, data: bytes, look: Look) -> Fix | None:
+    text = source.text
+    if len(text) > MAX_CHARACTERS or "<net" not in text:
+        return None
+    removed = [Change(Span(match.start(), 1), "") for match in re.finditer(FORBIDDEN, text)]
+    titles = [f"remove {len(removed)} character{'s' if len(removed) > 1 else ''}"] if removed else []
+    tree = read_tree(re.sub(FORBIDDEN, "", text) if removed else text)
+    shift = _Shift([change.span.start for change in removed])
+    if tree.refused is not None or len(tree.repairs) > _MOST_REPAIRS:
+        return None
+    if not all(repair.changes for repair in tree.repairs):
+        return None
+    changes = removed + [Change(shift(change.span), change.text) for r in tree.repairs for change in r.changes]
+    titles += [repair.change_title for repair in tree.repairs]
+    mended = _changed(text, changes)
+    if not changes or mended is None:
+        return None
+    after = Source(mended, file=source.file)
+    if not after.readable:
+        return None
+    left = [other for other in look(after).errors if other.code not in _UNTOLD]
+    certain = all(any(fix.safety is Safety.SAFE for fix in other.fixes) for other in left)
+    told = not any(_is_in_a_value(text, change.span.start) for change in removed)
+    editable = Editable(source.positions, data)
+    edits = tuple(editable.edit(change.span, change.text) for change in changes)
+    return Fix(", ".join(titles), Safety.SAFE if certain and told else Safety.UNSAFE, edits)
+
+
+class _Shift:
+    """From places in a text without some of its characters to those in the text itself."""
+
+    def __init__(self, removed: list[int]) -> None:
+        self._removed = removed
+
+    def __call__(self, span: Span) -> Span:
+        start, stop = self._offset(span.start), self._offset(span.stop)
+        return Span(start, stop - start)
+
+    def _offset(self, offset: int) -> int:
+        for place in self._removed:
+            offset += place <= offset
+        return offset
+
+
+def _changed(text: str, changes: list[Change]) -> str | None:
+    """The text with changes made; None where two of them overlap."""
+    parts: list[str] = []
+    done = 0
+    for span, new in sorted(changes):
+        if span.start < done:
+            return None
+        parts += [text[done : span.start], new]
+        done = span.stop
+    return "".join([*parts, text[done:]])
+
+
+def _is_in_a_value(text: str, offset: int) -> bool:
+    """Whether a place is in the value of an attribute, or in a text that is not blank."""
+    start = max(text.rfind("<", 0, offset), text.rfind(">", 0, offset))
+    if start < 0 or text[start] == "<":
+        return text.count('"', start + 1, offset) % 2 == 1
+    stop = text.find("<", offset)
+    return bool(text[start + 1 : offset].strip() or text[offset + 1 : stop].strip())

@@ -1,0 +1,31 @@
+"""What a model computes, to be compared with what another one does."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import irexec
+from irexec.types import Array
+
+
+def computed(data: bytes, path: Path | None) -> list[Array]:
+    """What a model computes of inputs that are the same every time. Raises IRError."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = irexec.compile_model(irexec.read_model(data, path.with_suffix(".bin") if path else None))
+        rng = np.random.default_rng(0)
+        given = []
+        for port in compiled.inputs:
+            shape = [2 if extent.is_dynamic else extent.get_length() for extent in port.partial_shape]
+            values = rng.integers(0, 9, shape) if port.element_type.is_integral else rng.random(shape)
+            given.append(values.astype(port.element_type.dtype))
+        return list(compiled(given).to_tuple())
+
+
+def same(a: list[Array], b: list[Array]) -> bool:
+    return len(a) == len(b) and all(
+        np.array_equal(x, y, equal_nan=x.dtype.kind == "f") for x, y in zip(a, b, strict=True)
+    )
