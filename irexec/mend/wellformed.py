@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from irexec.diagnostics import Diagnostic, Fix, Report, Safety
+from irexec.diagnostics.codes import CODES, Area
 from irexec.ir.xml.edits import Editable
 from irexec.ir.xml.positions import Span
 from irexec.ir.xml.source import FORBIDDEN, Source
@@ -20,13 +21,16 @@ _MOST_REPAIRS = 4
 _UNTOLD = frozenset({"C002", "C010"})
 """What may be wrong for the weights that are looked for beside a file, and are given otherwise."""
 
+_OF_TAGS = frozenset({"Q005", "Q006", "Q007", "Q013", "Q034"})
+_STRUCTURE = frozenset({Area.TEXT, Area.ROOT, Area.LAYER, Area.PORT, Area.EDGE, Area.BODY})
+
 Look = Callable[[Source], Report]
 
 
 def with_repairs(report: Report, data: bytes, source: Source, look: Look) -> Report:
     """The same findings about a text that cannot be parsed, the first of them with the fix that makes it a model.
 
-    `look` gives the findings about another text, with their fixes. The fix is safe where these can all be mended.
+    `look` gives the findings about another text, with their fixes. The fix is safe where what is left can be mended.
     """
     findings = list(report)
     place = next((number for number, finding in enumerate(findings) if finding.code in ("X001", "X007")), None)
@@ -57,7 +61,10 @@ def _repair(finding: Diagnostic, source: Source, data: bytes, look: Look) -> Fix
     after = Source(mended, file=source.file)
     if not after.readable:
         return None
+    # A tag out of its place shows in the structure; a quote out of its place anywhere.
+    only_tags = all(repair.code in _OF_TAGS for repair in tree.repairs)
     left = [other for other in look(after).errors if other.code not in _UNTOLD]
+    left = [other for other in left if not only_tags or CODES[other.code].area in _STRUCTURE]
     certain = all(any(fix.safety is Safety.SAFE for fix in other.fixes) for other in left)
     told = not any(_is_in_a_value(text, change.span.start) for change in removed)
     editable = Editable(source.positions, data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -66,6 +67,35 @@ def test_the_manifest_starts_the_command_that_there_is() -> None:
 def test_neovim_is_told_the_same_command() -> None:
     text = (EDITORS / "neovim" / "irexec.lua").read_text("utf-8")
     assert "cmd = { 'irexec', 'lsp' }" in text
+
+
+def neovim_version() -> tuple[int, ...]:
+    """The version of the installed Neovim; nothing where there is none."""
+    if shutil.which("nvim") is None:
+        return ()
+    first = subprocess.run(["nvim", "--version"], capture_output=True, text=True, timeout=60).stdout.partition("\n")[0]
+    return tuple(map(int, re.findall(r"\d+", first)[:2]))
+
+
+@pytest.mark.skipif(neovim_version() < (0, 11), reason="Neovim 0.11 or newer is not installed")
+def test_neovim_with_the_recipe_as_printed(tmp_path: Path) -> None:
+    model = tmp_path / "wrong.xml"
+    model.write_bytes((EDITORS.parent / "samples" / "wrong.xml").read_bytes())
+    recipe, driver = EDITORS / "neovim" / "irexec.lua", Path(__file__).with_name("neovim.lua")
+    # The recipe starts `irexec`: that of the tests.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    homes = {name: str(tmp_path) for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
+    run = subprocess.run(
+        ["nvim", "--headless", "-u", str(recipe), str(model), "-c", f"luafile {driver}", "-c", "qall!"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180,
+        env=os.environ | homes | {"PATH": path},
+    )  # fmt: skip
+    assert run.stdout, run.stderr
+    told = json.loads(run.stdout)
+    assert told["findings"] == ["D001", "P004"]
+    assert told["line"] == '<data axis="2"/>'
+    assert told["hover"].startswith("**SoftMax-8**")
+    assert "SoftMax" in told["completion"]
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed: the extension is JavaScript")
