@@ -103,10 +103,10 @@ class _Builder:
     def _is_written_twice(self, name: str, tag: Tag) -> bool:
         """True for the same start tag as the one just before, of an element that cannot be in another of its kind."""
         top = self.top
-        if name != top.name or tag.empty or name in CHILDREN.get(name, {name}) or top.elements():
+        if name != top.name or tag.empty or name in CHILDREN.get(name, {name}) or len(top.children) > 1:
             return False
         first = self.text[top.span.start : top.span.stop]
-        return first == self.text[tag.span.start : tag.span.stop] and not top.text.strip()
+        return first == self.text[tag.span.start : tag.span.stop] and not top.elements() and not top.text.strip()
 
     def _name(self, tag: Tag) -> str:
         """The element that a start tag means."""
