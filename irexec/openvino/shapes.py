@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from irexec import types
+from irexec.openvino.exceptions import NotOffered
 from irexec.openvino.extend import extends
 from irexec.types import DimLike
 
@@ -158,6 +159,10 @@ class Dimension(types.Dimension):
 
     def get_symbol(self) -> Symbol | None:
         return None
+
+    def set_symbol(self, symbol: Symbol) -> None:
+        """Raises NotOffered: what two dimensions have in common is not kept."""
+        raise NotOffered("symbols of dimensions", "the interval of a dimension: Dimension(minimum, maximum)")
 
     def to_string(self) -> str:
         return str(self)

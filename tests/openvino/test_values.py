@@ -7,6 +7,7 @@ import openvino
 import pytest
 
 import irexec as ov
+from irexec.exceptions import NotOffered
 
 
 @pytest.mark.parametrize("given", [(), (5,), (-1,), (1, 10), (-1, 10), (10, -1), ("?",), ("..10",), ("3..",)])
@@ -98,3 +99,10 @@ def test_a_box() -> None:
     assert box["a"] == 1 and len(box) == 1 and box == {"a": 1}
     box.set("5")
     assert box.astype(int) == 5 and box.get() == "5"
+
+
+def test_symbols_of_dimensions_are_not_offered() -> None:
+    dimension = ov.Dimension(2, 5)
+    assert not dimension.has_symbol()
+    with pytest.raises(NotOffered, match="symbols of dimensions"):
+        dimension.set_symbol(ov.Symbol())
