@@ -7,7 +7,7 @@ import openvino
 import pytest
 
 import irexec as ov
-from irexec.exceptions import NotOffered
+from irexec.openvino.exceptions import NotOffered
 
 
 @pytest.mark.parametrize("given", [(), (5,), (-1,), (1, 10), (-1, 10), (10, -1), ("?",), ("..10",), ("3..",)])

@@ -67,10 +67,14 @@ def resize_19(
     only be resized to 0.
     """
     sides = _sides(x.shape, roi, scales, sizes, axes, coordinates, policy)
+    for axis, side in sides.items():
+        require("C4", side.extent > 0 or side.target == 0, f"axis {axis} has no elements to interpolate", port="x")
+    shape = [sides[axis].target if axis in sides else extent for axis, extent in enumerate(x.shape)]
+    if 0 in shape:
+        return np.empty(shape, x.dtype)
     result = widen(x) if x.dtype.kind in "fV" else x.astype(np.float64)
     outside = np.zeros((1,) * x.ndim, np.bool_)
     for axis, side in sides.items():
-        require("C4", side.extent > 0 or side.target == 0, f"axis {axis} has no elements to interpolate", port="x")
         places = _places(coordinates, side)
         if coordinates == "tf_crop_and_resize":
             beyond = (places < 0) | (places > side.extent - 1)

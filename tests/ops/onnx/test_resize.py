@@ -35,3 +35,14 @@ def test_constraints(constraint: str, inputs: tuple[Any, ...], attributes: dict[
     with pytest.raises(irexec.IRError) as refused:
         resize(X, *inputs, **attributes)
     assert {finding.constraint for finding in refused.value.report} == {f"Resize-onnx19 {constraint}"}
+
+
+@pytest.mark.parametrize("coordinates", ["half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric"])
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("antialias", [False, True])
+def test_nothing_is_resized_to_nothing(coordinates: str, mode: str, antialias: bool) -> None:
+    resize: Any = irexec.onnx19.resize
+    attributes = {"coordinates": coordinates, "mode": mode, "antialias": antialias}
+    assert resize(X[:, :, :0], None, TWICE, **attributes).shape == (1, 1, 0, 8)
+    assert resize(X, None, None, np.int64([1, 1, 0, 8]), **attributes).shape == (1, 1, 0, 8)
+    assert resize(X, None, np.float32([1, 1, 0.1, 2]), **attributes).shape == (1, 1, 0, 8)
