@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +17,7 @@ from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.farm.gathering import Outcome, gather
 from irexec.farm.task import PathLike, Task
+from irexec.records import record
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -147,7 +148,7 @@ def _extended(args: argparse.Namespace, task: Task[R]) -> Task[R]:
     return Extended(task, paths, elsewhere) if paths else task
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Extended(Task[R]):
     """A task that depends on extensions. `elsewhere`: a process that does it has to load them first."""
 

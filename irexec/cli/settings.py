@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from irexec.cli.inputs import refuse
@@ -12,12 +12,13 @@ from irexec.diagnostics import Place, Report
 from irexec.diagnostics.choice import names_no_code
 from irexec.diagnostics.findings import Mode
 from irexec.diagnostics.nearest import did_you_mean
+from irexec.records import record
 
 _KEYS = ("select", "ignore", "per-file-ignores", "mode", "exclude")
 _MODES = ("strict", "openvino")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Settings:
     """What a project says once for all runs. None: it says nothing. `base` is the folder of the file."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.findings import Findings
+from irexec.records import record
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Outcome(Generic[R]):
     """What became of an item: its result, or the error that there is instead. `logged`: an earlier run had it."""
 

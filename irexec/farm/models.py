@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from irexec.api import is_onnx
 from irexec.diagnostics import Report
@@ -12,11 +11,12 @@ from irexec.diagnostics.findings import Mode
 from irexec.farm.task import PathLike, Task
 from irexec.ir.files import named_files
 from irexec.mend.files import validate_file
+from irexec.records import record
 
 SUFFIXES = (".xml", ".onnx")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Validate(Task[Report]):
     """Every finding about a file, as `irexec.validate` gives them."""
 
