@@ -348,7 +348,7 @@ def _array(raw: bytes | memoryview, element_type: ElementType, shape: tuple[int,
         array = np.frombuffer(raw, np.uint8) != 0
     else:
         assert element_type.dtype is not None
-        array = np.frombuffer(raw, np.uint8).view(element_type.dtype)
+        array = np.frombuffer(raw, element_type.dtype)
     array = array.reshape(shape)
     array.flags.writeable = False
     return array
