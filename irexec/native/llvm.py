@@ -91,6 +91,8 @@ class Compiler:
                 self._engine.add_module(parsed)
                 self._engine.finalize_object()
                 address = self._engine.get_function_address(name)
+                # The code stays; what it was made of takes more memory than it does.
+                self._engine.remove_module(parsed)
                 kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * parameters)
                 self._made[name] = Native(kind(address), address)
             return self._made[name]
