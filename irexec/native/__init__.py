@@ -50,6 +50,11 @@ def pays(calls: int, products: int) -> bool:
     return _compiler is not None or _products >= MANY_PRODUCTS
 
 
+def has_begun() -> bool:
+    """Whether anything was compiled in this process."""
+    return _compiler is not None
+
+
 @contextmanager
 def plainly() -> Iterator[None]:
     """Inside, no further kernel is compiled: compiled ones hold weights of their own, and are not what others are

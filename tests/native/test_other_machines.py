@@ -14,6 +14,7 @@ COMPILED = [
     "ops/convolution/test_compiled.py",
     "ops/sequence/test_attention.py",
     "ops/sequence/test_compiled.py",
+    "ops/compute/test_contiguous.py",
     "ops/compute/test_rows.py",
     "engine/test_chains.py",
 ]

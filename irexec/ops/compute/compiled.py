@@ -9,6 +9,7 @@ import numpy as np
 from irexec.native import compiler
 from irexec.native.elementwise import write_elementwise
 from irexec.native.memory import address
+from irexec.ops.compute.contiguous import all_contiguous, contiguous
 from irexec.ops.compute.follow import Layout, Operands
 from irexec.ops.compute.parallel import num_threads, split
 from irexec.ops.compute.team import WORTH_PRODUCTS, Tasks, run_tasks
@@ -30,9 +31,9 @@ class CompiledPointwise:
         )
 
     def __call__(self, source: Array, out: Array, coming: Sequence[Array]) -> None:
-        arrays = [np.ascontiguousarray(array) for array in (source, *coming)]
-        records = self._operands.records(arrays[1:])
-        layer = np.array([address(arrays[0]), address(out), address(records), self._width, self._size])
+        source, operands = contiguous(source), all_contiguous(coming)
+        records = self._operands.records(operands)
+        layer = np.array([address(source), address(out), address(records), self._width, self._size])
         run_tasks(self._function, layer, self._parts(), 0)
 
     def _parts(self) -> Tasks:

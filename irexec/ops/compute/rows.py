@@ -9,6 +9,7 @@ from irexec.native.after import After
 from irexec.native.llvm import Native
 from irexec.native.memory import address
 from irexec.native.rows import Kind, write_rows
+from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.parallel import num_threads, split
 from irexec.ops.compute.team import WORTH_PRODUCTS, Tasks, run_tasks
 from irexec.types import Array
@@ -30,7 +31,7 @@ class CompiledRows:
         self, data: Array, width: int, out: Array, after: tuple[After, ...] = (), operands: Array | None = None
     ) -> None:
         """Rows of `data` so wide, into `out`, which is contiguous and may be `data` itself."""
-        data = np.ascontiguousarray(data)
+        data = contiguous(data)
         records = 0 if operands is None else address(operands)
         layer = np.array([address(data), address(out), records, address(self._number), width])
         run_tasks(self._function(after), layer, self._parts(data.size // width, data.size), 0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irexec.native import pays
+from irexec.ops.compute.contiguous import all_contiguous
 from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.types import Array, TensorType
 
@@ -69,7 +70,7 @@ class RowWise:
                 if (made := self.plain(data, *own, out=out)) is not out:
                     np.copyto(out, made)
                 return False
-            arrays = [np.ascontiguousarray(array) for array in coming]
+            arrays = all_contiguous(coming)
             compiled(data, self.width(data), out, after, operands.records(arrays))
             return True
 

@@ -151,9 +151,9 @@ def run_tasks(function: Native, shared: Array, tasks: Tasks, scratch_size: int, 
     No round begins before the one before is done. All threads take part, unless others have work for them: then the
     calling thread does it all.
     """
-    members = 0 if all_cores_have_callers() else num_threads() - 1
     job = Job(function, address(shared), tasks, rounds)
-    if members and tasks.count > 1 and _the_team(members).run(job, 4 * scratch_size):
+    members = num_threads() - 1 if tasks.count > 1 and not all_cores_have_callers() else 0
+    if members and _the_team(members).run(job, 4 * scratch_size):
         return
     if (alone := getattr(_local, "alone", None)) is None:
         alone = _local.alone = State()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import product
 from math import prod
 
@@ -13,6 +14,7 @@ from irexec.native.after import After
 from irexec.native.convolution import LAYER, LINE, PADDING, TASK, write_convolve, write_pad, write_padding
 from irexec.native.llvm import Native
 from irexec.native.memory import address
+from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.parallel import scratch, split
 from irexec.ops.compute.team import Tasks, run_tasks, threads_for
 from irexec.ops.convolution.columns import Range
@@ -66,11 +68,11 @@ class CompiledConvolver:
 
     def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
         """Convolve, with what comes `after`: the records of an operand for each, see `native.epilogue`."""
-        data = np.ascontiguousarray(data)
+        data = contiguous(data)
         if self.padding is not None:
             data = self.padding(data)
         layer = self.layer.copy()
-        layer[0], layer[1], layer[2] = address(data), address(out), address(operands)
+        layer[0], layer[1], layer[2] = address(data), address(out), address(operands) if after else 0
         run_tasks(self._function(after), layer, self.tasks, self.scratch)
         return out
 
@@ -209,14 +211,16 @@ class WholeConvolver:
     """A convolution with one window, which covers all pixels: a product with the matrix that its kernel is."""
 
     def __init__(self, batch: int, weights: Array) -> None:
-        self._batch, self._outputs = batch, weights.shape[1]
-        self._multiply = CompiledProduct(weights.reshape(self._outputs, -1).T, batch)
+        self._multiply = CompiledProduct(weights.reshape(weights.shape[1], -1).T, batch)
 
     def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
         """Convolve, with what comes `after`: what channels take, the columns of the product do."""
-        steps = tuple(step._replace(takes="column") if step.takes == "channel" else step for step in after)
-        self._multiply(data.reshape(self._batch, -1), out.reshape(self._batch, self._outputs), steps, operands)
-        return out
+        return self._multiply(data, out, _by_columns(after), operands)
+
+
+@cache
+def _by_columns(after: tuple[After, ...]) -> tuple[After, ...]:
+    return tuple(step._replace(takes="column") if step.takes == "channel" else step for step in after)
 
 
 class _Padding:

@@ -16,6 +16,7 @@ import numpy as np
 from irexec.ir.weights.file import let_go
 from irexec.native import pays
 from irexec.native.after import After
+from irexec.ops.compute.contiguous import all_contiguous
 from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.blocks import Runner, convolver
@@ -172,8 +173,8 @@ class _ConstantKernel:
         after, operands = after_sums(links, result.shape.to_shape(), self.convolve.dtype, "channel")
 
         def call(data: Array, kernel: Array, *coming: Array, out: Array) -> bool:
-            others = [np.ascontiguousarray(array) for array in coming]
-            return self.convolve.followed(data, out, after, operands.records(others))
+            arrays = all_contiguous(coming)
+            return self.convolve.followed(data, out, after, operands.records(arrays))
 
         return (len(after), call) if after else None
 

@@ -13,6 +13,7 @@ from irexec.native.after import DEAR, After
 from irexec.native.llvm import Native
 from irexec.native.memory import address
 from irexec.native.sliding import LAYER, TASK, write_sliding
+from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.follow import Operands
 from irexec.ops.compute.parallel import split
 from irexec.ops.compute.team import Tasks, run_tasks, threads_for
@@ -105,9 +106,9 @@ class Sliding:
 
     def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
         """Slide, with what comes `after`: the records of an operand for each, see `native.epilogue`."""
-        data = np.ascontiguousarray(data)
+        data = contiguous(data)
         layer = self.layer.copy()
-        layer[0], layer[1], layer[2] = address(data), address(out), address(operands)
+        layer[0], layer[1], layer[2] = address(data), address(out), address(operands) if after else 0
         run_tasks(self._function(after), layer, self.tasks, self.scratch)
         return out
 

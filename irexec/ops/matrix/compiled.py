@@ -11,6 +11,7 @@ from irexec.native.after import After
 from irexec.native.llvm import Native
 from irexec.native.memory import address
 from irexec.native.products import write_multiply
+from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.parallel import num_threads, parallel_for, split
 from irexec.ops.compute.team import Tasks, run_tasks, threads_for
 from irexec.types import Array
@@ -27,7 +28,7 @@ FEW_ROWS = 4
 
 
 class CompiledProduct:
-    """`a` `[M, K]` times one `right` `[K, N]`, both f32, neither empty."""
+    """`a` `[..., K]` times one `right` `[K, N]`, both f32, neither empty."""
 
     KEPT = 8
     MANY_ROWS = 64
@@ -44,44 +45,39 @@ class CompiledProduct:
         self.across = self.vectors * made.lanes
         self.panels = _packed(right, self.across)
         self._layer = np.array([0, 0, 0, address(self.panels), self.depth, DEPTH_STEP, self.columns])
-        self._prepared: dict[int, tuple[int, Tasks]] = {}
-        self._functions: dict[tuple[int, tuple[After, ...]], Native] = {}
+        self._prepared: dict[tuple[int, tuple[After, ...]], tuple[Native, Tasks, int]] = {}
 
     def __call__(self, a: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
-        """Into `out` `[M, N]`, which is contiguous, with what comes after: see `native.epilogue`."""
-        a = np.ascontiguousarray(a)
-        rows = len(a)
+        """Into `out`, which is contiguous, with what comes after: see `native.epilogue`. Both have any leading axes."""
+        a = contiguous(a)
+        known = a.size, after
         # Other threads may be here too, and clear what is kept.
-        if (prepared := self._prepared.get(rows)) is None:
+        if (prepared := self._prepared.get(known)) is None:
             if len(self._prepared) >= self.KEPT:
                 self._prepared.clear()
-            prepared = self._prepared[rows] = self._prepare(rows)
-        height, tasks = prepared
+            prepared = self._prepared[known] = self._prepare(a.size // self.depth, after)
+        function, tasks, scratch = prepared
         layer = self._layer.copy()
-        layer[0], layer[1], layer[2] = address(a), address(out), address(operands)
-        run_tasks(self._function(height, after), layer, tasks, height * self.across)
+        layer[0], layer[1], layer[2] = address(a), address(out), address(operands) if after else 0
+        run_tasks(function, layer, tasks, scratch)
         return out
 
-    def _prepare(self, rows: int) -> tuple[int, Tasks]:
-        """The height of a tile and the tasks for so many rows."""
+    def _prepare(self, rows: int, after: tuple[After, ...]) -> tuple[Native, Tasks, int]:
+        """The function and tasks for so many rows, and the scratch memory of each task."""
         height = compiler().height(rows, self.vectors)
         parts = 1 if self._threads(rows) == 1 else 4 * num_threads()
         pieces = [piece for piece in split(rows, -(-rows // MOST_ROWS), height) if piece[1] - piece[0] >= height]
         pieces[-1] = (pieces[-1][0], rows)
         tasks = [[p0, p1, r0, r1] for (r0, r1), (p0, p1) in product(pieces, split(len(self.panels), parts))]
-        return height, Tasks(np.array(tasks))
+        return self._function(height, after), Tasks(np.array(tasks)), height * self.across
 
     def _threads(self, rows: int) -> int:
         return threads_for(max(rows, READ_ROWS) * self.depth * self.columns)
 
     def _function(self, height: int, after: tuple[After, ...]) -> Native:
-        if (found := self._functions.get((height, after))) is None:
-            made, width = compiler(), self.vectors
-            name = "_".join(("multiply", f"{height}x{width}", *(step.name for step in after)))
-            found = self._functions[height, after] = made.made(
-                name, 4, lambda module, name: write_multiply(module, name, made.lanes, height, width, after)
-            )
-        return found
+        made, width = compiler(), self.vectors
+        name = "_".join(("multiply", f"{height}x{width}", *(step.name for step in after)))
+        return made.made(name, 4, lambda module, name: write_multiply(module, name, made.lanes, height, width, after))
 
 
 def _packed(right: Array, across: int) -> Array:

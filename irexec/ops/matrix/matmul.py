@@ -13,6 +13,7 @@ import numpy as np
 
 from irexec.ir.weights.file import let_go
 from irexec.native import pays
+from irexec.ops.compute.contiguous import all_contiguous
 from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
@@ -88,23 +89,22 @@ class _Product:
         compiled = self._when_it_pays(a)
         if compiled is None:
             return self._plain(a, b, out=out)
-        depth, columns = self._right.shape
+        columns = self._right.shape[1]
         target = summing_buffer((*a.shape[:-1], columns), np.dtype(np.float32), out)
-        compiled(a.astype(np.float32, copy=False).reshape(-1, depth), target.reshape(-1, columns))
+        compiled(a.astype(np.float32, copy=False), target)
         return settle(target, self._declared, out)
 
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
         """Layers that compiled code can compute with the product: irexec.ops.compute.follow."""
         after, operands = after_sums(links, result.shape.to_shape(), self._declared, "column")
-        depth, columns = self._right.shape
 
         def call(a: Array, b: Array, *coming: Array, out: Array) -> bool:
             compiled = self._when_it_pays(a)
             if compiled is None:
                 self._plain(a, b, out=out)
                 return False
-            others = [np.ascontiguousarray(array) for array in coming]
-            compiled(a.reshape(-1, depth), out.reshape(-1, columns), after, operands.records(others))
+            arrays = all_contiguous(coming)
+            compiled(a, out, after, operands.records(arrays))
             return True
 
         return (len(after), call) if after else None
