@@ -66,6 +66,7 @@ CORNERS = {
     "indices by columns": Corner(
         "MaxPool", [(2, 2, 3, 4)], {"kernel_shape": [2, 2], "storage_order": 1}, outputs=2
     ),
+    "parts whose lengths are given": Corner("Split", [(7, 2), np.array([2, 4, 1])], {"axis": 0}, outputs=3),
     "float8 e4m3fnuz": Corner(
         "DequantizeLinear", [np.arange(-3, 3, 0.25).astype(E4M3FNUZ), F(0.3)], {}, opset=19, constants=(0,)
     ),
@@ -114,3 +115,22 @@ def test_a_shape_of_too_few_extents_is_refused(tmp_path: Path) -> None:
     onnx.save(model, tmp_path / "model.onnx")
     (finding,) = irexec.validate(tmp_path / "model.onnx").errors
     assert (finding.code, finding.attribute) == ("F009", "output_shape")
+
+
+@pytest.mark.parametrize("kind", [ml_dtypes.int4, ml_dtypes.uint4, np.int16, np.bool_])
+def test_whole_numbers_are_written_without_a_point(kind: Any) -> None:
+    written = irexec.onnx25.cast(np.array([0, 1, 5]).astype(kind), to="string")
+    assert written.tolist() == [str(int(v)) for v in np.array([0, 1, 5]).astype(kind)]
+
+
+def test_gemm_of_whole_numbers_beside_the_reference(tmp_path: Path) -> None:
+    import onnx
+    from onnx.reference import ReferenceEvaluator
+
+    a, b, c = WHOLE.astype(np.int32), WHOLE.T.astype(np.int32), np.array([[1], [-2]], np.int32)
+    model, fed = model_of("Gemm", [a, b, c], {"alpha": 0.5, "beta": 0.75}, 1, domain="", opset=13)
+    onnx.save(model, tmp_path / "model.onnx")
+    expected = ReferenceEvaluator(model).run(None, fed)[0]
+    found = irexec.compile_model(tmp_path / "model.onnx")(fed)[0]
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(found, np.trunc(expected))

@@ -98,7 +98,7 @@ def _to_f8e8m0(x: Array, saturate: bool, round_mode: str) -> Array:
 
 
 def _written(x: Array) -> Array:
-    if is_float(x.dtype) or x.dtype.isbuiltin == 2:
+    if is_float(x.dtype):
         values: Any = [str(v) for v in (x.astype(np.float32) if x.dtype.isbuiltin == 2 else x).ravel()]
         values = [{"nan": "NaN", "inf": "INF", "-inf": "-INF"}.get(v, v) for v in values]
     else:

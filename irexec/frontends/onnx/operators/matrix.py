@@ -8,6 +8,7 @@ from __future__ import annotations
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
+from irexec.types import F64
 
 
 @translates("MatMul", since=(1, 9, 13))
@@ -19,12 +20,17 @@ def _matmul(op: Op) -> Value:
 def _gemm(op: Op) -> Value:
     transposed = {"transpose_a": op.flag("transA"), "transpose_b": op.flag("transB")}
     result = op.make("MatMul", op[0], op[1], opset=1, **transposed)
-    alpha, beta = op.number("alpha", 1.0), op.number("beta", 1.0)
-    if alpha != 1.0:
-        result = op.make("Multiply", result, op.like(alpha), opset=1)
-    added = op.get(2)
-    if added is None:
-        return result
-    if beta != 1.0:
-        added = op.make("Multiply", added, op.like(beta), opset=1)
-    return op.make("Add", result, added, opset=1)
+    result, added = _times(op, result, op.number("alpha", 1.0)), op.get(2)
+    if added is not None:
+        added = _times(op, added, op.number("beta", 1.0))
+        kind = F64 if F64 in (result.element_type, added.element_type) else op.kind()
+        result = op.make("Add", op.convert(result, kind), op.convert(added, kind), opset=1)
+    return op.convert(result, op.kind())
+
+
+def _times(op: Op, x: Value, factor: float) -> Value:
+    """A multiple; that of whole numbers is real, and rounded towards zero only with the sum."""
+    if factor == 1.0:
+        return x
+    x = op.reals(x)
+    return op.make("Multiply", x, op.number_of(factor, x), opset=1)

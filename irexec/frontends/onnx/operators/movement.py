@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.op import Input, Op
 from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
 from irexec.types import BOOLEAN, I64, STRING
@@ -25,7 +25,10 @@ def _split(op: Op) -> list[Value]:
     axis, data = op.integer("axis", 0), op[0]
     count = op.integer("num_outputs", len(op.node.output))
     given = op.get(1)
-    lengths = given if given is not None else op.integers("split")
+    lengths: Input = given if given is not None else op.integers("split")
+    if given is not None and given.type.shape.is_dynamic:
+        # There are as many as the node has outputs.
+        lengths = op.reshape(given, [len(op.node.output)])
     if lengths is not None:
         return list(op.make_node("VariadicSplit", data, axis, lengths, opset=1).outputs)
     if not 1 <= count <= max(1, len(op.node.output)):
