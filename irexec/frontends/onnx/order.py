@@ -7,12 +7,17 @@ from collections.abc import Callable, Sequence
 
 from irexec.frontends.onnx.messages import onnx
 
+_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+
 
 def taken(node: onnx.NodeProto) -> set[str]:
     """The names that a node and its bodies take from around them."""
-    names = {name for name in node.input if name}
+    names = set(node.input)
+    names.discard("")
     for attribute in node.attribute:
-        for graph in [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]:
+        if attribute.type not in _GRAPHS:
+            continue
+        for graph in [attribute.g, *attribute.graphs]:
             known = {value.name for value in [*graph.input, *graph.initializer]}
             known.update(name for inner in graph.node for name in inner.output)
             inside = {value.name for value in graph.output}.union(*map(taken, graph.node))
