@@ -8,6 +8,8 @@ again.
 from __future__ import annotations
 
 import re
+import string
+import unicodedata
 from collections.abc import Callable, Iterable
 from re import _constants as words  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
@@ -31,6 +33,77 @@ class Unsupported(ValueError):
     """An expression that RE2 does not have, or one of too many states."""
 
 
+# RE2's classes in brackets are those of ASCII.
+_POSIX = {
+    "alnum": string.ascii_letters + string.digits, "alpha": string.ascii_letters, "blank": " \t",
+    "ascii": "".join(map(chr, range(128))), "cntrl": "".join(map(chr, [*range(32), 127])), "digit": string.digits,
+    "graph": string.ascii_letters + string.digits + string.punctuation, "lower": string.ascii_lowercase,
+    "print": string.ascii_letters + string.digits + string.punctuation + " ", "punct": string.punctuation,
+    "space": " \t\n\r\f\v", "upper": string.ascii_uppercase, "word": string.ascii_letters + string.digits + "_",
+    "xdigit": string.hexdigits,
+}  # fmt: skip
+_BRACKETED = re.compile(r"\[:(\^?)(\w+):\]")
+_CATEGORY = re.compile(r"\\([pP])(?:\{(\^?)(\w+)\}|(\w))")
+_CATEGORIES = {
+    *"LMNPSZC", "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf",
+    "Po", "Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Cs",
+}  # fmt: skip
+
+
+class Spelling:
+    """What RE2 writes and Python does not, in Python's words: classes of characters become characters of private use.
+
+    `pattern`: the expression for Python's parser. `classes`: such a character → the test that it stands for.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self.classes: dict[str, Accepts] = {}
+        self._unused = (c for c in map(chr, range(0xF0000, 0xFFFFE)) if c not in pattern)
+        parts, place, within = [], 0, False
+        while place < len(pattern):
+            part, place, within = self._next(pattern, place, within)
+            parts.append(part)
+        self.pattern = "".join(parts)
+
+    def _next(self, pattern: str, place: int, within: bool) -> tuple[str, int, bool]:
+        """One part in Python's words, where the next one begins, and whether that is within brackets."""
+        if found := _CATEGORY.match(pattern, place):
+            sign, caret, long, short = found.groups()
+            return self._category(long or short, (sign == "P") is not bool(caret)), found.end(), within
+        if pattern.startswith("\\Q", place):
+            end = pattern.find("\\E", place)
+            text = pattern[place + 2 : end if end >= 0 else None]
+            return re.escape(text), place + 4 + len(text), within
+        if pattern[place] == "\\":
+            escape = pattern[place : place + 2]
+            if escape == "\\Z":
+                raise Unsupported("it uses \\Z, which RE2 does not have")
+            return {"\\z": "\\Z"}.get(escape, escape), place + 2, within
+        if within and (found := _BRACKETED.match(pattern, place)):
+            if found[2] not in _POSIX:
+                raise Unsupported(f"it uses the class {found[0]}, which RE2 does not have")
+            known, negated = _POSIX[found[2]], bool(found[1])
+            return self._stand_in(lambda c: (c in known) is not negated), found.end(), True
+        if pattern[place] == "[" and not within:
+            # What comes first may be a bracket that stands for itself.
+            first = re.compile(r"\[\^?\]?").match(pattern, place)
+            assert first is not None
+            return first[0].replace("]", "\\]"), first.end(), True
+        nested = within and pattern[place] == "["
+        return "\\[" if nested else pattern[place], place + 1, within and pattern[place] != "]"
+
+    def _category(self, name: str, negated: bool) -> str:
+        if name not in _CATEGORIES and name != "Any":
+            raise Unsupported(f"it uses the class {name!r}, which is no general category of Unicode")
+        begin = "" if name == "Any" else name
+        return self._stand_in(lambda c: unicodedata.category(c).startswith(begin) is not negated)
+
+    def _stand_in(self, test: Accepts) -> str:
+        character = next(self._unused)
+        self.classes[character] = test
+        return character
+
+
 class Automaton:
     """All ways through an expression. State 0 is the end; `free` are the states that follow without a character."""
 
@@ -39,7 +112,9 @@ class Automaton:
         self.free: dict[int, list[tuple[int, str | None]]] = {}
         self.count = 1
         try:
-            parsed = parser.parse(pattern)
+            spelling = Spelling(pattern)
+            self.classes = spelling.classes
+            parsed = parser.parse(spelling.pattern)
         except (re.error, RecursionError, OverflowError) as error:
             raise Unsupported(str(error)) from None
         self.flags = parsed.state.flags
@@ -60,20 +135,23 @@ class Automaton:
         """The state from which one item leads to `after`."""
         if operation in (words.LITERAL, words.NOT_LITERAL, words.ANY, words.IN):
             state = self._new()
-            self.edges[state] = (_accepts(operation, argument, self.flags), after)
+            self.edges[state] = (_accepts(operation, argument, self.flags, self.classes), after)
             return state
         if operation is words.BRANCH:
             return self._fork([self._sequence(branch, after) for branch in argument[1]])
         if operation is words.SUBPATTERN:
-            if argument[1] or argument[2]:
-                raise Unsupported("it sets flags for a group, which RE2 does not")
-            return self._sequence(argument[3], after)
+            around = self.flags
+            self.flags = (around | argument[1]) & ~argument[2]
+            state = self._sequence(argument[3], after)
+            self.flags = around
+            return state
         if operation in (words.MAX_REPEAT, words.MIN_REPEAT):
             least, most, repeated = argument
             return self._repeat(least, most, repeated, after)
         if operation is words.AT:
             state = self._new()
-            self.free[state] = [(after, str(argument))]
+            lines = bool(self.flags & re.MULTILINE) and str(argument) in ("AT_BEGINNING", "AT_END")
+            self.free[state] = [(after, str(argument) + "_LINE" * lines)]
             return state
         raise Unsupported(f"it uses {str(operation).lower()}, which RE2 does not have")
 
@@ -115,20 +193,23 @@ class Automaton:
         return reached
 
 
-def _accepts(operation: Any, argument: Any, flags: int) -> Accepts:
+def _accepts(operation: Any, argument: Any, flags: int, classes: dict[str, Accepts]) -> Accepts:
     """The test of a character, which Python's own expressions do for one at a time."""
     if operation is words.ANY:
         return (lambda c: True) if flags & re.DOTALL else (lambda c: c != "\n")
     if operation is words.IN:
-        return _one_of(argument, flags)
+        return _one_of(argument, flags, classes)
+    if chr(argument) in classes:
+        sign = [(words.NEGATE, None)] if operation is words.NOT_LITERAL else []
+        return _one_of([*sign, (words.LITERAL, argument)], flags, classes)
     fold = str.casefold if flags & re.IGNORECASE else str
     wanted = fold(chr(argument))
     return (lambda c: fold(c) == wanted) if operation is words.LITERAL else (lambda c: fold(c) != wanted)
 
 
-def _one_of(items: Any, flags: int) -> Accepts:
+def _one_of(items: Any, flags: int, classes: dict[str, Accepts]) -> Accepts:
     negated = bool(items) and items[0][0] is words.NEGATE
-    tests = [_member(*item) for item in items[negated:]]
+    tests = [_member(operation, argument, classes) for operation, argument in items[negated:]]
 
     def accepts(character: str) -> bool:
         cases = {character, character.lower(), character.upper()} if flags & re.IGNORECASE else {character}
@@ -142,9 +223,9 @@ _CLASSES = {"DIGIT": "0123456789", "SPACE": " \t\n\r\f\v"}
 _CLASSES["WORD"] = _CLASSES["DIGIT"] + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 
 
-def _member(operation: Any, argument: Any) -> Accepts:
+def _member(operation: Any, argument: Any, classes: dict[str, Accepts]) -> Accepts:
     if operation is words.LITERAL:
-        return lambda c: c == chr(argument)
+        return classes.get(chr(argument)) or (lambda c: c == chr(argument))
     if operation is words.RANGE:
         return lambda c: argument[0] <= ord(c) <= argument[1]
     name = str(argument).removeprefix("CATEGORY_")
@@ -160,6 +241,10 @@ def _stands(at: str, text: str, place: int) -> bool:
         return place == 0
     if at in ("AT_END", "AT_END_STRING"):
         return place == len(text)
+    if at == "AT_BEGINNING_LINE":
+        return place == 0 or text[place - 1] == "\n"
+    if at == "AT_END_LINE":
+        return place == len(text) or text[place] == "\n"
     word = _CLASSES["WORD"]
     bounded = (place > 0 and text[place - 1] in word) is not (place < len(text) and text[place] in word)
     return bounded is (at == "AT_BOUNDARY")
