@@ -30,6 +30,7 @@ class Namespace(types.ModuleType):
     def __init__(self, opset: str) -> None:
         super().__init__(f"irexec.{opset}", f"The operators of {opset}, as functions of arrays or nodes.")
         self._opset = opset
+        self._made: dict[str, tuple[Operator, Callable[..., Any]]] = {}
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name == "__all__":
@@ -40,10 +41,14 @@ class Namespace(types.ModuleType):
         operator = contents.find(type, self._opset)
         if operator is None:
             raise AttributeError(f"{type} of {self._opset} is not implemented yet")
+        # A user's own operator may have taken the place of the one that a function was made for.
+        made, function = self._made.get(name, (None, None))
+        if function is not None and made is operator:
+            return function
         function = SPECIAL[type](operator) if type in SPECIAL else _function(operator)
         function.__name__ = function.__qualname__ = _CALLED.get(name, name)
         function.__module__ = self.__name__
-        setattr(self, name, function)
+        self._made[name] = operator, function
         return function
 
     def __dir__(self) -> list[str]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 DECLARED = """
 from typing import Annotated
 import numpy as np
 import irexec
-from irexec.ops.declare.operator import REGISTRY, Elements, operator
+from irexec.ops.declare.operator import Elements, operator
 from irexec.ops.rules.shapes import same_as
 from irexec.types import Array, F32
 Float = Annotated[Array, Elements("T", {F32})]
@@ -34,6 +36,11 @@ def test_declared_before_the_standard_one_is_imported() -> None:
     assert run(code) == "[7.0, 7.0]"
 
 
-def test_declared_after_the_standard_one_was_used() -> None:
-    code = "irexec.opset13.relu(np.ones(1, np.float32)); declare(); print(REGISTRY['ReLU', 'opset1'].kernel.__module__)"
-    assert run(code) == "__main__"
+@pytest.mark.parametrize(
+    "before",
+    ["import irexec.ops.activation.pointwise", "irexec.opset13.relu(np.ones(1, np.float32))", "result()"],
+    ids=["imported", "computed with", "run"],
+)
+def test_declared_after_the_standard_one_was(before: str) -> None:
+    code = f"{before}; declare(); import irexec.ops.activation.pointwise; print(result(), irexec.opset13.relu([1.0]))"
+    assert run(code) == "[7.0, 7.0] [7.]"
