@@ -48,6 +48,12 @@ def test_beside_differences(name: str, tmp_path: Path) -> None:
         np.testing.assert_allclose(results[f"d{key}"], expected, rtol=2e-2, atol=2e-3)
 
 
+def test_what_y_does_not_depend_on_has_the_derivative_zero_whatever_it_is(tmp_path: Path) -> None:
+    given = {key: np.ones(shape, np.float32) for key, shape in SHAPES.items()}
+    given["b"] = np.float32([np.nan, np.inf, -np.inf, 1])
+    assert irexec.compile_model(written(tmp_path, BODIES["a part"]))(given)["db"].tolist() == [0, 0, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("body", "y", "message"),
     [

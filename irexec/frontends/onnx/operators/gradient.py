@@ -90,7 +90,8 @@ def _gradient(op: Op) -> list[Value]:
         op.refuse("the inputs are not the values that xs and zs name, or y is made by no node before")
     wanted = [value for value in named[: len(by)] if value is not None]
     return [
-        back if back is not None else _zeros(op, x) for x, back in zip(wanted, _walked(op, target, wanted), strict=True)
+        back if back is not None else _filled(op, 0, x)
+        for x, back in zip(wanted, _walked(op, target, wanted), strict=True)
     ]
 
 
@@ -101,7 +102,7 @@ def _walked(op: Op, target: Value, wanted: list[Value]) -> list[Value | None]:
     for node in nodes:
         if any(value in depends for value in node.inputs):
             depends.update(node.outputs)
-    found: dict[Value, Value] = {target: op.make("Broadcast", op.number_of(1, target), op.shape_of(target), opset=3)}
+    found: dict[Value, Value] = {target: _filled(op, 1, target)}
     for node in reversed(nodes):
         back = found.get(node.outputs[0]) if node.outputs else None
         if back is None or node.outputs[0] in wanted or not any(value in depends for value in node.inputs):
@@ -120,8 +121,9 @@ def _inputs(node: Node) -> list[Value]:
     return [value for value in node.inputs if value is not None]
 
 
-def _zeros(op: Op, x: Value) -> Value:
-    return _binary(op, "Multiply", x, op.number_of(0, x))
+def _filled(op: Op, number: int, like: Value) -> Value:
+    """As many of a number as a value has elements."""
+    return op.make("Broadcast", op.number_of(number, like), op.shape_of(like), opset=3)
 
 
 def _summed(op: Op, back: Value, like: Value) -> Value:
