@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 
-class Named(Protocol):
+class HasNames(Protocol):
     """A port, as far as it matters here."""
 
     names: set[str]
 
 
-P = TypeVar("P", bound=Named)
+P = TypeVar("P", bound=HasNames)
 
 
 class NoSuchPort(KeyError, RuntimeError):

@@ -11,6 +11,7 @@ import numpy as np
 
 from irexec.arrays.brief import shown_item, shown_shape
 from irexec.diagnostics import Diagnostic, Fix, Safety
+from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.nearest import clearest
 from irexec.ir.xml.positions import Span
 from irexec.pages.excerpt import Excerpt
@@ -25,6 +26,8 @@ _ATTRIBUTES = frozenset({"P004", "Q022", "D001", "D005"})
 # What follows from all else that is printed; any other erratum leaves open which of two things is wrong.
 _FOLLOWS = frozenset({"O001", "O006", "P004", "P005", "T001"})
 _OF_RESULTS = frozenset({"O006", "P005", "T001", "T002"})
+# A correction of these changes what a port declares.
+_OF_PORTS = frozenset({Area.OPERATOR, Area.PORT, Area.DOCUMENTED})
 _LONGEST = 2000
 
 
@@ -131,7 +134,8 @@ def _title(found: Diagnostic, replacement: str, right: str | None) -> str:
     """What a correction does, on one line."""
     if found.code == "T001":
         return "write the computed values" if "\n" in replacement else f"write {replacement}"
-    return f"declare {right.removeprefix('shape ')}" if right and found.code[0] in "OPT" else f"write {_meant(found)}"
+    is_declared = CODES[found.code].area in _OF_PORTS
+    return f"declare {right.removeprefix('shape ')}" if right and is_declared else f"write {_meant(found)}"
 
 
 def _output_at(found: Diagnostic, example: Example) -> ExampleOutput | None:

@@ -7,7 +7,7 @@ from math import ceil, sqrt
 from typing import NamedTuple
 
 from irexec.show.drawing.repeats import Run, repeats
-from irexec.show.drawing.scopes import Scope, path_of, scopes
+from irexec.show.drawing.scopes import NameScope, path_of, scopes
 from irexec.survey.facts import Layer
 
 SMALL_ENOUGH = 40
@@ -48,18 +48,18 @@ def divided(layers: Sequence[Layer], crossing: Sequence[int]) -> list[Stretch]:
     return [*stretches, *_between(found, layers, position, len(layers))]
 
 
-def _tell(found: Sequence[Scope], layers: int) -> bool:
+def _tell(found: Sequence[NameScope], layers: int) -> bool:
     """Whether names alone divide the layers: they have most of them, each in one place."""
     return len({s.path for s in found}) == len(found) and sum(s.end - s.start for s in found) > _TELLING * layers
 
 
-def _between(found: Sequence[Scope], layers: Sequence[Layer], start: int, end: int) -> Iterator[Stretch]:
+def _between(found: Sequence[NameScope], layers: Sequence[Layer], start: int, end: int) -> Iterator[Stretch]:
     """What does not repeat: scopes, and single layers. Scopes that a run cuts are looked for anew in what is left."""
     inside = [s for s in found if start <= s.start and s.end <= end]
     cut = any(s.start < edge < s.end for s in found for edge in (start, end))
     if cut:
         names = [None if layer.type in _ENDS else layer.name for layer in layers[start:end]]
-        inside = [Scope(start + s.start, start + s.end, s.path) for s in scopes(names)]
+        inside = [NameScope(start + s.start, start + s.end, s.path) for s in scopes(names)]
     position = start
     for scope in inside:
         yield from (Stretch(n, n + 1) for n in range(position, scope.start))

@@ -12,7 +12,7 @@ SHORTEST = 4
 """So many layers make a block of a scope."""
 
 
-class Scope(NamedTuple):
+class NameScope(NamedTuple):
     """The layers from `start` to before `end`, whose paths begin with `path`."""
 
     start: int
@@ -30,7 +30,7 @@ def path_of(name: str) -> list[str]:
     return re.split("[/.]", name)[:-1]
 
 
-def scopes(names: Sequence[str | None]) -> Iterator[Scope]:
+def scopes(names: Sequence[str | None]) -> Iterator[NameScope]:
     """The stretches that share what their paths have next behind what most of them share.
 
     A scope that has most of the layers parts nothing: its own scopes stand in its place. A name without a path (an
@@ -40,12 +40,12 @@ def scopes(names: Sequence[str | None]) -> Iterator[Scope]:
         start, end, _ = scope
         most = len(names) > end - start > len(names) / 2
         if most and (inner := list(scopes(names[start:end]))):
-            yield from (Scope(start + s.start, start + s.end, s.path) for s in inner)
+            yield from (NameScope(start + s.start, start + s.end, s.path) for s in inner)
         else:
             yield scope
 
 
-def _next_parts(names: Sequence[str | None]) -> Iterator[Scope]:
+def _next_parts(names: Sequence[str | None]) -> Iterator[NameScope]:
     paths = [path_of(name) if name else [] for name in names]
     roots = Counter(path[0] for path in paths if path)
     if not roots:
@@ -66,5 +66,5 @@ def _next_parts(names: Sequence[str | None]) -> Iterator[Scope]:
     for part, members in groupby(reversed(parts)):
         end = position + len(list(members))
         if part is not None and end - position >= SHORTEST:
-            yield Scope(position, end, part)
+            yield NameScope(position, end, part)
         position = end
