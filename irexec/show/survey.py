@@ -45,7 +45,9 @@ def size_rows(survey: Survey) -> list[tuple[str, str]]:
     kinds = [f"{name} {shown_bytes(size)}" for name, size in totals.weight_types.items() if size]
     work = shown_count(totals.multiply_adds)
     if totals.uncounted:
-        work = f"at least {work}; not known of {_names(survey, totals.uncounted)}"
+        # The largest terms are open: a number of the rest would only mislead.
+        known = f"at least {work}; " if totals.multiply_adds else ""
+        work = f"{known}not known of {_names(survey, totals.uncounted)}: shapes are open"
     rows = [
         ("layers", layers),
         ("opsets", ", ".join(f"{name} ({count})" for name, count in totals.opsets.items())),

@@ -138,6 +138,26 @@ def test_an_overlay_switches(browser: Browser, report: Path) -> None:
     assert browser.run("document.querySelectorAll('.value, .heat').length") == 0
 
 
+def test_names_stay_legible_under_an_overlay(browser: Browser, report: Path) -> None:
+    """Parameters and results are dark where other layers are light: their names are not painted in the dark ink."""
+    browser.open(report)
+    colour = "getComputedStyle(document.querySelector('.port > .name')).fill"
+    before = browser.run(colour)
+    browser.run("choice.value = 'memory'; choice.dispatchEvent(new Event('change'))")
+    assert browser.run("document.querySelectorAll('.port.hot').length") >= 1
+    assert browser.run("getComputedStyle(document.querySelector('.port.hot > .name')).fill") == before
+
+
+def test_a_comparison_is_shown_at_once(browser: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = str(SAMPLES / "classifier" / "model.xml")
+    assert main(["compare", model, "--with", model, "--shape", "image=1,3,32,32", "--format", "json"]) == 0
+    (tmp_path / "found.json").write_text(capsys.readouterr().out)
+    assert main(["report", model, "--compare", str(tmp_path / "found.json"), "-o", str(tmp_path / "out.html")]) == 0
+    browser.open(tmp_path / "out.html")
+    assert browser.run("choice.value") == "error"
+    assert browser.run("document.querySelectorAll('.hot').length") >= 5
+
+
 def test_the_keys_follow_the_connections(browser: Browser, report: Path) -> None:
     browser.open(report)
     browser.run("document.querySelector('#canvas').focus()")

@@ -68,7 +68,7 @@ class Drawing:
             self.folded |= found.folded
             placed = place(found.graph)
             name = escape(shortened(model.file or model.name, 60))
-            title = f'<text class="model" y="-12">{name}</text>\n' if len(shown.models) > 1 else ""
+            title = f'<text class="model" y="-24">{name}</text>\n' if len(shown.models) > 1 else ""
             top = MARGIN + (TITLE_HEIGHT if title else 0.0)
             where = f"translate({_n(self.width)} {_n(top)})"
             self.body += f'<g class="side" transform="{where}">\n{title}{self._graph(placed)}</g>\n'

@@ -1,6 +1,6 @@
 // ---- Blocks: opening one makes its row higher and wider; what lies below and beside it moves, nothing else changes.
 
-const FRAME = 16, HEADER = 30, MARGIN = 24, BESIDE = 120, NAMED = 30;
+const FRAME = 16, HEADER = 30, MARGIN = 24, BESIDE = 120, NAMED = 44;
 const FLAT = { x: 0, y: 0 };
 const shapes = new WeakMap();
 

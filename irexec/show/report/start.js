@@ -65,8 +65,10 @@ const ready = unpacked($("data").textContent).then((facts) => {
   tellModel();
   arrangeAll();
   fromTop();
-  if (data.models.length > 1 && data.overlays.some((overlay) => overlay.key === "diff")) {
-    choice.value = "diff";
-    lay("diff");
+  // What was asked for beyond the model itself is shown at once.
+  const asked = ["diff", "error"].find((key) => data.overlays.some((overlay) => overlay.key === key));
+  if (asked) {
+    choice.value = asked;
+    lay(asked);
   }
 });
