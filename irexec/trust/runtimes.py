@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
+from irexec.arrays.brief import shown_shape
 from irexec.diagnostics import IRError
 from irexec.graph.align import Alignment, align
 from irexec.graph.model import Model, Node, Value
@@ -115,11 +116,26 @@ class Aligned:
         self._outputs = _order(alignment, a.results, b.results)
 
     def results(self, steps: Steps) -> list[list[Array]]:
+        self._check(steps)
         try:
             found = self.reference(steps).results()
         except IRError as error:
             raise CannotRun(str(error.report.errors[0])) from None
         return [[step[self._outputs[i]] for i in range(len(step))] for step in found]
+
+    def _check(self, steps: Steps) -> None:
+        """Raises CannotRun where the other model takes no arrays of these shapes, and says which it takes."""
+        mine, others = self._alignment.a.inputs, self._alignment.b.inputs
+        for step in steps:
+            for ours, theirs in self._inputs.items():
+                shape, taken = step[ours].shape, others[theirs].type.shape
+                if not taken.accepts(shape):
+                    name = mine[ours].node.friendly_name
+                    closed = f"--shape {name}={','.join(map(str, taken.to_shape()))}" if taken.is_static else ""
+                    hint = (
+                        f": {closed} gives both the same" if closed and mine[ours].type.shape.compatible(taken) else ""
+                    )
+                    raise CannotRun(f"it takes {taken} for {name!r}, the model was given {shown_shape(shape)}{hint}")
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
         pairs = ((value, self._alignment.value(value)) for value in values)

@@ -242,6 +242,18 @@ def test_a_model_with_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert (tmp_path / "found" / "culprit.xml").is_file()
 
 
+def test_another_model_that_takes_one_shape_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The message says how both are given the same."""
+    for name, shape in (("open", [-1, 4]), ("closed", [3, 4])):
+        x = ops.parameter(shape, np.float32, name="x")
+        irexec.save_model(irexec.Model([ops.relu(x)], [x], name), tmp_path / f"{name}.xml")
+    command = ["compare", str(tmp_path / "open.xml"), "--with", str(tmp_path / "closed.xml")]
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert "it takes [3,4] for 'x', the model was given [1,4]: --shape x=3,4 gives both the same" in error
+    assert main([*command, "--shape", "x=3,4"]) == 0
+
+
 def test_json_is_what_the_report_reads(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command("--with", str(CLASSIFIER / "model.xml"), "--json")) == 0
     text = capsys.readouterr().out
