@@ -19,6 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("text", "json", "svg", "model-explorer"), default="text", help="default: text"
     )
+    for short in ("json", "svg"):
+        parser.add_argument(f"--{short}", dest="format", action="store_const", const=short, help=argparse.SUPPRESS)
     add_weights(parser, "MODEL")
     add_shapes(parser)
     add_extensions(parser)

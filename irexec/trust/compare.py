@@ -61,10 +61,12 @@ class Comparison:
 
     `hidden`: they differ by more than rounding explains, but no longer when layers are shown. `results_agree` is False
     where they do so and no layer's own error tells why. `precision`: the type that the other computes in, if it tells.
+    `file`: of the model.
     """
 
     other: str
     precision: str = ""
+    file: str | None = None
     rows: list[Row] = field(default_factory=list)
     results: list[tuple[str, Error]] = field(default_factory=list)
     culprit: Culprit | None = None
@@ -101,7 +103,7 @@ class Comparison:
     @property
     def hints(self) -> list[str]:
         """What may be behind it, and what to do next."""
-        return list(hints(self.other, self.precision, self.culprit, [error for _, error in self.results]))
+        return list(hints(self.other, self.precision, self.culprit, [error for _, error in self.results], self.file))
 
     def to_dict(self) -> dict[str, Any]:
         """As `Comparison` of what `irexec report` reads, and more."""
@@ -137,7 +139,7 @@ def compare(
     """
     model, steps = reference.model, reference.steps
     loaded = runtime.load(model)
-    found = Comparison(runtime.name, loaded.precision)
+    found = Comparison(runtime.name, loaded.precision, model.file)
     plain = loaded.results(steps)
     runs = list(zip(reference.results(), plain, strict=True))
     for index, port in enumerate(model.outputs):

@@ -16,8 +16,11 @@ _DYNAMIC = "DYNAMIC_QUANTIZATION_GROUP_SIZE"
 _NOTABLE = 1e-3
 
 
-def hints(other: str, precision: str, culprit: Culprit | None, results: Sequence[Error]) -> Iterator[str]:
-    """`other`: the name of the other side, with its settings. `results`: the errors of the model's results."""
+def hints(
+    other: str, precision: str, culprit: Culprit | None, results: Sequence[Error], file: str | None
+) -> Iterator[str]:
+    """`other`: the name of the other side, with its settings. `results`: the errors of the model's results. `file`: of
+    the model."""
     if precision in LOWER:
         choice = f"{precision} is the choice of the device or of the settings"
         yield f"{choice}: --config INFERENCE_PRECISION_HINT=f32 asks for f32"
@@ -29,8 +32,8 @@ def hints(other: str, precision: str, culprit: Culprit | None, results: Sequence
         yield (
             f"OpenVINO may quantise what is multiplied with weights of few bits: --config {_DYNAMIC}=0 asks it not to"
         )
-    if other.lower().endswith((".xml", ".onnx")) and culprit.model.file is not None:
-        yield f"irexec diff {culprit.model.file} {other} tells what is different in the files"
+    if other.lower().endswith((".xml", ".onnx")) and file is not None:
+        yield f"irexec diff {file} {other} tells what is different in the files"
 
 
 def _packed(node: Node) -> bool:

@@ -27,6 +27,15 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["totals"]["layers"] == len(found["layers"]) == 50
 
 
+@pytest.mark.parametrize("kind", ["json", "svg"])
+def test_a_format_is_an_option_of_its_own(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for option in ([f"--{kind}"], ["--format", kind]):
+        assert main(["show", str(SAMPLES / "transformer" / "model.xml"), *option]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1] and len(shown[0]) > 1000
+
+
 def test_a_snippet_and_a_missing_file_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["show", str(SAMPLES / "scatter_nd_update" / "example_1.xml")]) == 2
     assert "loose layers" in capsys.readouterr().err
