@@ -44,19 +44,31 @@ def judge_model(
 def widened(model: Model) -> Model | None:
     """The model with weights that are decompressed in f32 where the file says f16 or bf16, as OpenVINO does it; None
     where there are none."""
-    made = copied(model)
-    constant = constant_nodes(made)
-    wide: dict[Value, Value] = {}
-    for node in made.nodes:
-        if node.type == "Convert" and node in constant and node.outputs[0].element_type is F32:
-            (given,) = node.inputs
-            if given is not None and given.node.constant is None and given.element_type in _HALVES:
-                node.inputs[0] = _wide(given, wide)
-    if not wide:
+    if not _halves(model):
         return None
+    made = copied(model)
+    wide: dict[Value, Value] = {}
+    for node in _halves(made):
+        given = node.inputs[0]
+        assert given is not None
+        node.inputs[0] = _wide(given, wide)
     made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
     set_types(made, infer(made))
     return made
+
+
+def _halves(model: Model) -> list[Node]:
+    """The layers that make f32 of constants that were computed in f16 or bf16."""
+    constant = constant_nodes(model)
+    converts = (node for node in model.nodes if node.type == "Convert" and node in constant)
+    return [
+        node
+        for node in converts
+        if node.outputs[0].element_type is F32
+        and (given := node.inputs[0]) is not None
+        and given.element_type in _HALVES
+        and given.node.constant is None
+    ]
 
 
 def _wide(value: Value, known: dict[Value, Value]) -> Value:
@@ -82,21 +94,19 @@ def moved_inside(model: Model) -> Iterator[Model]:
         made = copied(model)
         constant = constant_nodes(made)
         ends = {value for result in made.results for value in result.inputs}
-        inner = {
-            value
-            for node in made.nodes
-            if node not in constant and node.type not in ("Parameter", "Result")
-            for value in node.outputs
-            if value.element_type is F32 and value not in ends
-        }
+        readers: dict[Value, list[tuple[Node, int]]] = {}
+        for node in made.nodes:
+            for index, value in enumerate(node.inputs):
+                if value is not None and value.element_type is F32 and value not in ends:
+                    readers.setdefault(value, []).append((node, index))
+        inner = [value for value in readers if value.node not in constant and value.node.type != "Parameter"]
         if not inner:
             return
         for value in inner:
-            readers = [(n, i) for n in made.nodes for i, given in enumerate(n.inputs) if given is value]
             scale = constant_node(np.float32(factor), element_type=F32, name="moved").outputs[0]
             product = Node(load("Multiply", 1), [value, scale], {}, name=f"{value.node.friendly_name}/moved")
             product.set_outputs([value.type])
-            for node, index in readers:
+            for node, index in readers[value]:
                 node.inputs[index] = product.outputs[0]
         made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
         yield made
