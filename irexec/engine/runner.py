@@ -109,8 +109,10 @@ class Runner:
     def iterate(self, inputs: Sequence[Array]) -> list[Array]:
         """As `run`, for a body: assigned values are visible in the next iteration.
 
-        Raises ConstraintError where a Parameter that is used is given nothing (None).
+        Raises ConstraintError where a Parameter that is used is given nothing (None), or a Result takes nothing.
         """
+        if (idle := next((node for node in self.plan.model.results if node.inputs[0] is None), None)) is not None:
+            raise ConstraintError("outputs", f"{idle.ref} of a body takes no value")
         for slot, node, array in zip(self.plan.parameters, self.plan.model.parameters, inputs, strict=True):
             if array is None and (slot in self.plan.results or any(slot in step.inputs for step in self.plan.steps)):
                 raise ConstraintError("inputs", f"nothing feeds {node.ref} of a body")

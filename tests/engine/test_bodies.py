@@ -235,3 +235,15 @@ def test_a_parameter_that_nothing_feeds_is_a_finding_where_it_is_used() -> None:
         model([np.array(True), given])
     (finding,) = caught.value.report
     assert (finding.code, finding.layer and finding.layer.name) == ("O005", "if")
+
+
+def test_a_result_that_takes_nothing_is_a_finding() -> None:
+    cond, x = parameter([], np.bool_), parameter([2])
+    fed = parameter([2])
+    node = Node(load("If", 8), [cond.outputs[0], x.outputs[0]], name="if")
+    bodies = [Body(body_of([ops.negative(fed)], [fed]), [BodyInput(0, 1)], [BodyOutput(0, 0)]) for _ in range(2)]
+    node.bodies = bodies
+    model = compiled(node, [cond, x], 1)
+    bodies[0].model.results[0].inputs[0] = None
+    with pytest.raises(irexec.IRError, match="takes no value"):
+        model([np.array(True), np.ones(2, np.float32)])

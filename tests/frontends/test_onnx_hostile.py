@@ -162,3 +162,30 @@ def test_nodes_that_stand_before_what_makes_their_inputs(tmp_path: Path) -> None
     found = [d.message for d in report_of(tmp_path, parsed(text)).errors]
     assert "the input 't' is made by no earlier node but by a later one" in found
     assert "the input 'nothing' is made by no earlier node, and is no input of the graph" in found
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        ("(float[1,2,?] x, int64[2] s, int64[1099511627776] k) => (float[?] y) { y = Col2Im(x, s, k) }", None),
+        ("(float[1,1,4] x) => (float[?] y) { y = LpPool <kernel_shape = [2], p: int = 0> (x) }", None),
+        ("(float[1,1,4] x) => (float[?] y) { y = GlobalLpPool <p: int = 0> (x) }", None),
+        (
+            "(float[2,n,4] x, float[3] s, float[3] b, float[3] m, float[3] v) => (float[?] y, float[?] a, float[?] c)"
+            "{ y, a, c = BatchNormalization <training_mode: int = 1> (x, s, b, m, v) }",
+            [(2, 0, 4), (3,), (3,), (3,), (3,)],
+        ),
+        (
+            "(float[1,2,4] x, float[1,12,4] w, float[1,12,3] r, float[1,2,3] p) => (float[?] h)"
+            '{ _, h = LSTM <hidden_size: int = 3> (x, w, r, "", "", "", "", p) }',
+            [(1, 2, 4), (1, 12, 4), (1, 12, 3), (1, 2, 3)],
+        ),
+    ],
+)
+def test_what_no_operator_takes_is_no_failed_kernel(text: str, shapes: Any, tmp_path: Path) -> None:
+    header = '<ir_version: 9, opset_import: ["" : 18]>\n'
+    path = tmp_path / "model.onnx"
+    path.write_bytes(onnx.parser.parse_model(header + "g " + text).SerializeToString())
+    with pytest.raises(irexec.IRError) as refused:
+        irexec.compile_model(path)([np.ones(shape, np.float32) for shape in shapes or ()])
+    assert {finding.code for finding in refused.value.report.errors} <= {"F009", "F004", "O001", "O005"}

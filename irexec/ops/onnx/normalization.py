@@ -46,6 +46,8 @@ def _(
     check: Check, x: TensorType, scale: TensorType, bias: TensorType, mean: TensorType, var: TensorType, **a: Any
 ) -> list[PartialShape]:
     extents = Extents(check)
+    if x.rank is not None:
+        extents.match("C1", "x", x, "N", "C", *(f"X{axis}" for axis in range(2, x.rank)))
     for name, tensor in {"scale": scale, "bias": bias, "input_mean": mean, "input_var": var}.items():
         extents.match("C1", name, tensor, "C")
     return [x.shape, extents.shape("C"), extents.shape("C")]

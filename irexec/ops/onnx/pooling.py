@@ -32,8 +32,9 @@ def lp_pool_18(data: T, /, *, windows: PoolWindowing, p: float = 2.0) -> T:
     """The `p`-norm of each window of `data` `[N, C, *X]`; padding is 0.
 
     C1: data has rank 3, 4 or 5. C2: kernel, strides, dilations and pads have one value per spatial axis. C3: the
-    kernel fits into the padded data.
+    kernel fits into the padded data. C4: p is positive.
     """
+    require("C4", p > 0, f"p is {p}, expected a positive number")
     over = windows.over(data.shape[2:])
     powers = np.abs(widen(data)) ** p
     total = np.empty((*data.shape[:2], *over.counts), powers.dtype)
@@ -43,6 +44,7 @@ def lp_pool_18(data: T, /, *, windows: PoolWindowing, p: float = 2.0) -> T:
 
 @lp_pool_18.shapes
 def _(check: Check, data: TensorType, *, windows: PoolWindowing, p: float) -> PartialShape:
+    check("C4", p > 0, f"p is {p}, expected a positive number", attribute="p")
     return pooled_shape(check, data, windows=windows)
 
 

@@ -290,4 +290,7 @@ def _(check: Check, x: TensorType, h: TensorType, *rest: TensorType, how: Recurr
 def _(
     check: Check, x: TensorType, h: TensorType, c: TensorType, *rest: TensorType, how: Recurrence
 ) -> list[PartialShape]:
+    peepholes, expected = rest[4], PartialShape([how.directions, 3 * how.hidden_size])
+    message = f"p has shape {peepholes.shape}, expected {expected}"
+    check("C1", peepholes.shape.compatible(expected), message, port="p", allowed=str(expected))
     return shapes_of(check, 4, how, x, [h, c], rest)

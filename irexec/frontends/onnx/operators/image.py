@@ -10,7 +10,7 @@ import numpy as np
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
-from irexec.types import F32, FLOATS
+from irexec.types import F32, FLOATS, MAX_RANK
 
 _COMMON = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize")
 _COORDINATES = {11: (*_COMMON, "tf_half_pixel_for_nn"), 13: _COMMON, 18: (*_COMMON, "half_pixel_symmetric")}
@@ -123,6 +123,8 @@ def _col2im(op: Op) -> Value:
     if sizes.rank != 1 or not sizes[0].is_static:
         op.refuse("the number of spatial axes must be known")
     count = int(sizes[0].value)
+    if count > MAX_RANK:
+        op.refuse(f"there are {count} spatial axes; an array has {MAX_RANK} axes at most")
     pads = op.integers("pads") or [0] * 2 * count
     lists = {
         "strides": op.integers("strides") or [1] * count,

@@ -91,6 +91,7 @@ def _lp_pool_1(op: Op) -> Value:
 
 def _lp_pooled(op: Op, p: float) -> Value:
     """The root of the sum of powers: of their mean, times the size of a window where all are counted whole."""
+    _require_positive(op, p)
     windows = _windows(op)
     if windows["rounding_type"] != "floor" or windows["auto_pad"] not in ("explicit", "valid"):
         return op.make("LpPool", op[0], opset="onnx18", p=p, **windows)
@@ -98,6 +99,11 @@ def _lp_pooled(op: Op, p: float) -> Value:
     mean = op.make("AvgPool", powers, opset=16, exclude_pad=False, **windows)
     total = op.make("Multiply", mean, op.like(float(np.prod(windows["kernel"]))), opset=1)
     return op.make("Power", total, op.like(1 / p), opset=1)
+
+
+def _require_positive(op: Op, p: float) -> None:
+    if not p > 0:
+        op.refuse(f"p is {p:g}, expected a positive number", attribute="p")
 
 
 @translates("GlobalAveragePool", "GlobalMaxPool", since=(1, 22))
@@ -109,6 +115,7 @@ def _global(op: Op) -> Value:
 @translates("GlobalLpPool", since=(1, 2, 22))
 def _global_lp(op: Op) -> Value:
     p = op.number("p", 2.0) if op.version == 1 else float(op.integer("p", 2))
+    _require_positive(op, p)
     axes = list(range(2, op.needs_rank()))
     if p in (1.0, 2.0):
         return op.make(f"ReduceL{int(p)}", op[0], axes, opset=4, keep_dims=True)
