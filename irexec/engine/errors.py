@@ -34,6 +34,8 @@ def failure(node: Node, error: Exception, inputs: Sequence[Any], model: Model) -
         return error.report
     findings = findings_for(model)
     found = ", ".join(_shown(array) for array in inputs)
+    if (lacking := _lacking(node, inputs)) is not None:
+        error = ConstraintError("inputs", f"nothing is connected to {lacking}", port=lacking)
     if isinstance(error, ConstraintError):
         report_constraint(node, error, findings, found=found)
     elif isinstance(error, MemoryError):
@@ -41,6 +43,14 @@ def failure(node: Node, error: Exception, inputs: Sequence[Any], model: Model) -
     else:
         report_failure(node, error, findings, found=found)
     return findings.report
+
+
+def _lacking(node: Node, inputs: Sequence[Any]) -> str | None:
+    """The first port that needs a value and has none: a layer in a body, whose edges may be wrong."""
+    if node.operator is None:
+        return None
+    ports = (node.operator.signature.input(index) for index in range(len(inputs)))
+    return next((p.name for p, given in zip(ports, inputs, strict=True) if given is None and not p.optional), None)
 
 
 def too_large(node: Node, reason: object, model: Model) -> Report:

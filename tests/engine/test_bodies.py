@@ -247,3 +247,15 @@ def test_a_result_that_takes_nothing_is_a_finding() -> None:
     bodies[0].model.results[0].inputs[0] = None
     with pytest.raises(irexec.IRError, match="takes no value"):
         model([np.array(True), np.ones(2, np.float32)])
+
+
+def test_a_layer_of_a_body_that_lacks_an_input_is_a_finding() -> None:
+    cond, x = parameter([], np.bool_), parameter([2])
+    fed = parameter([2])
+    total = ops.add(fed, fed)
+    node = Node(load("If", 8), [cond.outputs[0], x.outputs[0]], name="if")
+    body = Body(body_of([total], [fed]), [BodyInput(0, 1)], [BodyOutput(0, 0)])
+    node.bodies = [body, body]
+    total.inputs[1] = None
+    with pytest.raises(irexec.IRError, match="nothing is connected to b"):
+        compiled(node, [cond, x], 1)([np.array(True), np.ones(2, np.float32)])
