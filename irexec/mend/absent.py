@@ -10,6 +10,7 @@ from irexec.diagnostics import Diagnostic, Fix, Safety
 from irexec.diagnostics.nearest import nearest
 from irexec.ir.document import Layer, Net, Port
 from irexec.ir.text import name_list
+from irexec.ir.xml.positions import Span
 from irexec.mend import spelling
 from irexec.mend.written import Written, number
 from irexec.ops.declare import contents
@@ -27,6 +28,19 @@ def ir_version(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     safety = Safety.SAFE if version is None or not version.strip() else Safety.UNSAFE
     if (edit := written.set_attribute(0, "version", _NEWEST_IR)) is not None:
         yield Fix(f'write version="{_NEWEST_IR}"', safety, (edit,))
+
+
+def layers(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """N007: the `<layers>` around the layers that stand in `<net>` itself, side by side."""
+    root, text = written.positions.tag(0), written.text
+    first, last = text.find("<layer "), text.rfind("</layer>")
+    if root is None or "<layers" in text or not root.stop <= first < last or text[root.stop : first].strip():
+        return
+    stop = last + len("</layer>")
+    if "<edges" not in text[:stop]:
+        blanks = text[written.before_blanks(first) : first]
+        edits = (written.edit(Span(first, 0), f"<layers>{blanks}"), written.edit(Span(stop, 0), f"{blanks}</layers>"))
+        yield Fix("add <layers>", Safety.UNSAFE, edits)
 
 
 def newer_ir(finding: Diagnostic, written: Written) -> Iterator[Fix]:

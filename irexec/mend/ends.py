@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from irexec.diagnostics import Diagnostic, Fix, Safety
-from irexec.ir.checks.edges import ends_of
+from irexec.ir.checks.edges import END_NAMES, ends_of
 from irexec.ir.document import Edge, Net
 from irexec.mend import joins
 from irexec.mend.written import Owner, Written, number
@@ -22,6 +22,13 @@ def unknown(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     if finding.at is None or name is None or finding.at.element not in written.edges:
         return
     edge, net = written.edges[finding.at.element]
+    if exchanged := _exchanged(edge, net, written):
+        yield exchanged
+        return
+    if (named := _layer_named(edge, net, name)) is not None:
+        edit = written.set_attribute(edge.at, name, named)
+        yield from () if edit is None else (Fix(f'write {name}="{named}"', Safety.SAFE, (edit,)),)
+        return
     found = list(_open_ends(edge, net, name, written))
     if len(found) > joins.MOST_CHOICES:
         return
@@ -30,6 +37,35 @@ def unknown(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         meant = owner.layer.id if name.endswith("-layer") else owner.port.id
         if meant is not None and (edit := written.set_attribute(edge.at, name, meant)) is not None:
             yield Fix(f'write {name}="{meant}"', safety, (edit,))
+
+
+def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """E002: an edge the other way round, or another port of the layer."""
+    found = written.edges.get(finding.at.element) if finding.at is not None else None
+    exchanged = _exchanged(*found, written) if found is not None else None
+    yield from joins.port(finding, written) if exchanged is None else (exchanged,)
+
+
+def _exchanged(edge: Edge, net: Net, written: Written) -> Fix | None:
+    """The edge the other way round, where it starts at a layer without outputs, or ends at one without inputs."""
+    ends = written.shared("ends", net, lambda: written.by_numbers(net))
+    texts = list(ends_of(edge).values())
+    from_layer, from_port, to_layer, to_port = map(number, texts)
+    given, taken = ends.get((True, to_layer, to_port)), ends.get((False, from_layer, from_port))
+    if given is None or taken is None or (taken.layer.outputs and given.layer.inputs):
+        return None
+    edits = [
+        written.set_attribute(edge.at, name, text or "")
+        for name, text in zip(END_NAMES, texts[2:] + texts[:2], strict=True)
+    ]
+    return Fix("exchange its ends", Safety.UNSAFE, tuple(edit for edit in edits if edit is not None))
+
+
+def _layer_named(edge: Edge, net: Net, name: str) -> str | None:
+    """The id of the layer whose name an end has in place of its id."""
+    text = ends_of(edge)[name]
+    layers = [layer for layer in net.layers if name.endswith("-layer") and text and layer.name == text]
+    return layers[0].id if len(layers) == 1 and number(text) is None else None
 
 
 def _open_ends(edge: Edge, net: Net, name: str, written: Written) -> Iterator[Owner]:

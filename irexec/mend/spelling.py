@@ -11,7 +11,10 @@ from irexec.ir.document import Layer
 from irexec.mend.written import Written
 from irexec.ops.declare import contents
 from irexec.ops.declare.attributes import Unreadable
+from irexec.snippets.repairs.grammar import NAMES
 from irexec.types import ElementType, PartialShape
+
+_OTHER_SHAPE = re.compile(r"\s*[({\[]?\s*-?\d+(?:(?:\s*[,x×]\s*|\s+)-?\d+)*\s*,?\s*[)}\]]?\s*")
 
 BOTH_PADS = {"padding": False, "pad": False, "pads": True}
 """Names of other frameworks for the pads on both sides; True: first all that are before, then all behind (ONNX)."""
@@ -73,15 +76,11 @@ def trailing_comma(finding: Diagnostic, written: Written) -> Iterator[Fix]:
             yield Fix("remove the last comma", Safety.SAFE, (edit,))
 
 
-def blanks(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """S006: a shape with blanks between its extents. No reader takes it, so that it can only mean commas."""
-    if (
-        finding.at is None
-        or finding.attribute is None
-        or not re.fullmatch(r"\s*-?\d+(\s+-?\d+)+\s*", finding.found or "")
-    ):
+def separators(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """S006: a shape as other languages write it, `(1, 3)`, `1x3` or `1 3`, which no reader takes."""
+    if finding.at is None or finding.attribute is None or not _OTHER_SHAPE.fullmatch(finding.found or ""):
         return
-    shape = ",".join((finding.found or "").split())
+    shape = ",".join(re.findall(r"-?\d+", finding.found or ""))
     if (edit := written.set_attribute(finding.at.element, finding.attribute, shape)) is not None:
         yield Fix(f'write {finding.attribute}="{shape}"', Safety.SAFE, (edit,))
 
@@ -164,8 +163,10 @@ def repeated_attribute(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def element_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """N004: the element that is meant."""
-    if finding.at is not None and len(finding.candidates) == 1:
+    """N004: the element that is meant; one of the grammar in a wrong place is not misspelt."""
+    tag = written.positions.tag(finding.at.element) if finding.at is not None else None
+    is_known = tag is not None and written.text[tag.start + 1 : tag.stop].split()[0].rstrip("/>") in NAMES
+    if finding.at is not None and len(finding.candidates) == 1 and not is_known:
         new = finding.candidates[0]
         yield Fix(f"write <{new}>", Safety.UNSAFE, tuple(written.rename_element(finding.at.element, new)))
 

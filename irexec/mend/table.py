@@ -24,6 +24,7 @@ MENDERS: dict[str, Mender] = {
     "N003": spelling.second_section,
     "N004": spelling.element_name,
     "N005": spelling.attribute_name,
+    "N007": absent.layers,
     "N008": joins.result,
     "N009": spelling.root_name,
     "N010": spelling.value,
@@ -56,7 +57,7 @@ MENDERS: dict[str, Mender] = {
     "D010": spelling.element_type,
     "D012": spelling.value,
     "E001": ends.unknown,
-    "E002": joins.port,
+    "E002": ends.port,
     "E003": joins.again,
     "E004": joins.missing,
     "E006": ends.unknown,
@@ -66,7 +67,7 @@ MENDERS: dict[str, Mender] = {
     "E008": ports.shape,
     "R007": absent.newer_ir,
     "S004": spelling.brackets,
-    "S006": spelling.blanks,
+    "S006": spelling.separators,
 }
 
 

@@ -17,11 +17,12 @@ from irexec.snippets.repairs.tree import read_tree
 MAX_CHARACTERS = 4_000_000
 """A longer text is not put right: that takes a second for each million characters."""
 
+_BARE = re.compile(r"&(?!#?\w+;)")
 _MOST_REPAIRS = 4
 _UNTOLD = frozenset({"C002", "C010"})
 """What may be wrong for the weights that are looked for beside a file, and are given otherwise."""
 
-_OF_TAGS = frozenset({"Q005", "Q006", "Q007", "Q013", "Q034"})
+_OF_TAGS = frozenset({"Q005", "Q006", "Q007", "Q013", "Q015", "Q034"})
 _STRUCTURE = frozenset({Area.TEXT, Area.ROOT, Area.LAYER, Area.PORT, Area.EDGE, Area.BODY})
 
 Look = Callable[[Source], Report]
@@ -48,13 +49,21 @@ def _repair(finding: Diagnostic, source: Source, data: bytes, look: Look) -> Fix
     removed = [Change(Span(match.start(), 1), "") for match in re.finditer(FORBIDDEN, text)]
     titles = [f"remove {len(removed)} character{'s' if len(removed) > 1 else ''}"] if removed else []
     tree = read_tree(re.sub(FORBIDDEN, "", text) if removed else text)
+    bare = [Change(Span(match.start(), 1), "&amp;") for match in _BARE.finditer(text)]
+    ending = _ending(source) if [repair.code for repair in tree.repairs] == ["Q015"] else []
     shift = _Shift([change.span.start for change in removed])
     if tree.refused is not None or len(tree.repairs) > _MOST_REPAIRS:
         return None
-    if not all(repair.changes for repair in tree.repairs):
+    if not all(repair.changes for repair in tree.repairs) and not ending:
         return None
-    changes = removed + [Change(shift(change.span), change.text) for r in tree.repairs for change in r.changes]
-    titles += [repair.change_title for repair in tree.repairs]
+    changes = (
+        removed
+        + bare
+        + ending
+        + [Change(shift(change.span), change.text) for r in tree.repairs for change in r.changes]
+    )
+    titles += ["write &amp;"] if bare else []
+    titles += ["close what is open"] if ending else [repair.change_title for repair in tree.repairs]
     mended = _changed(text, changes)
     if not changes or mended is None:
         return None
@@ -70,6 +79,21 @@ def _repair(finding: Diagnostic, source: Source, data: bytes, look: Look) -> Fix
     editable = Editable(source.positions, data)
     edits = tuple(editable.edit(change.span, change.text) for change in changes)
     return Fix(", ".join(titles), Safety.SAFE if certain and told else Safety.UNSAFE, edits)
+
+
+def _ending(source: Source) -> list[Change]:
+    """The end tags that are missing at the end of the text, behind a tag."""
+    opened: list[str] = []
+    for kind, name, _ in source.positions.tags():
+        if kind == "open":
+            opened.append(name)
+        elif opened and opened[-1] == name:
+            opened.pop()
+        else:
+            return []
+    stop = len(source.text.rstrip())
+    tags = "".join(f"\n{'  ' * depth}</{name}>" for depth, name in reversed(list(enumerate(opened))))
+    return [Change(Span(stop, 0), tags)] if source.text[:stop].endswith(">") else []
 
 
 class _Shift:

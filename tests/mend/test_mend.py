@@ -26,7 +26,7 @@ MODELS += [(net.text.encode(), None) for net in (two_inputs(), iterating())]
 
 
 # What the pages of these show only a person can mend: what is meant is written as well, or no known name is like it.
-OPEN = {"N002", "N004", "N005", "N008", "L001", "L002", "L004", "L005", "P007", "E003", "E006", "E009"}
+OPEN = {"N002", "N004", "N005", "N007", "N008", "L001", "L002", "L004", "L005", "P007", "E003", "E006", "E009"}
 OPEN |= {"D001", "D006", "D010", "S006"}
 NET = two_inputs().text.replace('auto_broadcast="numpy"', 'auto_broadcast="none"')
 # (code, what is meant, what is written)
