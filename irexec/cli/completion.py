@@ -84,8 +84,9 @@ def bash_script() -> str:
 
 
 def zsh_script() -> str:
-    """bash's function, by zsh's own support of it."""
-    return f"autoload -Uz bashcompinit && bashcompinit\n{bash_script()}"
+    """bash's function, by zsh's own support of it, which needs its completion to be switched on."""
+    switched_on = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -u; }"
+    return f"{switched_on}\nautoload -Uz bashcompinit && bashcompinit\n{bash_script()}"
 
 
 def fish_script() -> str:

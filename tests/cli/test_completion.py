@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +38,24 @@ def test_every_command_and_option_is_known() -> None:
         for option in options:
             assert all(f"-l {spelling[2:]}" in fish for spelling in option.names), (name, option)
     assert zsh_script().endswith(bash_script())
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh here")
+def test_zsh_takes_it_without_any_settings(tmp_path: Path) -> None:
+    script = f"{zsh_script()}print $_comps[irexec]"
+    settings = {"HOME": str(tmp_path), "ZDOTDIR": str(tmp_path), "PATH": os.environ["PATH"]}
+    done = subprocess.run(["zsh", "-f", "-c", script], capture_output=True, text=True, check=True, env=settings)
+    assert (done.stdout, done.stderr) == ("_bash_complete -o filenames -F _irexec\n", "")
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish here")
+def test_fish_offers_commands(tmp_path: Path) -> None:
+    script = f"{fish_script()}\ncomplete -C 'irexec val'"
+    settings = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", script], capture_output=True, text=True, check=True, env=settings
+    )
+    assert done.stdout.startswith("validate\t")
 
 
 def test_a_shell_is_named(capsys: pytest.CaptureFixture[str]) -> None:
