@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from irexec.diagnostics import Diagnostic, Fix, Safety
@@ -9,6 +10,9 @@ from irexec.ir.checks.edges import END_NAMES, ends_of
 from irexec.ir.document import Edge, Net
 from irexec.mend import joins
 from irexec.mend.written import Owner, Written, number
+
+_MOST_OPEN = 1000
+"""Of more open ends than this none is looked for: the time would grow with the square of the file."""
 
 
 def unreadable(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -25,7 +29,7 @@ def unknown(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     if exchanged := _exchanged(edge, net, written):
         yield exchanged
         return
-    if (named := _layer_named(edge, net, name)) is not None:
+    if (named := _layer_named(edge, net, name, written)) is not None:
         edit = written.set_attribute(edge.at, name, named)
         yield from () if edit is None else (Fix(f'write {name}="{named}"', Safety.SAFE, (edit,)),)
         return
@@ -61,11 +65,13 @@ def _exchanged(edge: Edge, net: Net, written: Written) -> Fix | None:
     return Fix("exchange its ends", Safety.UNSAFE, tuple(edit for edit in edits if edit is not None))
 
 
-def _layer_named(edge: Edge, net: Net, name: str) -> str | None:
+def _layer_named(edge: Edge, net: Net, name: str, written: Written) -> str | None:
     """The id of the layer whose name an end has in place of its id."""
     text = ends_of(edge)[name]
-    layers = [layer for layer in net.layers if name.endswith("-layer") and text and layer.name == text]
-    return layers[0].id if len(layers) == 1 and number(text) is None else None
+    counts = written.shared("names of layers", net, lambda: Counter(layer.name for layer in net.layers))
+    if not text or not name.endswith("-layer") or number(text) is not None or counts[text] != 1:
+        return None
+    return written.shared("layers by name", net, lambda: {layer.name: layer.id for layer in net.layers})[text]
 
 
 def _open_ends(edge: Edge, net: Net, name: str, written: Written) -> Iterator[Owner]:
@@ -81,7 +87,10 @@ def _open_ends(edge: Edge, net: Net, name: str, written: Written) -> Iterator[Ow
     other = ends.get((not from_here, number(texts[f"{far}-layer"]), number(texts[f"{far}-port"])))
     if other is None:
         return
-    for owner in joins.idle_outputs(net, written) if from_here else joins.open_inputs(net, written):
+    candidates = joins.idle_outputs(net, written) if from_here else joins.open_inputs(net, written)
+    if len(candidates) > _MOST_OPEN:
+        return
+    for owner in candidates:
         giver, taker = (owner, other) if from_here else (other, owner)
         if known == number(owner.port.id if what == "layer" else owner.layer.id) and joins.fit(giver, taker):
             yield owner
