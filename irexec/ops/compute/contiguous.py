@@ -23,20 +23,19 @@ if TYPE_CHECKING:
 LEAST_SIZE = 1 << 12
 # What an element costs, in multiply-adds.
 WORK = 16
-F32 = np.dtype(np.float32)
 
 
 def contiguous(array: Array, slot: str = "contiguous") -> Array:
     """The elements of an array as one run of memory, which the next call of this thread may take over for its own."""
     if array.flags.c_contiguous:
         return array
-    is_f32 = array.dtype == F32 and array.flags.aligned and array.size >= LEAST_SIZE
+    is_f32 = array.dtype == np.float32 and array.flags.aligned and array.size >= LEAST_SIZE
     turning = _turning(array.shape, array.strides, num_threads()) if is_f32 and has_begun() else None
     if turning is None:
         return np.ascontiguousarray(array)
     from irexec.ops.compute.team import run_tasks
 
-    out = scratch(slot, array.shape, F32)
+    out = scratch(slot, array.shape, np.dtype(np.float32))
     layer = turning.layer.copy()
     layer[0], layer[1] = address(array[(0,) * (array.ndim - 1) + (slice(1),)]), address(out)
     run_tasks(turning.function, layer, turning.tasks, 0)
@@ -61,7 +60,7 @@ def _turning(shape: tuple[int, ...], strides: tuple[int, ...], threads: int) -> 
     from irexec.native.transposing import LAYER, write_transpose
     from irexec.ops.compute.team import Tasks, threads_for
 
-    axes = _joined(shape, [stride // F32.itemsize for stride in strides])
+    axes = _joined(shape, [stride // 4 for stride in strides])
     if len(axes) < 2 or axes[-2][1] != 1:
         return None
     (rows, _), (columns, pitch) = axes[-2:]
