@@ -137,7 +137,8 @@ def _in_place(step: Step, number: int, sharing: Sharing, end: dict[int, float], 
         alone = [other for other in step.inputs if other and sharing.group(other) == group] == [slot]
         if end[group] == number and alone and _same_type(step, index):
             found.append(slot)
-    return given[max(found, key=list(given).index)] if len(found) > 1 else given[found[0]] if found else None
+    # Steps number the slots of their results in order.
+    return given[max(found)] if found else None
 
 
 def _same_type(step: Step, index: int) -> bool:
