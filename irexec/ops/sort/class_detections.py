@@ -67,6 +67,9 @@ def outputs(
     order, across = listing.order, listing.sort_result_across_batch
     kept = []
     for image in images:
+        if not len(image.labels):
+            kept.append(image)
+            continue
         best = image.take(np.lexsort((image.indices, image.labels, -image.scores)))
         best = best.take(np.arange(len(best.labels))[: keep_top_k if keep_top_k > -1 else None])
         if order in ("class", "classid") and not across:
@@ -74,7 +77,9 @@ def outputs(
         kept.append(best)
     counts = [len(image.labels) for image in kept]
     number = np.repeat(np.arange(len(kept)), counts)
-    everything = Found.join(kept, images[0].scores.dtype if images else np.dtype(np.float32))
+    everything = Found.join(
+        [image for image in kept if len(image.labels)], images[0].scores.dtype if images else np.dtype(np.float32)
+    )
     if across and order == "score":
         everything = everything.take(np.lexsort((everything.indices, everything.labels, number, -everything.scores)))
     elif across and order in ("class", "classid"):

@@ -86,8 +86,11 @@ def multiclass_nms_9(
         counts = roisnum.astype(np.int64)
         message = f"roisnum is {counts.tolist()}, expected counts that add up to the {boxes.shape[1]} boxes"
         require("C4", not (counts < 0).any() and counts.sum() == boxes.shape[1], message, port="roisnum")
-        images = []
+        images, nothing = [], Found.join([], values.dtype)
         for end, count in zip(np.cumsum(counts), counts, strict=True):
+            if not count:
+                images.append(nothing)
+                continue
             part = slice(end - count, end)
             found = _image(corners[:, part], values[:, part], *settings)
             images.append(found._replace(indices=(found.indices + (end - count)) * len(boxes) + found.labels))

@@ -84,3 +84,15 @@ def test_c1_to_c4_with_roisnum() -> None:
     assert found("3,5,4", "3,5", [2, 2]) == found("3,5,4", "3,5", [7, -2]) == {"C4"}
     with pytest.raises(ConstraintError):
         the("MulticlassNms", 9)(np.zeros((1, 2, 4)), np.zeros((1, 2)), np.array([1]))
+
+
+def test_images_without_boxes_have_nothing() -> None:
+    """A hundred thousand of them, between two that have some."""
+    rng = np.random.default_rng(0)
+    corners = np.sort(rng.random((3, 5, 2, 2), np.float32), axis=2).reshape(3, 5, 4)
+    scores, between = rng.random((3, 5), np.float32), 100_000
+    close = the("MulticlassNms", 9)(corners, scores, np.array([3, 2]))
+    far = the("MulticlassNms", 9)(corners, scores, np.array([3, *[0] * between, 2]))
+    assert len(close[0]) > 5
+    assert all(np.array_equal(one, other) for one, other in zip(close[:2], far[:2], strict=True))
+    assert far[2].tolist() == [close[2][0], *[0] * between, close[2][1]]
