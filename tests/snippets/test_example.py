@@ -9,9 +9,11 @@ import pytest
 
 from irexec.arrays.given import Given, Origin
 from irexec.diagnostics import Severity
+from irexec.snippets.documented import compare
 from irexec.snippets.evaluate import evaluate, evaluated_report, examples_of, read_examples
 from irexec.snippets.example import Example
 from irexec.snippets.reader import Snippet
+from irexec.types import STRING
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
@@ -176,3 +178,11 @@ def test_an_operator_that_is_known_and_not_there_is_reported_without_a_version()
     snippet, example = one('<layer type="NoSuchThing"/>')
     assert errors(snippet) == ["L004"]
     assert not example.executed
+
+
+def test_texts_with_zeros_at_their_end_are_compared() -> None:
+    documented = np.array(["a", "b"], np.dtypes.StringDType())
+    computed = np.array(["a", "b\0"], object)
+    difference = compare(documented, computed, STRING, None)
+    assert difference is not None and difference.count == 1
+    assert compare(documented, documented, STRING, None) is None

@@ -7,7 +7,6 @@ ceil((i + 1) * in / out).
 from __future__ import annotations
 
 import math
-from itertools import product
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -54,20 +53,25 @@ def adaptive_max_pool_8(data: T, output_shape: T_SHAPE, /, *, index_element_type
     C1: data has rank 3, 4 or 5. C2: output_shape is 1D, with one value per spatial axis. C3: no value is negative, none
     is positive where data is empty. C4: index_element_type is i32 or i64.
     """
-    spans, shape = _windows(data, output_shape), (*data.shape[:2], *map(int, output_shape))
-    values, indices = np.empty(shape, data.dtype), np.empty(shape, index_element_type.dtype)
-    if spans is None:
-        return values, indices
-    places = np.arange(int(np.prod(data.shape[2:]))).reshape(data.shape[2:])
-    for target in product(*(range(len(s)) for s in spans)):
-        window: Any = (..., *(slice(*axis[index]) for axis, index in zip(spans, target, strict=True)))
-        place: Any = (..., *target)
-        taken = data[window]
-        flat = widen(taken.reshape(*data.shape[:2], math.prod(taken.shape[2:])))
-        largest = flat.argmax(axis=-1)
-        values[place] = np.take_along_axis(flat, largest[..., None], -1)[..., 0]
-        indices[place] = places[window].reshape(-1)[largest]
-    return values, indices
+    windows, shape = _windows(data, output_shape), (*data.shape[:2], *map(int, output_shape))
+    if windows is None:
+        return np.empty(shape, data.dtype), np.empty(shape, index_element_type.dtype)
+    values, indices = widen(data), np.zeros([1] * data.ndim, np.int64)
+    # The first of the largest along the last axis, then the first of these along the axis before, and so on: it is the
+    # first of all in row-major order.
+    for axis in reversed(range(2, data.ndim)):
+        spans = np.asarray(windows[axis - 2])
+        start, length = spans[:, 0], int((spans[:, 1] - spans[:, 0]).max())
+        # Shorter windows repeat their last element, which is never the first of equal ones there.
+        taken = np.minimum(start[:, None] + np.arange(length), spans[:, 1:] - 1)
+        candidates = values.take(taken, axis)
+        largest = np.expand_dims(candidates.argmax(axis + 1), axis + 1)
+        values = np.take_along_axis(candidates, largest, axis + 1).squeeze(axis + 1)
+        place = start.reshape(-1, *[1] * (data.ndim - axis - 1)) + largest.squeeze(axis + 1)
+        if axis < data.ndim - 1:
+            indices = np.take_along_axis(indices.take(taken, axis), largest, axis + 1).squeeze(axis + 1)
+        indices = indices + place * math.prod(data.shape[axis + 1 :])
+    return narrow(values, data.dtype), indices.astype(index_element_type.dtype)
 
 
 def _windows(data: Array, output_shape: Array) -> list[list[Span]] | None:
