@@ -50,7 +50,7 @@ def _(check: Check, data: TensorType, repeats: TensorType) -> PartialShape:
     rank = max(length, data.rank)
     known = repeats.known
     if known is None:
-        return PartialShape.dynamic(rank)
+        return PartialShape([Dimension(-1)] * rank)
     counts = [Dimension(1)] * (rank - length) + [Dimension.of(max(n, 0) if isinstance(n, int) else n) for n in known]
     extents = [Dimension(1)] * (rank - data.rank) + list(data.shape)
     return PartialShape(count * extent for count, extent in zip(counts, extents, strict=True))

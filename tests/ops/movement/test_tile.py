@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.cases import KINDS, broken, data, ints, scalar, the
-from support.oracle import dims, openvino, run, tensor
+from support.oracle import dims, infer, openvino, run, tensor
 
 from irexec.types import F32, I64
 
@@ -54,6 +54,11 @@ def test_tile_agrees_with_openvino_and_numpy() -> None:
 
 def test_tile_c1_repeats_is_1d() -> None:
     assert broken(tile, np.ones(2), scalar(2)) == {"C1"}
+
+
+def test_more_axes_than_an_array_can_have_are_refused_before_it_runs() -> None:
+    (made,), _ = infer(tile, [tensor(F32, "2,3"), tensor(I64, "256")])
+    assert made.rank == 256
 
 
 @pytest.mark.parametrize(("type", "version"), [("Tile", 1), ("DepthToSpace", 1), ("SpaceToDepth", 1)])
