@@ -16,19 +16,18 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 MEASURES = {"first": ("first result", "ms", 1e3), "steady": ("inference", "ms", 1e3), "memory": ("memory", "MiB", 1)}
-Infer = Callable[[], Any]
-# Inferences after the first that are not measured.
-SETTLING = 5
-
-
-# The process that is measured
+SIDES = ("irexec", "openvino", "onnx.reference")
+MEASURED = Path(__file__).with_name("measured.py")
 
 
 def arrays(folder: Path, names: list[str]) -> list[Any]:
@@ -44,82 +43,26 @@ def arrays(folder: Path, names: list[str]) -> list[Any]:
     return [np.load(folder / f"{name}.npy") for name in names]
 
 
-def from_the_start(request: Any, given: list[Any]) -> Any:
-    """One inference that remembers nothing of those before, so that each does the same work."""
-    request.reset_state()
-    return request.infer(given)
+@contextmanager
+def inputs_of(folder: Path) -> Iterator[Path]:
+    """A folder with the inputs of a model as plain files: its own, or one with what its `io.npz` holds."""
+    if not (folder / "io.npz").exists():
+        yield folder
+        return
+    with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(folder / "io.npz") as packed:
+        packed.extractall(place)
+        yield Path(place)
 
 
-def with_irexec(folder: Path, threads: int) -> Infer:
-    import irexec
-
-    compiled = irexec.compile_model(folder / "model.xml")
-    given = arrays(folder, [port.any_name if port.names else "" for port in compiled.inputs])
-    request = compiled.create_infer_request()
-    return lambda: from_the_start(request, given)
+# The process that measures imports nothing large: its own memory would count as its children's.
 
 
-def with_openvino(folder: Path, threads: int) -> Infer:
-    import openvino
-
-    settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
-    compiled = openvino.Core().compile_model(folder / "model.xml", "CPU", settings)
-    given = arrays(folder, [port.any_name if port.names else "" for port in compiled.inputs])
-    request = compiled.create_infer_request()
-    return lambda: from_the_start(request, given)
-
-
-def with_onnx(folder: Path, threads: int) -> Infer:
-    import onnx
-    from onnx.reference import ReferenceEvaluator
-
-    model = onnx.load(folder / "model.onnx")
-    names = [port.name for port in model.graph.input]
-    evaluator = ReferenceEvaluator(model)
-    given = dict(zip(names, arrays(folder, names), strict=True))
-    return lambda: evaluator.run(None, given)
-
-
-SIDES: dict[str, Callable[[Path, int], Infer]] = {
-    "irexec": with_irexec,
-    "openvino": with_openvino,
-    "onnx.reference": with_onnx,
-}
-
-
-def measured(side: str, folder: Path, runs: int, threads: int) -> None:
-    """In a process of its own: print a line at the first result, then what followed."""
-    infer = SIDES[side](folder, threads)
-    infer()
-    print("first", flush=True)
-    times = []
-    for _ in range(SETTLING + runs if runs else 0):
-        begin = time.perf_counter()
-        infer()
-        times.append(time.perf_counter() - begin)
-    # irexec compiles its hottest loops in the first runs: what is measured is what comes after.
-    print(json.dumps({"steady": statistics.median(times[SETTLING:])} if times else {}), flush=True)
-
-
-# The process that measures. It imports nothing large: its own memory would count as its children's.
-
-
-def measure(side: str, folder: Path, runs: int, threads: int) -> dict[str, float]:
+def measure(side: str, folder: Path, inputs: Path, runs: int, threads: int) -> dict[str, float]:
     """One fresh process. Raises RuntimeError with the last line of its errors when it fails."""
     environment = os.environ | {"IREXEC_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
     for chosen_for_tests in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "PYTHONDONTWRITEBYTECODE"):
         environment.pop(chosen_for_tests, None)
-    command = [
-        sys.executable,
-        __file__,
-        "--measured",
-        side,
-        str(folder),
-        "--runs",
-        str(runs),
-        "--threads",
-        str(threads),
-    ]
+    command = [sys.executable, MEASURED, side, folder, inputs, str(runs), str(threads)]
     begin = time.perf_counter()
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
@@ -135,14 +78,16 @@ def measure(side: str, folder: Path, runs: int, threads: int) -> dict[str, float
     return {"first": first, **json.loads(rest), "memory": usage.ru_maxrss / 1024}
 
 
-def compare(folder: Path, rounds: int, runs: int, threads: int) -> None:
-    """Measure all sides of one model in turns and print its lines."""
+def compare(folder: Path, rounds: int, runs: int, threads: int) -> dict[str, float]:
+    """Measure all sides of one model in turns and print its lines. irexec's ratios to OpenVINO, by the measure."""
     sides = [side for side in SIDES if side != "onnx.reference" or (folder / "model.onnx").exists()]
     results: dict[str, list[dict[str, float]]] = {side: [] for side in sides}
-    for _ in range(rounds):
-        for side in list(results):
+    with inputs_of(folder) as inputs:
+        for side in sides * rounds:
+            if side not in results:
+                continue
             try:
-                results[side].append(measure(side, folder, runs, threads))
+                results[side].append(measure(side, folder, inputs, runs, threads))
             except RuntimeError as error:
                 print(f"{folder.name:18} {side} failed: {error}")
                 del results[side]
@@ -161,6 +106,9 @@ def compare(folder: Path, rounds: int, runs: int, threads: int) -> None:
             ratio = f"{against[name] / median[name]:6.2f}x" if against and side != "irexec" else ""
             line += f" {ratio:7}"
         print(f"{line}  {f'weights {weights:.0f} MiB' if side == 'irexec' else ''}".rstrip(), flush=True)
+    if not {"irexec", "openvino"} <= medians.keys():
+        return {}
+    return {name: taken / medians["openvino"][name] for name, taken in medians["irexec"].items()}
 
 
 def models(folder: Path) -> list[Path]:
@@ -174,16 +122,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="processes of each side (5)")
     parser.add_argument("--runs", type=int, default=20, help="inferences in each process after the first (20; 0: none)")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="threads of both sides")
-    parser.add_argument("--measured", choices=SIDES, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.measured:
-        measured(options.measured, options.folders[0], options.runs, options.threads)
-        return
     print(f"medians of {options.rounds} processes with {options.threads} threads; ratio: irexec's to the other's")
     titles = [title for name, (title, *_) in MEASURES.items() if options.runs or name != "steady"]
     print(f"{'model':18} {'':15}" + "".join(f" {title:>14} {'ratio':7}" for title in titles))
-    for folder in [model for given in options.folders or [SAMPLES] for model in models(given)]:
-        compare(folder, options.rounds, options.runs, options.threads)
+    folders = [model for given in options.folders or [SAMPLES] for model in models(given)]
+    ratios = [compare(folder, options.rounds, options.runs, options.threads) for folder in folders]
+    for name, (title, *_) in MEASURES.items():
+        if of_models := [found[name] for found in ratios if name in found]:
+            print(f"{title}: geometric mean of {len(of_models)} {statistics.geometric_mean(of_models):.2f}x OpenVINO's")
 
 
 if __name__ == "__main__":
