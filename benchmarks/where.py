@@ -86,7 +86,7 @@ def bare(shape: Shape, clock: Callable[[], float] = time.process_time) -> tuple[
 
 
 def tell(folder: Path, runs: int) -> None:
-    from irexec.ops.compute.parallel import single_threaded_blas
+    from irexec.ops.compute.blas import single_threaded_blas
 
     kinds: dict[str, list[float]] = defaultdict(lambda: [0.0, 0, 0, 0.0])
     for step, seconds in layers(folder, runs):

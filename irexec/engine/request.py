@@ -17,7 +17,7 @@ from irexec.engine.results import Results
 from irexec.engine.runner import Listener, Runner
 from irexec.engine.state import Variables, VariableState
 from irexec.graph.model import Value
-from irexec.ops.compute.parallel import single_threaded_blas
+from irexec.ops.compute.blas import single_threaded_blas
 
 
 class InferRequest:

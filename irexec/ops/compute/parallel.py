@@ -1,4 +1,4 @@
-"""Threads for kernels: a shared pool, a loop over it, scratch memory per thread, and BLAS held to one thread.
+"""Threads for kernels: a shared pool, a loop over it, and scratch memory per thread.
 
 NumPy releases the interpreter's lock inside its loops and BLAS calls, so a kernel that splits its work into blocks of
 about a cache's size runs on all cores. BLAS's own threads would only fight with these, hence `single_threaded_blas`.
@@ -6,18 +6,17 @@ about a cache's size runs on all cores. BLAS's own threads would only fight with
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from itertools import pairwise
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from irexec.ops.compute.blas import single_threaded_blas, users
 from irexec.types import Array
 
 # Less work than this is left to one thread: waking a second one, and sharing the caches with it, costs some 100 µs; one
@@ -26,9 +25,6 @@ WORTH_PRODUCTS = 1 << 24
 WORTH_BYTES = 1 << 20
 # Scratch arrays beyond this are not kept.
 MAX_KEPT_BYTES = 1 << 26
-
-if TYPE_CHECKING:
-    from threadpoolctl import LibController
 
 _lock = threading.Lock()
 _local = threading.local()
@@ -115,12 +111,8 @@ class _Pool:
 
 def _forget_threads() -> None:
     """A forked process has no threads but the one that forked."""
-    global _pool, _lock, _blas_users
+    global _pool, _lock
     _pool, _lock = None, threading.Lock()
-    if _blas_users:
-        _blas_users = 1
-        if not getattr(_local, "holds_blas", False):
-            _release_blas()
 
 
 if hasattr(os, "register_at_fork"):
@@ -200,75 +192,6 @@ def scratch(slot: str, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
     return np.ndarray(shape, dtype, buffer)
 
 
-@cache
-def _blas() -> list[LibController]:
-    """The BLAS libraries of this process (OpenBLAS, MKL, BLIS, ...), whose threads threadpoolctl can read and set."""
-    # Finding them takes milliseconds, so it waits for the first product.
-    from threadpoolctl import ThreadpoolController
-
-    controllers: list[LibController] = ThreadpoolController().select(user_api="blas").lib_controllers
-    return controllers
-
-
-_blas_users = 0
-_blas_before: list[int] = []
-
-
-@contextlib.contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Hold BLAS to one thread, process-wide, while any thread is inside.
-
-    The limit is the process's: the first to enter sets it and the last to leave takes it back. threadpoolctl's own
-    context looks for the libraries each time, and would lift the limit while another thread still needs it.
-    """
-    if getattr(_local, "holds_blas", False):
-        yield
-        return
-    _hold_blas()
-    _local.holds_blas = True
-    try:
-        yield
-    finally:
-        _local.holds_blas = False
-        _release_blas()
-
-
 def all_cores_have_callers() -> bool:
     """True when as many inferences run as there are threads: then each is best left on its own."""
-    return 1 < num_threads() <= _blas_users
-
-
-def _hold_blas() -> None:
-    global _blas_users, _blas_before
-    libraries = _blas()
-    with _lock:
-        if _blas_users == 0:
-            _blas_before = [library.get_num_threads() for library in libraries]
-            _set_blas_threads([1] * len(libraries))
-        _blas_users += 1
-
-
-def _release_blas() -> None:
-    global _blas_users
-    with _lock:
-        _blas_users -= 1
-        if _blas_users == 0:
-            _set_blas_threads(_blas_before)
-
-
-def _set_blas_threads(counts: list[int]) -> None:
-    for library, before, count in zip(_blas(), _blas_before, counts, strict=True):
-        if before != 1:
-            _hand_over(library)
-            library.set_num_threads(count)
-            _hand_over(library)
-
-
-def _hand_over(library: LibController) -> None:
-    """Let any thread set the number of threads: threadpoolctl takes it from the first thread that did, and no other.
-
-    Here whoever comes first sets it and whoever leaves last takes it back, which are seldom the same.
-    """
-    clear = getattr(library, "clear_controlling_thread", None)
-    if clear is not None:
-        clear(force=True)
+    return 1 < num_threads() <= users()

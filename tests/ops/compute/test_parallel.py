@@ -1,8 +1,7 @@
-"""Threads of kernels: every item once, exceptions come back, memory is a thread's own, BLAS is left as it was."""
+"""Threads of kernels: every item once, exceptions come back, memory is a thread's own."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 import warnings
@@ -66,121 +65,6 @@ def test_workers_do_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         parallel.parallel_for(20, lambda i: zeros / zeros)
-
-
-@pytest.fixture
-def blas(monkeypatch: pytest.MonkeyPatch) -> list[FakeLibrary]:
-    """Two libraries of which nobody else in the process makes use."""
-    libraries = [FakeLibrary(4), FakeLibrary(1)]
-    monkeypatch.setattr(parallel, "_blas", lambda: libraries)
-    monkeypatch.setattr(parallel, "_blas_users", 0)
-    return libraries
-
-
-class FakeLibrary:
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
-        self.calls = 0
-
-    def get_num_threads(self) -> int:
-        return self.threads
-
-    def set_num_threads(self, count: int) -> None:
-        self.threads = count
-        self.calls += 1
-
-
-def test_numpys_blas_is_found_and_has_its_threads_back() -> None:
-    libraries = parallel._blas()
-    assert libraries
-    before = [library.get_num_threads() for library in libraries]
-    with parallel.single_threaded_blas(), parallel.single_threaded_blas():
-        assert {library.get_num_threads() for library in libraries} == {1}
-    assert [library.get_num_threads() for library in libraries] == before
-
-
-def test_every_thread_can_hold_numpys_blas() -> None:
-    """threadpoolctl lets the first thread that set a limit alone set another; here any thread may come first."""
-    libraries = parallel._blas()
-    before = [library.get_num_threads() for library in libraries]
-    with parallel.single_threaded_blas():
-        pass
-    inside: list[list[int]] = []
-
-    def hold() -> None:
-        with parallel.single_threaded_blas():
-            inside.append([library.get_num_threads() for library in libraries])
-
-    for _ in range(2):
-        thread = threading.Thread(target=hold)
-        thread.start()
-        thread.join()
-    assert inside == [[1] * len(libraries)] * 2
-    assert [library.get_num_threads() for library in libraries] == before
-
-
-def test_the_limit_is_set_once_however_deep(blas: list[FakeLibrary]) -> None:
-    with parallel.single_threaded_blas():
-        for _ in range(3):
-            with parallel.single_threaded_blas():
-                assert [library.threads for library in blas] == [1, 1]
-        assert [library.threads for library in blas] == [1, 1]
-    assert [library.threads for library in blas] == [4, 1]
-    assert [library.calls for library in blas] == [2, 0]
-
-
-def test_the_last_thread_to_leave_takes_the_limit_back(blas: list[FakeLibrary]) -> None:
-    inside, leave = threading.Event(), threading.Event()
-
-    def other() -> None:
-        with parallel.single_threaded_blas():
-            inside.set()
-            leave.wait()
-
-    with parallel.single_threaded_blas():
-        thread = threading.Thread(target=other)
-        thread.start()
-        inside.wait()
-    assert blas[0].threads == 1
-    leave.set()
-    thread.join()
-    assert blas[0].threads == 4
-
-
-def test_many_threads_at_once(blas: list[FakeLibrary]) -> None:
-    wrong = []
-
-    def work() -> None:
-        for _ in range(500):
-            with parallel.single_threaded_blas():
-                if blas[0].threads != 1:
-                    wrong.append(blas[0].threads)
-
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-    assert blas[0].threads == 4
-
-
-def test_an_error_inside_takes_the_limit_back(blas: list[FakeLibrary]) -> None:
-    with pytest.raises(KeyError), parallel.single_threaded_blas():
-        raise KeyError
-    assert blas[0].threads == 4
-
-
-@pytest.mark.parametrize("holds", [True, False])
-def test_a_forked_process_goes_on_without_the_other_threads(
-    blas: list[FakeLibrary], holds: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(parallel, "_lock", parallel._lock)
-    parallel._hold_blas()  # another thread's, which the child does not have
-    with parallel.single_threaded_blas() if holds else contextlib.nullcontext():
-        parallel._forget_threads()
-        assert blas[0].threads == (1 if holds else 4)
-    assert blas[0].threads == 4
 
 
 @pytest.mark.parametrize(("extent", "parts", "multiple"), [(10, 3, 1), (10, 3, 4), (3, 8, 1), (1, 1, 16), (100, 7, 16)])
