@@ -19,15 +19,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import field
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from irexec.engine.step import Step
+from irexec.ops.compute.pages import uninitialised
 from irexec.records import record
 
 # Smaller results are cheaper to allocate than to plan, unless layers that follow are computed with them.
 _MIN_BYTES = 1 << 12
+# All buffers lie in one piece of memory, each at a multiple of this.
+_APART = 64
 # A buffer may be at most this many times as large as the result.
 _MAX_WASTE = 2
 
@@ -45,12 +49,13 @@ class MemoryPlan:
 
     def allocate(self, steps: list[Step]) -> dict[int, np.ndarray[Any, Any]]:
         """Make the buffers; the output array of each step that has one."""
-        buffers = [np.empty(size, np.uint8) for size in self.sizes]
+        starts = list(accumulate((-(-size // _APART) * _APART for size in self.sizes), initial=0))
+        memory = uninitialised(starts[-1])
         outs = {}
         for number, buffer in self.buffer_of.items():
             dtype, shape = steps[number].dtype, steps[number].shape
             assert dtype is not None and shape is not None
-            outs[number] = buffers[buffer][: math.prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
+            outs[number] = np.ndarray(shape, dtype, memory, starts[buffer])
         return outs
 
 

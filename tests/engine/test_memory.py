@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -136,6 +137,18 @@ def test_a_long_chain_needs_two_buffers() -> None:
     plan = make_plan(Model([ops.negative(node)], [parameter]))
     assert sum(plan.memory.sizes) <= 2 * 4 * 2048
     assert len(plan.memory.buffer_of) >= 30
+
+
+def test_buffers_lie_apart_in_one_piece_of_memory() -> None:
+    a, b = (ops.parameter(list(shape), np.float32) for shape in ((5, 331), (3, 1025)))
+    plan = make_plan(Model([ops.matmul(ops.softmax(a, 1), ops.softmax(a, 0), False, True), ops.floor(b)], [a, b]))
+    assert len(plan.memory.sizes) == 2
+    outs = list(plan.memory.allocate(plan.steps).values())
+    (piece,) = {id(out.base) for out in outs}
+    assert piece
+    starts = sorted((out.ctypes.data, out.nbytes) for out in outs)
+    assert all((start - starts[0][0]) % 64 == 0 for start, _ in starts)
+    assert all(start + nbytes <= after for (start, nbytes), (after, _) in pairwise(starts))
 
 
 @pytest.mark.parametrize("name", ["negative", "unsqueeze", "square"])

@@ -17,7 +17,7 @@ from irexec.ops.rules.windows import Windows
 from irexec.types import Array
 
 # One block's column matrix: large enough for BLAS, small enough for the caches.
-BLOCK_BYTES = 1 << 22
+BLOCK_BYTES = 1 << 21
 # With fewer output pixels per thread than this the output channels are divided among the threads instead, because every
 # block of pixels reads all weights.
 FEW_PIXELS = 96
