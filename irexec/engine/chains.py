@@ -9,6 +9,7 @@ Reshape, run as they are: to what follows them the first layer's kernel does the
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
@@ -17,10 +18,36 @@ import numpy as np
 
 from irexec.engine.memory import MemoryPlan
 from irexec.engine.step import Step
+from irexec.native import is_available
 from irexec.ops.compute.follow import Leader, Link, follow_of
 from irexec.ops.compute.pointwise import Pointwise
 from irexec.records import record
 from irexec.types import Array, PartialShape, TensorType
+
+
+class Chains:
+    """The chains of a plan, found when it runs for the second time: only compiled code computes them, and that begins
+    with the third run at the earliest."""
+
+    def __init__(self, find: Callable[[], list[Chain]]) -> None:
+        self._find = find
+        self._found: list[Chain] | None = None
+        self._has_run = False
+        self._lock = threading.Lock()
+
+    def when_run(self) -> list[Chain] | None:
+        """The chains for a run that begins; None when it is the plan's first."""
+        if not self._has_run:
+            self._has_run = True
+            return None
+        return self.found() if is_available() else []
+
+    def found(self) -> list[Chain]:
+        """All chains, the same each time."""
+        with self._lock:
+            if self._found is None:
+                self._found = self._find()
+            return self._found
 
 
 class Chain(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from irexec.diagnostics import IRError
-from irexec.engine.chains import Chain, find_chains
+from irexec.engine.chains import Chains, find_chains
 from irexec.engine.constants import BOUND, Constants, Folding, bound_call
 from irexec.engine.errors import too_large
 from irexec.engine.memory import MemoryPlan, Sharing, plan_memory
@@ -37,7 +37,7 @@ class Plan:
     lent: list[tuple[Any, ...] | None]
     memory: MemoryPlan
     subplans: dict[int, list[Plan]]
-    chains: list[Chain]
+    chains: Chains
 
 
 @no_collection()
@@ -84,7 +84,7 @@ class _Planner:
         assigned = {slot for step in steps if step.operator.type == "Assign" for slot in step.inputs}
         kept = frozenset(results) | assigned
         memory = plan_memory(steps, sharing, kept)
-        chains = [] if self.observed else find_chains(steps, memory, self.template, kept)
+        chains = Chains(lambda: [] if self.observed else find_chains(steps, memory, self.template, kept))
         lent = self._lent(steps, sharing, parameters, results)
         return Plan(
             self.model, self.inference, steps, self.template, parameters, results, lent, memory, subplans, chains

@@ -11,7 +11,7 @@ import numpy as np
 
 from irexec.diagnostics import IRError
 from irexec.engine.bodies import body_step
-from irexec.engine.chains import Leading, handing_on
+from irexec.engine.chains import Chain, Leading, handing_on
 from irexec.engine.checking import checked
 from irexec.engine.constants import BOUND
 from irexec.engine.errors import failure, too_large, wrong_result
@@ -42,34 +42,37 @@ class Runner:
     def __init__(self, plan: Plan, variables: Variables, listeners: Sequence[Listener]) -> None:
         self.plan, self.variables, self.listeners = plan, variables, listeners
         self._calls: list[tuple[Any, ...]] | None = None
+        self._outs: dict[int, Array] = {}
+        self._leads = False
 
     @no_collection()
     def _bind(self) -> list[tuple[Any, ...]]:
         """One tuple per step, all that its execution needs."""
-        outs = self._buffers()
+        outs = self._outs = self._buffers()
         calls = []
-        chains = {chain.first: chain for chain in self.plan.chains}
-        leaders: dict[int, tuple[Leading, int]] = {}
         for number, step in enumerate(self.plan.steps):
             call = self._bound(number, step) if step.operator.type in BOUND else step.call
-            inputs = step.inputs
-            if number in chains:
-                chain = chains[number]
-                call = leading = Leading(chain, outs[number])
-                inputs = (*inputs, *chain.operands)
-                leaders.update({other: (leading, port) for other, port in chain.ports.items()})
-            elif number in outs:
+            if number in outs:
                 call = _into(call, outs[number])
-            if number in leaders:
-                call = handing_on(*leaders[number], call)
             if not step.is_sure and step.operator.rule is not None:
                 call = checked(call, step, self.plan.model)
             single = len(step.outputs) == 1 and not step.operator.outputs[0].variadic
             pairs = zip(step.types, step.node.outputs, strict=True)
             checks = tuple(_expected(type, value, self.plan.model) for type, value in pairs)
             outputs: Any = step.outputs[0] if single else step.outputs
-            calls.append((call, inputs, single, outputs, checks[0] if single else checks, step.frees))
+            calls.append((call, step.inputs, single, outputs, checks[0] if single else checks, step.frees))
         return calls
+
+    def _lead(self, calls: list[tuple[Any, ...]], chains: list[Chain]) -> None:
+        """Let the first steps of chains lead the others."""
+        for chain in chains:
+            leading = Leading(chain, self._outs[chain.first])
+            _, inputs, *rest = calls[chain.first]
+            calls[chain.first] = (leading, (*inputs, *chain.operands), *rest)
+            for number, port in chain.ports.items():
+                call, *rest = calls[number]
+                calls[number] = (handing_on(leading, port, call), *rest)
+        self._leads = True
 
     def _buffers(self) -> dict[int, Array]:
         """The memory of each step that the plan gives a buffer. Raises IRError when there is not so much."""
@@ -91,6 +94,8 @@ class Runner:
         """The results, in memory of their own, for inputs that fit the Parameters. Raises IRError."""
         if self._calls is None:
             self._calls = self._bind()
+        if not self._leads and (chains := self.plan.chains.when_run()) is not None:
+            self._lead(self._calls, chains)
         slots = self.plan.template.copy()
         for slot, array in zip(self.plan.parameters, inputs, strict=True):
             slots[slot] = array

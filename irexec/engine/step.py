@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ class Step:
 
     `inputs` and `outputs` are slots, `given` and `types` their inferred types. `takes_out`: `call` has an `out`
     parameter for its only result. `frees`: slots that nothing reads after this step.
+
+    `dtype` and `shape` are those of the one result, if there is one and they are known. `is_sure`: inference could check
+    all of the operator's constraints on shapes and types.
     """
 
     node: Node
@@ -32,19 +36,14 @@ class Step:
     call: Call
     takes_out: bool
     frees: tuple[int, ...] = ()
+    dtype: np.dtype[Any] | None = field(init=False)
+    shape: tuple[int, ...] | None = field(init=False)
+    is_sure: bool = field(init=False)
 
-    @property
-    def dtype(self) -> np.dtype[Any] | None:
-        """The dtype of the one result, if there is one and its type is known."""
-        return self.types[0].element_type.dtype if len(self.types) == 1 else None
-
-    @property
-    def shape(self) -> tuple[int, ...] | None:
-        """The shape of the one result, if there is one and its extents are known."""
-        static = len(self.types) == 1 and self.types[0].shape.is_static
-        return self.types[0].shape.to_shape() if static else None
-
-    @property
-    def is_sure(self) -> bool:
-        """True when inference could check all of the operator's constraints on shapes and types."""
-        return all(type is None or (type.shape.is_static and type.element_type is not DYNAMIC) for type in self.given)
+    def __post_init__(self) -> None:
+        self.dtype = self.shape = None
+        if len(self.types) == 1:
+            type = self.types[0]
+            self.dtype = type.element_type.dtype
+            self.shape = type.shape.to_shape() if type.shape.is_static else None
+        self.is_sure = all(t is None or (t.element_type is not DYNAMIC and t.shape.is_static) for t in self.given)

@@ -12,7 +12,7 @@ import pytest
 
 import irexec
 from irexec import native
-from irexec.engine.chains import seen_in
+from irexec.engine.chains import Chains, seen_in
 from irexec.graph.model import Model
 from irexec.ops.compute import follow, parallel, pointwise
 from irexec.ops.compute.compiled import CompiledPointwise
@@ -125,7 +125,7 @@ CHAINS: dict[str, tuple[int, Callable[[Any], Any]]] = {
 
 def taken(compiled: Any) -> int:
     """How many layers follow others."""
-    return sum(len(chain.ports) for chain in compiled._plans.general.chains)
+    return sum(len(chain.ports) for chain in compiled._plans.general.chains.found())
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -294,7 +294,7 @@ def test_layers_of_single_elements_are_compiled(name: str, monkeypatch: pytest.M
     given = (3 * rng.standard_normal(SHAPE)).astype(np.float32)
     request = compiled.create_infer_request([Watching()])
     expected = request.infer([given])[0]
-    begun = compiled._plans.general.chains
+    begun = compiled._plans.general.chains.found()
     assert begun if name != "not of rows" else len(begun) == 1
     found = [compiled([given])[0] for _ in range(6)]
     np.testing.assert_allclose(found[-1], expected, rtol=2e-5, atol=1e-6)
@@ -325,3 +325,23 @@ def test_operands_of_any_broadcast(seed: int) -> None:
         found = np.full(shape, np.nan, np.float32)
         CompiledPointwise(layout, found.size, 1)(source, found, coming)
         np.testing.assert_array_equal(found, expected)
+
+
+def test_chains_are_found_when_a_model_runs_for_the_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that runs once does without, and so does one without compiled code."""
+    asked: list[Chains] = []
+    found = Chains.found
+    monkeypatch.setattr(Chains, "found", lambda self: asked.append(self) or found(self))
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    model = Model([ops.exp(ops.relu(convolved(x)))], [x])
+    given = [rng.standard_normal(SHAPE).astype(np.float32)]
+    compiled = irexec.compile_model(model)
+    compiled.infer_new_request(given)
+    assert asked == []
+    compiled.infer_new_request(given)  # a request of its own, but the plan's second run
+    assert asked == [compiled._plans.general.chains]
+    monkeypatch.setattr(native, "_available", False)
+    without = irexec.compile_model(model)
+    for _ in range(3):
+        without(given)
+    assert without._plans.general.chains not in asked

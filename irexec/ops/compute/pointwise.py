@@ -38,7 +38,7 @@ class Pointwise:
             return None
         other = self._own.follow.operand if self._own.constant is None else None
         compiled: Callable[[Array, Array, Sequence[Array]], None] | None = None
-        calls = 0
+        calls = 1  # A chain begins with a model's second inference.
 
         def call(*inputs: Array, out: Array) -> bool:
             nonlocal calls, compiled

@@ -97,7 +97,7 @@ def test_a_normalization_leads_what_scales_and_shifts_its_columns() -> None:
     scale, shift = (ops.constant(rng.standard_normal(100).astype(np.float32)) for _ in range(2))
     last = ops.exp(ops.add(ops.multiply(norm(ops.floor(x), -1), scale), shift))
     compiled = irexec.compile_model(Model([last], [x]))
-    (chain,) = compiled._plans.general.chains
+    (chain,) = compiled._plans.general.chains.found()
     assert len(chain.ports) == 2
     plain = compiled([values])[0]
     for _ in range(5):
