@@ -1,19 +1,59 @@
-"""Classes of fields, as `dataclass` makes them, whose methods wait until somebody calls them.
+"""Classes of fields that cost an import next to nothing: their methods are written when somebody first calls them.
 
-`dataclass` writes and compiles each method when its module is imported: half a millisecond for a class, which is a part
-of every start of the command. Classes that every start imports are records; others may well be dataclasses. The
-functions of `dataclasses` (`field`, `fields`, `replace`, `asdict`) work with both.
+`dataclass` and `typing.NamedTuple` write and compile the methods of each class when its module is imported, which is a
+part of every start. Classes that every start imports are made here; others may well be the standard library's. The
+functions of `dataclasses` (`fields`, `replace`, `asdict`) work with records, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
+import collections
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from operator import attrgetter
-from typing import Any, TypeVar, dataclass_transform, overload
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, overload
 
 C = TypeVar("C")
+V = TypeVar("V")
+MISSING = object()
+"""The default of a field that has none."""
+
+
+class Field:
+    """A field of a record: its name, the annotation as written, its default and what counts it in."""
+
+    __slots__ = ("annotation", "compare", "default", "default_factory", "init", "kw_only", "name", "repr")
+
+    def __init__(
+        self, default: Any = MISSING, default_factory: Any = MISSING, init: Any = True, repr: Any = True,
+        compare: Any = True,
+    ) -> None:  # fmt: skip
+        self.name, self.annotation, self.kw_only = "", "", False
+        self.default, self.default_factory = default, default_factory
+        self.init, self.repr, self.compare = init, repr, compare
+
+
+@overload
+def field(*, default: V, init: bool = True, repr: bool = True, compare: bool = True) -> V: ...
+@overload
+def field(*, default_factory: Callable[[], V], init: bool = True, repr: bool = True, compare: bool = True) -> V: ...
+@overload
+def field(*, init: bool = True, repr: bool = True, compare: bool = True) -> Any: ...
+def field(**options: Any) -> Any:
+    """A field that is not as the others; the options are those of `dataclasses.field`."""
+    return Field(**options)
+
+
+def fields(record: Any) -> tuple[Field, ...]:
+    """The fields of a record or of its class, those of the classes it is derived from first."""
+    found: tuple[Field, ...] = record._record_fields
+    return found
+
+
+def replace(record: C, /, **changes: Any) -> C:
+    """A record like this one, but for these fields."""
+    same = {each.name: getattr(record, each.name) for each in fields(record) if each.init and each.name not in changes}
+    return type(record)(**same, **changes)
 
 
 @overload
@@ -25,37 +65,57 @@ def record(cls: Any = None, /, *, eq: bool = True, frozen: bool = False, kw_only
     """A dataclass with slots; the options are those of `dataclass`. A method that the class defines itself stays."""
 
     def decorate(cls: type) -> type:
-        own = set(cls.__dict__)
-        cls.__doc__ = cls.__doc__ or cls.__qualname__  # Or else dataclass writes one, which takes longer than all this.
-        made: type = dataclass(init=False, repr=False, eq=False, kw_only=kw_only, slots=True)(cls)
-        methods: dict[str, Any] = {"__init__": _first_init(made, frozen), "__repr__": _repr}
+        content = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
+        inherited = {each.name: each for each in getattr(cls, "_record_fields", ())}
+        own = {each.name: each for each in _own_fields(content, kw_only)}
+
+        def __init__(self: Any, /, *args: Any, **kwargs: Any) -> None:
+            setattr(made, "__init__", written := _init(made, frozen))  # noqa: B010 - mypy knows no other way
+            written(self, *args, **kwargs)
+
+        methods: dict[str, Any] = {"__init__": __init__, "__repr__": _repr}
         if eq:
             methods |= {"__eq__": _equals, "__hash__": _hash if frozen else None}
         if frozen:
             methods |= {"__setattr__": _refuse, "__delattr__": _refuse, "__setstate__": _restore}
-        for name in methods.keys() - own:
-            setattr(made, name, methods[name])
+        known = inherited | own
+        made = type(cls)(
+            cls.__name__,
+            cls.__bases__,
+            methods
+            | content
+            | {
+                "__qualname__": cls.__qualname__,
+                "__slots__": tuple(name for name in own if name not in inherited),
+                "__match_args__": tuple(each.name for each in known.values() if each.init and not each.kw_only),
+                "__dataclass_fields__": _AsDataclass(frozen),
+                "__dataclass_params__": _AsDataclass(frozen),
+                "_record_fields": tuple(known.values()),
+            },
+        )
         return made
 
     return decorate if cls is None else decorate(cls)
 
 
-def _first_init(cls: type, frozen: bool) -> Callable[..., None]:
-    """An `__init__` that puts the one for this class in its place when it is first called."""
-
-    def __init__(self: Any, /, *args: Any, **kwargs: Any) -> None:
-        written = _init(cls, frozen)
-        setattr(cls, "__init__", written)  # noqa: B010 - mypy knows no other way
-        written(self, *args, **kwargs)
-
-    return __init__
+def _own_fields(content: dict[str, Any], kw_only: bool) -> Iterator[Field]:
+    """The fields that a class declares; their defaults are taken out of its content."""
+    for name, annotation in content.get("__annotations__", {}).items():
+        given = content.pop(name, MISSING)
+        if hasattr(given, "default_factory") and not isinstance(given, Field):
+            raise TypeError(f"{name}: a record's fields are made by irexec.records.field")
+        made = given if isinstance(given, Field) else Field(given)
+        if made.default is not MISSING and made.default.__hash__ is None:
+            raise ValueError(f"the default of {name} would be shared by all: use field(default_factory=...)")
+        made.name, made.annotation, made.kw_only = name, annotation, kw_only
+        yield made
 
 
 def _init(cls: type, frozen: bool) -> Callable[..., None]:
     """A function that sets the fields, written for the class: it is called for each of a million ports."""
     known: dict[str, Any] = {"_set": object.__setattr__, "_MADE": MISSING}
     parameters, lines = ["self"], []
-    for each in sorted(fields(cls), key=lambda each: bool(each.kw_only)):
+    for each in sorted(fields(cls), key=lambda each: each.kw_only):
         if each.kw_only and "*" not in parameters:
             parameters.append("*")
         value = each.name if each.init else f"default_{each.name}()"
@@ -92,11 +152,13 @@ def _hash(self: Any) -> int:
 
 
 def _repr(self: Any) -> str:
-    shown: list[Field[Any]] = [each for each in fields(self) if each.repr]
-    return f"{type(self).__qualname__}({', '.join(f'{each.name}={getattr(self, each.name)!r}' for each in shown)})"
+    shown = [each.name for each in fields(self) if each.repr]
+    return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
 
 def _refuse(self: Any, name: str, value: object = None) -> None:
+    from dataclasses import FrozenInstanceError
+
     raise FrozenInstanceError(f"{type(self).__qualname__} is not to be changed: its {name} stays as it is")
 
 
@@ -104,3 +166,94 @@ def _restore(self: Any, state: tuple[None, dict[str, Any]]) -> None:
     """What unpickling and copying set."""
     for name, value in state[1].items():
         object.__setattr__(self, name, value)
+
+
+class _AsDataclass:
+    """What the functions of `dataclasses` know a class by, made when one of them asks."""
+
+    def __init__(self, frozen: bool) -> None:
+        self._frozen = frozen
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner, self._name = owner, name
+
+    def __get__(self, instance: object, cls: type) -> Any:
+        import dataclasses
+
+        described = []
+        for each in fields(self._owner):
+            options = {name: getattr(each, name) for name in ("init", "repr", "compare", "kw_only")}
+            for name in ("default", "default_factory"):
+                if getattr(each, name) is not MISSING:
+                    options[name] = getattr(each, name)
+            described.append((each.name, each.annotation, dataclasses.field(**options)))
+        alike = dataclasses.make_dataclass(
+            self._owner.__name__, described, init=False, repr=False, eq=False, frozen=self._frozen
+        )
+        setattr(self._owner, self._name, getattr(alike, self._name))
+        return getattr(alike, self._name)
+
+
+if TYPE_CHECKING:
+    from typing import NamedTuple as NamedTuple
+else:
+
+    class _Tuple(tuple):
+        """What all named tuples can do, as those of `collections` and `typing` do it."""
+
+        __slots__ = ()
+
+        @classmethod
+        def _make(cls, items: Iterable[Any]) -> Any:
+            made = tuple.__new__(cls, items)
+            if len(made) != len(cls._fields):
+                raise TypeError(f"Expected {len(cls._fields)} arguments, got {len(made)}")
+            return made
+
+        def _replace(self, /, **changes: Any) -> Any:
+            replaced = self._make(map(changes.pop, self._fields, self))
+            if changes:
+                raise ValueError(f"Got unexpected field names: {list(changes)!r}")
+            return replaced
+
+        def _asdict(self) -> dict[str, Any]:
+            return dict(zip(self._fields, self, strict=True))
+
+        def __repr__(self) -> str:
+            shown = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+            return f"{type(self).__name__}({shown})"
+
+        def __getnewargs__(self) -> tuple[Any, ...]:
+            return tuple(self)
+
+    class _Maker(type):
+        """Makes classes of named fields: plain ones, so that what is derived from them is made as any class."""
+
+        def __new__(cls, name: str, bases: tuple[type, ...], content: dict[str, Any]) -> type:
+            if not bases:
+                return super().__new__(cls, name, bases, content)
+            names = tuple(content.get("__annotations__", ()))
+            defaults = {each: content.pop(each) for each in names if each in content}
+
+            def __new__(cls: type, /, *args: Any, **kwargs: Any) -> Any:
+                made.__new__ = staticmethod(_new(name, names, defaults))
+                return made.__new__(cls, *args, **kwargs)
+
+            content |= {each: collections._tuplegetter(at, f"Field {at}") for at, each in enumerate(names)}
+            content |= {"_fields": names, "_field_defaults": defaults, "__match_args__": names}
+            content |= {"__slots__": (), "__new__": __new__}
+            made = type.__new__(type, name, (_Tuple, *(base for base in bases if base is not NamedTuple)), content)
+            return made
+
+    class NamedTuple(metaclass=_Maker):
+        """A tuple whose items have names, as `typing.NamedTuple` makes it."""
+
+
+def _new(name: str, names: tuple[str, ...], defaults: dict[str, Any]) -> Callable[..., Any]:
+    """A function that makes a tuple of its arguments, written for the class."""
+    parameters = [f"{each}=default_{each}" if each in defaults else each for each in names]
+    known = {"_tuple": tuple.__new__} | {f"default_{each}": value for each, value in defaults.items()}
+    exec(f"def __new__({', '.join(['_cls', *parameters])}):\n return _tuple(_cls, ({', '.join((*names, ''))}))", known)
+    written: Callable[..., Any] = known["__new__"]
+    written.__qualname__ = f"{name}.__new__"
+    return written

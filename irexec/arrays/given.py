@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import Enum, auto
 from typing import Any
 
 import numpy as np
 
-from irexec.records import record
+from irexec.records import field, record
 from irexec.types import STRING, Array, ElementType
 
 FIRST_GROUP = ""

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +16,7 @@ from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.farm.gathering import Outcome, gather
 from irexec.farm.task import PathLike, Task
-from irexec.records import record
+from irexec.records import field, record
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import Any
 
 from irexec.cli.inputs import refuse
@@ -12,7 +11,7 @@ from irexec.diagnostics import Place, Report
 from irexec.diagnostics.choice import names_no_code
 from irexec.diagnostics.findings import Mode
 from irexec.diagnostics.nearest import did_you_mean
-from irexec.records import record
+from irexec.records import field, record
 
 _KEYS = ("select", "ignore", "per-file-ignores", "mode", "exclude")
 _MODES = ("strict", "openvino")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import field
 from fnmatch import fnmatch
 
 from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.diagnostic import Diagnostic, Report
-from irexec.records import record
+from irexec.records import field, record
 
 
 @record(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
 
 from irexec.diagnostics.diagnostic import Severity
+from irexec.records import NamedTuple
 
 E, W, N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from irexec.diagnostics.fix import Fix
-from irexec.records import record
+from irexec.records import NamedTuple, field, record
 
 
 class Severity(StrEnum):

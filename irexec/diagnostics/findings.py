@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from typing import Any, Literal
 
 from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.diagnostic import At, Diagnostic, LayerRef, Place, Related, Report, Severity
+from irexec.records import replace
 
 __all__ = ["At", "Findings", "Mode"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
-from irexec.records import record
+from irexec.records import NamedTuple, record
 
 
 class Safety(StrEnum):

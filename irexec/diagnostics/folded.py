@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 
 from irexec.diagnostics.diagnostic import Diagnostic, Report
+from irexec.records import replace
 
 IN_FULL = 3
 """How many findings with one cause are shown in full, where more than one other follows."""

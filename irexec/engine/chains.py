@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from irexec.engine.step import Step
 from irexec.native import is_available
 from irexec.ops.compute.follow import Leader, Link, follow_of
 from irexec.ops.compute.pointwise import Pointwise
-from irexec.records import record
+from irexec.records import NamedTuple, record
 from irexec.types import Array, PartialShape, TensorType
 
 

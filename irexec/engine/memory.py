@@ -18,7 +18,6 @@ The rules of sharing memory; nothing else in the engine decides about it:
 from __future__ import annotations
 
 import math
-from dataclasses import field
 from itertools import accumulate
 from typing import Any
 
@@ -26,7 +25,7 @@ import numpy as np
 
 from irexec.engine.step import Step
 from irexec.ops.compute.pages import uninitialised
-from irexec.records import record
+from irexec.records import field, record
 
 # Smaller results are cheaper to allocate than to plan, unless layers that follow are computed with them.
 _MIN_BYTES = 1 << 12

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from irexec.graph.model import Node
 from irexec.ops.declare.operator import Operator
-from irexec.records import record
+from irexec.records import field, record
 from irexec.types import DYNAMIC, TensorType
 
 Call = Callable[..., Any]
@@ -23,8 +22,8 @@ class Step:
     `inputs` and `outputs` are slots, `given` and `types` their inferred types. `takes_out`: `call` has an `out`
     parameter for its only result. `frees`: slots that nothing reads after this step.
 
-    `dtype` and `shape` are those of the one result, if there is one and they are known. `is_sure`: inference could check
-    all of the operator's constraints on shapes and types.
+    `dtype` and `shape` are those of the one result, if there is one and they are known. `is_sure`: inference could
+    check all of the operator's constraints on shapes and types.
     """
 
     node: Node

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.findings import Findings
-from irexec.records import record
+from irexec.records import NamedTuple, field, record
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future

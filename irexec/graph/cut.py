@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from irexec.graph.model import Model, Node, Value
 from irexec.ops.declare.contents import load
-from irexec.records import record
+from irexec.records import record, replace
 from irexec.types import TensorType
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any
 from weakref import ref
 
@@ -19,7 +18,7 @@ from irexec.ir.document import Layer
 from irexec.ir.xml.source import Source
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.type_names import type_name
-from irexec.records import record
+from irexec.records import field, record
 from irexec.types import Array, ElementType, PartialShape, Stored, TensorType
 
 # Every node has a number of its own: in the order of their making, and for names where none was given.

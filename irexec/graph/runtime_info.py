@@ -8,10 +8,11 @@ Source: OpenVINO IR, rt_info and the legacy meta_data and quantization_parameter
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from irexec.graph.model import Node
 from irexec.ir.document import Element, Layer, Net
+from irexec.records import NamedTuple
 
 _USER_DATA = ("user_data", "custom")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Literal
 
 from irexec.diagnostics.diagnostic import LayerRef
 from irexec.ir.xml.source import Source
-from irexec.records import record
+from irexec.records import field, record
 
 
 @record

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import fields
-from typing import Any, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At, Findings
@@ -17,6 +16,7 @@ from irexec.ir.text import quoted
 from irexec.ir.xml.elements import PLAIN, Elements, decoded
 from irexec.ir.xml.positions import Positions
 from irexec.ir.xml.source import Source
+from irexec.records import NamedTuple, fields
 
 T = TypeVar("T")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from irexec import api
@@ -13,6 +12,7 @@ from irexec.diagnostics.findings import Mode
 from irexec.graph.model import Model
 from irexec.ir.xml.source import Source
 from irexec.mend.replacing import read_bytes, replace_file
+from irexec.records import replace
 
 if TYPE_CHECKING:
     # Mending is imported for a file that needs it.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from irexec.records import NamedTuple
 
 Binary = Literal["add", "subtract", "subtract_from", "multiply", "divide", "divide_by"]
 Unary = Literal["clamp", "swish", "sigmoid", "gelu_erf", "gelu_tanh", "hsigmoid", "hswish", "mish", "tanh", "leaky"]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from irexec.graph.consumers import note_inputs
 from irexec.graph.model import Body, Model, Node, Value
+from irexec.records import replace
 
 
 def clone(model: Model) -> Model:

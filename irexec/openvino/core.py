@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from irexec import api
 from irexec.openvino import editing
@@ -15,6 +15,7 @@ from irexec.openvino.model import Model
 from irexec.openvino.settings import Settings
 from irexec.openvino.shapes import PartialShape
 from irexec.openvino.tensor import Tensor
+from irexec.records import NamedTuple
 
 __all__ = [
     "Core", "Extension", "OpExtension", "Version", "compile_model", "get_batch", "get_version", "read_model",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from irexec.diagnostics.diagnostic import Diagnostic, Place, Report, Severity
 from irexec.diagnostics.fix import Safety
 from irexec.diagnostics.render.characters import cells, visible_text, width
 from irexec.diagnostics.render.notes import notes
+from irexec.records import NamedTuple
 
 SOURCE_CELLS = 100
 """How much of a source line is shown where there is no terminal, so that the same report always looks the same."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from irexec.ir.files import open_regular
 from irexec.ir.text import INT64_MAX, Reading, cut, digits, int64_list, listed, quoted, whole
 from irexec.ir.weights.packing import to_array, unpack
 from irexec.ir.weights.strings import read_strings
+from irexec.records import NamedTuple
 from irexec.types import BF16, BOOLEAN, DYNAMIC, F16, F32, F64, STRING, Array, ElementType, Stored
 from irexec.types.shape import product_within
 

@@ -7,10 +7,11 @@ whole. (Established by writing constants with OpenVINO 2026.4; its specification
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from irexec.records import NamedTuple
 from irexec.types import Array, ElementType
 
 if TYPE_CHECKING:

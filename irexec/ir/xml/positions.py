@@ -7,7 +7,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+
+from irexec.records import NamedTuple
 
 
 @cache

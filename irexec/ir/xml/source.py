@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
 
 from lxml import etree
 
@@ -18,6 +17,7 @@ from irexec.ir.xml.elements import Elements
 from irexec.ir.xml.encoding import EncodingProblem, decode
 from irexec.ir.xml.foreign import foreign_kind
 from irexec.ir.xml.positions import Comment, Positions, Span
+from irexec.records import NamedTuple
 
 Remap = Callable[[Span], Span]
 

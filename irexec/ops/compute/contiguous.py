@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from irexec.native import compiler, has_begun
 from irexec.native.memory import address
 from irexec.ops.compute.parallel import num_threads, scratch, split
+from irexec.records import NamedTuple
 from irexec.types import Array
 
 if TYPE_CHECKING:

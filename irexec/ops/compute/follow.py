@@ -7,13 +7,14 @@ An operator declares by `follows` what it does to the input that comes from that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, SupportsFloat
+from typing import Any, Literal, Protocol, SupportsFloat
 
 import numpy as np
 
 from irexec.native.after import NUMBERS, OPERAND, After, Kind
 from irexec.native.memory import address
 from irexec.ops.declare.operator import Operator
+from irexec.records import NamedTuple
 from irexec.types import Array, TensorType
 
 

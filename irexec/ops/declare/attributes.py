@@ -12,10 +12,11 @@ import operator
 import types as python_types
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from irexec.ir import text
 from irexec.ir.element_names import ELEMENT_TYPES, element_types_meant
+from irexec.records import NamedTuple
 from irexec.types import ElementType, PartialShape, ShapeFault, UnreadableShape
 
 

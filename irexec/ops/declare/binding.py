@@ -11,10 +11,11 @@ import inspect
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from inspect import Parameter
-from typing import Any, NamedTuple
+from typing import Any
 
 from irexec.ops.declare.attributes import Attribute
 from irexec.ops.declare.groups import attributes_in, is_group
+from irexec.records import NamedTuple
 
 
 class Binding(NamedTuple):

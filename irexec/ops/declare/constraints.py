@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from irexec.ops.declare.checks import note
+from irexec.records import NamedTuple
 
 
 class ConstraintError(ValueError):

@@ -12,12 +12,11 @@ them as one immutable object; so does every other function of the operator that 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import MISSING, fields
 from inspect import Parameter
 from typing import Any, Protocol, TypeVar, dataclass_transform, get_type_hints
 
 from irexec.ops.declare.attributes import Attribute
-from irexec.records import record
+from irexec.records import MISSING, fields, record
 
 G = TypeVar("G")
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from irexec.ops.declare.attributes import Attribute, AttributeFault, Declared, read_plainly
 from irexec.ops.declare.binding import Binding, binding_of, kernel_binding
@@ -19,7 +18,7 @@ from irexec.ops.declare.constraints import Breach, Check, ConstraintError, requi
 from irexec.ops.declare.output_types import bind_types, output_types
 from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, read_signature
 from irexec.ops.declare.tolerance import Open, Tolerance, exact, positioned, random, rounded, summed
-from irexec.records import record
+from irexec.records import NamedTuple, field, record
 from irexec.types import ANY, Array, TensorType, UnknownRank
 
 if TYPE_CHECKING:

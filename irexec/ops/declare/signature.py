@@ -8,12 +8,11 @@ from __future__ import annotations
 import inspect
 import types as python_types
 from collections.abc import Callable
-from dataclasses import field
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from irexec.ops.declare.attributes import Attribute
 from irexec.ops.declare.groups import AttributesOf, attributes_in, is_group
-from irexec.records import record
+from irexec.records import NamedTuple, field, record
 from irexec.types import ElementType
 
 # A message names no more element types than these.

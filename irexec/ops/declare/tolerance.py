@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from irexec.records import record
+from irexec.records import NamedTuple, record
 from irexec.types import Array
 
 

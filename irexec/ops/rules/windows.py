@@ -8,13 +8,12 @@ OpenVINO have ceil(H / stride), and one more where rounding up finds room for it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, require
-from irexec.records import record
+from irexec.records import record, replace
 from irexec.types import Dimension
 
 AutoPad = Literal["explicit", "same_upper", "same_lower", "valid"]
