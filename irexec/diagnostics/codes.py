@@ -185,6 +185,7 @@ _TABLE = [
     Code("B013", E, "an attribute of a port map or back edge is missing or not an integer", "refuses the file"),
     Code("B014", E, "an output entry names no output port of the layer", "goes by the order of the ids", lenient=True),
     Code("B015", E, "a port of the layer that no entry of a port map takes", "refuses the file"),
+    Code("B016", E, "an input that can't be divided into the parts of its iterations", "reads it, refuses to run it"),
     Code("V001", E, "a state operation without variable_id", "refuses the file"),
     Code("V002", E, "a variable is assigned and never read", "refuses the file with map::at"),
     Code(

@@ -45,14 +45,22 @@ def _run_if(node: Node, runs: Sequence[Run], inputs: Sequence[Array]) -> list[Ar
 
 
 def _run_tensor_iterator(iterating: _Iterating, inputs: Sequence[Array]) -> list[Array]:
-    counts = {
-        entry.slicing.count(inputs[entry.external].shape[entry.slicing.axis])
-        for entry in iterating.body.inputs
-        if entry.slicing is not None and entry.external is not None
-    }
+    counts = set(_counts(iterating.body, inputs))
     if len(counts) > 1:
         raise ConstraintError("slices", f"sliced inputs make {sorted(counts)} iterations: they must agree")
     return iterating.run(inputs, counts.pop() if counts else 1, lambda results: True)
+
+
+def _counts(body: Body, inputs: Sequence[Array]) -> list[int]:
+    """How many parts each sliced input has. Raises ConstraintError where it can't be divided into such parts."""
+    counts = []
+    for entry in body.inputs:
+        if entry.slicing is not None and entry.external is not None:
+            extent = inputs[entry.external].shape[entry.slicing.axis]
+            if (fault := entry.slicing.fault(extent)) is not None:
+                raise ConstraintError("slices", f"input {entry.external}, axis {entry.slicing.axis}: {fault}")
+            counts.append(entry.slicing.count(extent))
+    return counts
 
 
 def _run_loop(iterating: _Iterating, inputs: Sequence[Array]) -> list[Array]:
@@ -73,8 +81,11 @@ class _Iterating:
         self.body, self._run, self._inference = body, run, inference
 
     def run(self, inputs: Sequence[Array], count: int | None, goes_on: Callable[[list[Array]], bool]) -> list[Array]:
-        """Run the body `count` times (None: until `goes_on` says no); the outer outputs."""
-        body = self.body
+        """Run the body `count` times (None: until `goes_on` says no); the outer outputs.
+
+        Raises ConstraintError when the sliced inputs have fewer parts than there are iterations.
+        """
+        body, parts = self.body, None
         given: list[Any] = [None] * len(body.model.parameters)
         for entry in body.inputs:
             if entry.external is not None and entry.slicing is None:
@@ -83,6 +94,10 @@ class _Iterating:
         results: list[Array] = []
         number = 0
         while count is None or number < count:
+            if not number:
+                parts = min(_counts(body, inputs), default=None)
+            if parts is not None and number >= parts:
+                raise ConstraintError("slices", f"a sliced input has {parts} parts, none for iteration {number}")
             for entry in body.inputs:
                 if entry.slicing is not None and entry.external is not None:
                     given[entry.parameter] = _part(inputs[entry.external], entry.slicing, number)
@@ -91,8 +106,8 @@ class _Iterating:
                 elif number and entry.back is not None:
                     given[entry.parameter] = results[entry.back]
             results = self._run(given)
-            for result, parts in gathered.items():
-                parts.append(results[result])
+            for result, made in gathered.items():
+                made.append(results[result])
             number += 1
             if not goes_on(results):
                 break

@@ -9,8 +9,9 @@ from irexec.records import record
 class Slicing:
     """The parts along an axis that iterations take, or whose results are put together.
 
-    `start` and `end` count from the back when they are negative; with a negative `stride` the parts are taken from
-    `start` backwards.
+    The parts are those from the element `start` to the element `end`, both of them included, as OpenVINO's shapes have
+    it (its CPU plugin begins at one end of the axis whatever `start` is). Negative numbers count from the back; with a
+    negative `stride` the parts are taken from `start` backwards.
     """
 
     axis: int
@@ -19,21 +20,40 @@ class Slicing:
     stride: int = 1
     part_size: int = 1
 
+    @property
+    def moves(self) -> bool:
+        """False where each iteration would take the same part, or nothing."""
+        return self.stride != 0 and self.part_size != 0
+
     def count(self, extent: int) -> int:
-        """The number of parts of a dimension."""
-        begin, stop = self._bounds(extent)
-        return abs(stop - begin) // self._step
+        """The number of parts of a dimension that has no `fault`."""
+        low, high = self._bounds(extent)
+        return max(0, high - low) // self._step
+
+    def fault(self, extent: int) -> str | None:
+        """Why a dimension can't be divided into such parts, if it can't."""
+        low, high = self._bounds(extent)
+        said = f"start {self.start}, end {self.end} and stride {self.stride} in an extent of {extent}"
+        if not self.moves:
+            return f"stride {self.stride} and part_size {self.part_size}: a loop over such parts never ends"
+        if low < 0 or max(low, high) > extent:
+            return f"{said}: a part would lie outside"
+        if low > high or (low == high and extent):
+            return f"{said}: there is nothing in this direction"
+        if (high - low) % self._step:
+            return f"{said}: {high - low} elements can't be divided into parts of {self._step}"
+        return None
 
     def part(self, extent: int, number: int) -> slice:
         """Where the part of one iteration lies."""
-        begin, stop = self._bounds(extent)
-        forwards = self.stride > 0 and begin <= stop
-        low = begin + number * self._step if forwards else begin - (number + 1) * self._step
-        return slice(low, low + abs(self.part_size))
+        low, high = self._bounds(extent)
+        at = low + number * self._step if self.stride > 0 else high - (number + 1) * self._step
+        return slice(at, at + abs(self.part_size))
 
     def _bounds(self, extent: int) -> tuple[int, int]:
-        start, end = (at if at >= 0 else extent + 1 + at for at in (self.start, self.end))
-        return start, end
+        """The first element of all parts, and the one behind their last."""
+        start, end = (at if at >= 0 else extent + at for at in (self.start, self.end))
+        return (start, end + 1) if self.stride > 0 else (end, start + 1)
 
     @property
     def _step(self) -> int:

@@ -60,8 +60,7 @@ def infer_if(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
 def infer_tensor_iterator(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
     """Infer one iteration; the number of iterations follows from the sliced inputs."""
     body = node.bodies[0]
-    for entry in body.inputs:
-        _check_slice(node, entry, inputs, run.findings)
+    _check_slices(node, body, inputs, run.findings)
     outputs, _ = _infer_body(node, body, inputs, _iterations(body, inputs), run)
     return outputs
 
@@ -71,13 +70,12 @@ def infer_loop(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
     body = node.bodies[0]
     _check_single(node, "trip_count", inputs[0] if inputs else None, INDICES, run.findings)
     _check_single(node, "execution_condition", inputs[1] if len(inputs) > 1 else None, {BOOLEAN}, run.findings)
-    for entry in body.inputs:
-        _check_slice(node, entry, inputs, run.findings)
     trips = inputs[0].scalar if inputs and inputs[0] is not None else None
     ends_early = body.condition is None or body.model.results[body.condition].inputs[0] is None
     count = Dimension(0, None if trips is None or trips < 0 else trips)
     if trips is not None and trips >= 0 and not ends_early and _always_true(body, inputs):
         count = Dimension(trips)
+    _check_slices(node, body, inputs, run.findings, count.value if count.is_static else None)
     outputs, results = _infer_body(node, body, inputs, count, run)
     if body.condition is not None:
         _check_single(node, "the condition that the body makes", results[body.condition], {BOOLEAN}, run.findings)
@@ -215,15 +213,29 @@ def _concatenated(node: Node, type: TensorType, output: BodyOutput, count: Dimen
     return TensorType(type.element_type, type.shape.with_dim(axis, type.shape[axis] * count))
 
 
-def _check_slice(node: Node, entry: BodyInput, inputs: Inputs, findings: Findings) -> None:
-    outer = inputs[entry.external] if entry.external is not None and entry.external < len(inputs) else None
-    if entry.slicing is None or outer is None or outer.rank is None:
-        return
-    if entry.slicing.axis >= outer.rank:
-        message = (
-            f"axis {entry.slicing.axis} of the input map is outside the rank {outer.rank} of input {entry.external}"
-        )
-        _add_axis(message, entry, node, findings)
+def _check_slices(node: Node, body: Body, inputs: Inputs, findings: Findings, trips: int | None = None) -> None:
+    """Report inputs that have no such axis or parts; those that have fewer than `trips`, or other than the first one."""
+    first: tuple[int, int] | None = None
+    for entry in body.inputs:
+        outer = inputs[entry.external] if entry.external is not None and entry.external < len(inputs) else None
+        if entry.slicing is None or outer is None or outer.rank is None:
+            continue
+        axis = entry.slicing.axis
+        if axis >= outer.rank:
+            message = f"axis {axis} of the input map is outside the rank {outer.rank} of input {entry.external}"
+            _add_axis(message, entry, node, findings)
+        elif axis >= -outer.rank and outer.shape[axis].is_static and entry.slicing.moves:
+            extent = outer.shape[axis].value
+            count, fault = entry.slicing.count(extent), entry.slicing.fault(extent)
+            if fault is None and trips is not None and count < trips:
+                fault = f"{count} parts, expected one for each of {trips} iterations"
+            elif fault is None and node.type == "TensorIterator" and first is not None and first[1] != count:
+                fault = f"{count} parts, expected {first[1]} as input {first[0]} has"
+            if fault is not None:
+                message = f"input {entry.external} of {node.ref}, axis {axis}: {fault}"
+                findings.add("B016", message, at=At(entry.at), layer=node.ref)
+            elif first is None and entry.external is not None:
+                first = entry.external, count
 
 
 def _add_axis(message: str, entry: BodyInput | BodyOutput, node: Node, findings: Findings) -> None:

@@ -81,6 +81,47 @@ def test_slices_go_round_and_are_joined(count: int, size: int, backward: bool, j
         np.testing.assert_array_equal(last, sums[-1])
 
 
+def sliced(extents: list[int], slicing: Slicing) -> irexec.CompiledModel:
+    """A TensorIterator that adds slices of as many inputs, and joins the sums."""
+    parts = [parameter([1]) for _ in extents]
+    total = parts[0] if len(parts) == 1 else ops.add(*parts)
+    inputs = [BodyInput(number, number, slicing) for number in range(len(parts))]
+    body = Body(body_of([ops.negative(total)], parts), inputs, [BodyOutput(0, 0, Slicing(0))])
+    given_here = [parameter([extent]) for extent in extents]
+    node = Node(load("TensorIterator", 1), [x.outputs[0] for x in given_here], name="ti")
+    node.bodies = [body]
+    return compiled(node, given_here, 1)
+
+
+def test_parts_of_an_open_axis_are_checked_when_it_is_known() -> None:
+    model = sliced([-1], Slicing(0, 1, 3))
+    np.testing.assert_array_equal(model([np.arange(6, dtype=np.float32)])[0], [-1, -2, -3])
+    with pytest.raises(irexec.IRError, match="a part would lie outside") as caught:
+        model([np.ones(3, np.float32)])
+    (finding,) = caught.value.report
+    assert (finding.code, finding.layer and finding.layer.name) == ("O005", "ti")
+
+
+def test_sliced_inputs_have_the_same_number_of_parts() -> None:
+    model = sliced([-1, -1], Slicing(0))
+    assert model([np.ones(2, np.float32)] * 2)[0].tolist() == [-2, -2]
+    with pytest.raises(irexec.IRError, match="must agree"):
+        model([np.ones(2, np.float32), np.ones(3, np.float32)])
+
+
+@pytest.mark.parametrize("extent", [-1, 3])
+def test_a_loop_has_a_part_for_each_iteration(extent: int) -> None:
+    rows, part = parameter([extent]), parameter([1])
+    inputs = [BodyInput(0, 2, Slicing(0))]
+    true = ops.constant(np.array(True))
+    body = Body(body_of([true, ops.negative(part)], [part]), inputs, [BodyOutput(0), BodyOutput(1, 0)], condition=0)
+    given_here = [ops.constant(np.array(v)).outputs[0] for v in (4, True)]
+    node = Node(load("Loop", 5), [*given_here, rows.outputs[0]], name="loop")
+    node.bodies = [body]
+    with pytest.raises(irexec.IRError, match="3 parts"):
+        compiled(node, [rows], 1)([np.ones(3, np.float32)])
+
+
 def loop(body: Body, trips: int | None, go: bool | None = True, count: int = 1) -> irexec.CompiledModel:
     """A Loop over one carried value [2], with constant trip count and condition."""
     x = parameter([2])

@@ -182,6 +182,31 @@ def test_what_is_wrong_in_the_first_iteration_only(tmp_path: Path) -> None:
     assert "O001" in errors(narrower, np.zeros(2, np.float32).tobytes() + weights)
 
 
+@pytest.mark.parametrize(
+    "part", [{"start": 1}, {"start": 2, "end": 4}, {"start": -3, "end": -2}, {"start": 3, "end": 1, "stride": -1}]
+)
+def test_an_iterator_over_a_part_of_an_axis(part: dict[str, int], tmp_path: Path) -> None:
+    """The number of iterations is that of OpenVINO's shapes."""
+    (_, _), (own, their) = both(iterator("2,5,3", **part), tmp_path)
+    assert own == their
+
+
+def test_parts_that_an_axis_does_not_have(tmp_path: Path) -> None:
+    """OpenVINO reads it, and refuses to run it."""
+    text, weights = texts(iterator("2,5,3"), tmp_path)
+    start, end = 'start="0"', 'end="-1"'
+    for old, new in (
+        (start, 'start="5"'),
+        (start, 'start="-6"'),
+        (start, 'start="1000000"'),
+        ('stride="1"', 'stride="-1"'),
+        (end, 'end="5"'),
+    ):
+        changed = text.replace(old, new, 1)
+        assert changed != text
+        assert "B016" in errors(changed, weights, passes=True)
+
+
 @pytest.mark.parametrize("shape", ["2", "1,1"])
 def test_a_condition_is_one_value(shape: str, tmp_path: Path) -> None:
     """OpenVINO looks at the rank."""
