@@ -2,8 +2,9 @@
 
     python benchmarks/onnx_mutants.py [--count 10000] [--seed 0] [-j 2]
 
-Prints how often each outcome came, every exception that escaped, every finding that names no node, and the mutants that
-took the most processor time and memory (the process' peak; what it has before the first mutant is printed, too).
+Prints how often each outcome came, every exception that escaped, every kernel that failed, every finding that names no
+node, and the mutants that took the most processor time and memory (the process' peak; what it has before the first
+mutant is printed, too).
 Exits with 1 where something escaped, where a finding names no node, and where a mutant takes more than 2 s or 500 MB.
 """
 
@@ -75,6 +76,8 @@ def tally(count: int, seed: int, keep: Path | None) -> Tally:
                 outcome = judged(data, path)
                 found.outcomes.update(outcome.codes)
                 found.nameless.update(outcome.nameless)
+                for failure in outcome.failed:
+                    print(f"{name}: {failure}", flush=True)
             except Exception:
                 found.escaped += 1
                 print(f"{name}:", traceback.format_exc(limit=-4))

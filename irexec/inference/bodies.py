@@ -214,7 +214,7 @@ def _concatenated(node: Node, type: TensorType, output: BodyOutput, count: Dimen
 
 
 def _check_slices(node: Node, body: Body, inputs: Inputs, findings: Findings, trips: int | None = None) -> None:
-    """Report inputs that have no such axis or parts; those that have fewer than `trips`, or other than the first one."""
+    """Report inputs that have no such axis or parts, fewer parts than `trips`, or others than the first one."""
     first: tuple[int, int] | None = None
     for entry in body.inputs:
         outer = inputs[entry.external] if entry.external is not None and entry.external < len(inputs) else None

@@ -52,6 +52,8 @@ CORNERS = {
         {"strides": [1], "dilations": [2], "group": 2, "auto_pad": "SAME_UPPER"},
     ),
     "the best none": Corner("TopK", [(2, 3), np.array([0])], {}, outputs=2, constants=(1,)),
+    "none, as only a run knows": Corner("TopK", [(2, 3), np.array([0])], {}, outputs=2, constants=()),
+    "two, as only a run knows": Corner("TopK", [(2, 3), np.array([2])], {"axis": 0}, outputs=2, constants=()),
     "fewer indices than data": Corner("GatherElements", [(3, 4, 2), np.array([[[0], [-1]], [[2], [1]]])], {"axis": 0}),
     "the norm of whole numbers": Corner("ReduceL2", [WHOLE, np.array([1])], {}),
     "the logarithm of sums of whole numbers": Corner("ReduceLogSum", [abs(WHOLE), np.array([0])], {}),

@@ -19,10 +19,11 @@ _TEXTS = ["", "x", "a\0b", "é" * 50, "../../x", "ai.onnx", "NOTSET", "1"]
 
 
 class Outcome(NamedTuple):
-    """What became of a mutant: the codes of its findings, or "ran"; and findings about nodes that name none."""
+    """What became of a mutant: codes of findings, or "ran"; findings about nodes that name none; failed kernels."""
 
     codes: frozenset[str]
     nameless: list[str]
+    failed: list[str] = []
 
 
 def seeds(count: int, seed: int) -> list[bytes]:
@@ -138,7 +139,8 @@ def judged(data: bytes, path: Path) -> Outcome:
     except irexec.IRError as error:
         found = error.report.errors
         nameless += [d.message for d in found if d.layer is None and d.code not in _OF_NO_NODE]
-        return Outcome(frozenset(d.code for d in found), nameless)
+        failed = [f"{d.code} {d.layer}: {d.message}" for d in found if d.code in ("O006", "O007")]
+        return Outcome(frozenset(d.code for d in found), nameless, failed)
     return Outcome(frozenset({"ran"}), nameless)
 
 

@@ -42,12 +42,12 @@ def top_k_11(
 
     Sorted by "value" (the best first) or by "index". Always stable.
 
-    Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C3 for k outside [0, data.shape[axis]].
-    Shape rule: C2 k is a scalar, C3 a constant k is in [1, data.shape[axis]], or 0 where that is 0.
+    Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C3 for k outside [1, data.shape[axis]]; where that
+    is 0, k may be 0. Shape rule: C2 k is a scalar, and C3 of a constant k.
     """
     at, count = axis_of("C1", axis, data.ndim), integer(k)
     extent = data.shape[at]
-    require("C3", 0 <= count <= extent, f"k is {count}, outside [1, {extent}]", port="k")
+    require("C3", min(1, extent) <= count <= extent, f"k is {count}, outside [1, {extent}]", port="k")
     slices = np.moveaxis(data, at, -1)
     # As rows, for NumPy does not do all of this in more than 32 dimensions.
     rows = slices.reshape(math.prod(slices.shape[:-1]), extent)

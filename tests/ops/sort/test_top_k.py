@@ -91,6 +91,7 @@ def test_constraints(op: object) -> None:
     assert "C2" in broken(op, table, ints(1), axis=0, **attributes)
     refuses(op, "C3", table, scalar(4), axis=1, **attributes)
     refuses(op, "C3", table, scalar(-1), axis=1, **attributes)
+    refuses(op, "C3", table, scalar(0), axis=1, **attributes)
     assert "C3" in broken(op, table, scalar(0), axis=1, **attributes)
     outs, _ = infer(op, [tensor(F32, "?,5..9"), tensor(I64, "")], axis=1, **attributes)
     assert [str(o) for o in outs] == ["f32[?,..9]", "i32[?,..9]"]

@@ -135,10 +135,22 @@ def _top_k_1(op: Op) -> list[Value]:
 
 def _top(op: Op, k: Value, largest: bool) -> list[Value]:
     known = k.node.constant if k.node.constant is not None else k.type.value
+    axis = op.axis("axis", -1)
     if known is not None and known.item() == 0:
         # IR has no k of 0.
-        none = op.make("Slice", op[0], [0], [0], [1], [op.axis("axis", -1)], opset=8)
+        none = op.make("Slice", op[0], [0], [0], [1], [axis], opset=8)
         return [none, op.convert(none, I64)]
+    if known is None:
+        # Where k turns out to be 0, one is taken, if there is any, and left out again.
+        extent = op.make("Gather", op.shape_of(op[0]), axis, 0, opset=8)
+        one = op.make("Minimum", extent, 1, opset=1)
+        taken = op.make("Select", op.make("Equal", k, 0, opset=1), one, k, opset=1)
+        end = op.make("Unsqueeze", k, [0], opset=1)
+        return [op.make("Slice", part, [0], end, [1], [axis], opset=8) for part in _sorted(op, taken, largest)]
+    return _sorted(op, k, largest)
+
+
+def _sorted(op: Op, k: Value, largest: bool) -> list[Value]:
     # Equal elements come in the order of their indices, which "stable" with any order gives.
     options = {"mode": "max" if largest else "min", "sort": "value", "stable": True, "index_element_type": "i64"}
     return list(op.make_node("TopK", op[0], k, opset=11, axis=op.integer("axis", -1), **options).outputs)
