@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-import warnings
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -29,6 +28,7 @@ HOME = Path(__file__).parent.parent
 sys.path[:0] = [str(HOME / "tests"), str(HOME)]
 
 from support.mutants import mutant  # noqa: E402
+from support.results import computed, same  # noqa: E402
 from support.slips import slipped  # noqa: E402
 
 import irexec  # noqa: E402
@@ -40,37 +40,24 @@ MAX_TEXT = 120_000
 OUTCOMES = ("not seen", "mended", "mended to itself", "a person's", "not run", "wrong")
 
 
-def computed(data: bytes, path: Path) -> list[Array] | None:
-    """The results of seeded inputs; None where the model cannot be run."""
-    rng = np.random.default_rng(0)
+def results_of(data: bytes, path: Path) -> list[Array] | None:
+    """What a model computes; None where it cannot be run."""
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            compiled = irexec.compile_model(irexec.read_model(data, path.with_suffix(".bin")))
-            given = []
-            for port in compiled.inputs:
-                shape = [2 if extent.is_dynamic else extent.get_length() for extent in port.partial_shape]
-                values = rng.integers(0, 3, shape) if port.element_type.is_integral else rng.random(shape)
-                given.append(values.astype(port.element_type.dtype))
-            return list(compiled(given).to_tuple())
+        with np.errstate(all="ignore"):
+            return computed(data, path)
     except (irexec.IRError, MemoryError):
         return None
 
 
-def same(a: list[Array] | None, b: list[Array] | None) -> bool:
-    """True for the same results, bit by bit."""
-    if a is None or b is None or len(a) != len(b):
-        return False
-    return all(
-        x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes() for x, y in zip(a, b, strict=True)
-    )
+def agree(a: list[Array] | None, b: list[Array] | None) -> bool:
+    return a is not None and b is not None and same(a, b)
 
 
 @cache
 def original(path: Path) -> tuple[bytes, list[Array] | None]:
     """A file and what it computes."""
     data = path.read_bytes()
-    return data, computed(data, path)
+    return data, results_of(data, path)
 
 
 def changed(text: str, number: int) -> bytes:
@@ -91,12 +78,12 @@ def judged(path: Path, number: int) -> tuple[str, str]:
     codes = " ".join(sorted({finding.code for finding, _ in mended.made}))
     if not mended.report.ok:
         return "a person's", " ".join(sorted({finding.code for finding in mended.report.errors}))
-    results = computed(mended.data, path)
+    results = results_of(mended.data, path)
     if results is None:
         return "not run", codes
-    if same(results, expected):
+    if agree(results, expected):
         return ("mended" if mended.made else "not seen"), codes
-    if same(results, computed(wrong, path)):
+    if agree(results, results_of(wrong, path)):
         return "mended to itself", codes
     return ("wrong" if mended.made else "not seen"), f"{path} {number}: {codes}"
 
@@ -114,7 +101,7 @@ def main() -> int:
     for path in paths:
         data, _ = original(path)
         mended = mend(data, path)
-        if mended.data != data and not same(computed(mended.data, path), original(path)[1]):
+        if mended.data != data and not agree(results_of(mended.data, path), original(path)[1]):
             print(f"wrong: a valid file was changed: {path}")
             outcomes["wrong"] += 1
     for number in range(args.count):

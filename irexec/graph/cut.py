@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from irexec.graph.copies import like
 from irexec.graph.model import Model, Node, Value
 from irexec.ops.declare.contents import load
 from irexec.records import record, replace
@@ -196,22 +197,8 @@ class _Cutting:
         if node.type == "Parameter":
             self.copies[node] = self._begin(node.outputs[0])
             return
-        inputs = [None if value is None else self._value(value) for value in node.inputs]
-        made = Node(
-            node.operator,
-            inputs,
-            dict(node.attributes),
-            name=node.friendly_name,
-            id=node.id,
-            layer=node.layer,
-            type=node.type,
-            version=node.version,
-        )
-        made.set_outputs([value.type for value in node.outputs])
-        for old, new in zip(node.outputs, made.outputs, strict=True):
-            new.declared, new.names, new.rt_info = old.declared, set(old.names), dict(old.rt_info)
-        made.bodies, made.held = node.bodies, node.held
-        made.rt_info, made.input_rt_info = dict(node.rt_info), dict(node.input_rt_info)
+        made = like(node, [None if value is None else self._value(value) for value in node.inputs])
+        made.friendly_name = node.friendly_name  # A layer without a name is still known by its number.
         self.copies[node] = made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from irexec.graph.consumers import note_inputs
+from irexec.graph.copies import like
 from irexec.graph.model import Body, Model, Node, Value
 from irexec.records import replace
 
@@ -25,24 +26,9 @@ def clone(model: Model) -> Model:
 
 
 def _copy(node: Node, values: dict[Value, Value]) -> Node:
-    copied = Node(
-        node.operator,
-        [None if value is None else values.get(value, value) for value in node.inputs],
-        dict(node.attributes),
-        name=node.given_name,
-        id=node.id,
-        layer=node.layer,
-        type=node.type,
-        version=node.version,
-    )
-    copied.constant = node.constant
-    copied.rt_info = dict(node.rt_info)
-    copied.input_rt_info = {index: dict(info) for index, info in node.input_rt_info.items()}
+    copied = like(node, [None if value is None else values.get(value, value) for value in node.inputs])
     copied.bodies = [_copy_body(body) for body in node.bodies]
-    copied.set_outputs(value.type for value in node.outputs)
-    for old, new in zip(node.outputs, copied.outputs, strict=True):
-        new.declared, new.names, new.rt_info = old.declared, set(old.names), dict(old.rt_info)
-        values[old] = new
+    values.update(zip(node.outputs, copied.outputs, strict=True))
     source, taken = (node.inputs[0], copied.inputs[0]) if node.type == "Result" and node.inputs else (None, None)
     if source is not None and taken is not None and node.outputs[0].names is source.names:
         copied.outputs[0].names = taken.names

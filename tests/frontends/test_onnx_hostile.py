@@ -168,6 +168,16 @@ def test_nodes_that_stand_before_what_makes_their_inputs(tmp_path: Path) -> None
     ("text", "shapes"),
     [
         ("(float[1,2,?] x, int64[2] s, int64[1099511627776] k) => (float[?] y) { y = Col2Im(x, s, k) }", None),
+        (
+            "(float[1,4,9] x) => (float[?] y) <int64[2] s = {4, 4}, int64[2] k = {2, 2}>"
+            "{ y = Col2Im <pads = [-1, 0, 0, 0]> (x, s, k) }",
+            None,
+        ),
+        (
+            "(float[1,4,9] x) => (float[?] y) <int64[2] s = {4, 4}, int64[2] k = {2, 2}>"
+            "{ y = Col2Im <strides = [1, 1, 1]> (x, s, k) }",
+            None,
+        ),
         ("(float[1,1,4] x) => (float[?] y) { y = LpPool <kernel_shape = [2], p: int = 0> (x) }", None),
         ("(float[1,1,4] x) => (float[?] y) { y = GlobalLpPool <p: int = 0> (x) }", None),
         (

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from irexec.graph.model import Value
-from irexec.openvino.layout import Layout
+from irexec.openvino.layout import Layout, as_layout
 from irexec.openvino.preprocess.formats import ColorFormat
 from irexec.opsets.computed import value_of
 from irexec.opsets.namespace import Namespace, namespace
 from irexec.types import ElementType
+
+
+class ModelInfo:
+    """What a caller says of the model's side of an input or output."""
+
+    def __init__(self) -> None:
+        self.layout = Layout()
+
+    def set_layout(self, layout: Any) -> Self:
+        self.layout = as_layout(layout)
+        return self
 
 
 @dataclass

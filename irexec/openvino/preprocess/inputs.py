@@ -10,7 +10,7 @@ import numpy as np
 from irexec.graph.model import Node
 from irexec.graph.runtime_info import RuntimeAttribute
 from irexec.openvino.layout import Layout, as_layout, give_layout, layout_of
-from irexec.openvino.preprocess.flow import Flow, Step, axes_between, convert_layout, convert_type
+from irexec.openvino.preprocess.flow import Flow, ModelInfo, Step, axes_between, convert_layout, convert_type
 from irexec.openvino.preprocess.formats import CHANNELS, PLANES, SINGLE_PLANE, ColorFormat
 from irexec.openvino.preprocess.steps import PreProcessSteps
 from irexec.openvino.shapes import PartialShape, partial_shape
@@ -70,15 +70,8 @@ class InputTensorInfo:
         return self
 
 
-class InputModelInfo:
+class InputModelInfo(ModelInfo):
     """What the model takes, where it does not say it itself."""
-
-    def __init__(self) -> None:
-        self.layout = Layout()
-
-    def set_layout(self, layout: Any) -> InputModelInfo:
-        self.layout = as_layout(layout)
-        return self
 
 
 class InputInfo:

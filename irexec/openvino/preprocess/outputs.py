@@ -6,7 +6,7 @@ from typing import Any
 
 from irexec.graph.model import Node
 from irexec.openvino.layout import Layout, as_layout, layout_of
-from irexec.openvino.preprocess.flow import Flow, Step, convert_layout, convert_type
+from irexec.openvino.preprocess.flow import Flow, ModelInfo, Step, convert_layout, convert_type
 from irexec.openvino.preprocess.steps import PostProcessSteps
 from irexec.opsets.nodes import element_type_of
 from irexec.types import ElementType
@@ -28,15 +28,8 @@ class OutputTensorInfo:
         return self
 
 
-class OutputModelInfo:
+class OutputModelInfo(ModelInfo):
     """What the model makes, where it does not say it itself."""
-
-    def __init__(self) -> None:
-        self.layout = Layout()
-
-    def set_layout(self, layout: Any) -> OutputModelInfo:
-        self.layout = as_layout(layout)
-        return self
 
 
 class OutputInfo:

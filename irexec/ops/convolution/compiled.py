@@ -13,7 +13,7 @@ from irexec.native import compiler
 from irexec.native.after import After
 from irexec.native.convolution import LAYER, LINE, PADDING, TASK, write_convolve, write_pad, write_padding
 from irexec.native.llvm import Native
-from irexec.native.memory import address
+from irexec.native.memory import address, with_addresses
 from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.parallel import scratch, split
 from irexec.ops.compute.team import Tasks, run_tasks, threads_for
@@ -71,8 +71,7 @@ class CompiledConvolver:
         data = contiguous(data)
         if self.padding is not None:
             data = self.padding(data)
-        layer = self.layer.copy()
-        layer[0], layer[1], layer[2] = address(data), address(out), address(operands) if after else 0
+        layer = with_addresses(self.layer, data, out, operands if after else None)
         run_tasks(self._function(after), layer, self.tasks, self.scratch)
         return out
 

@@ -11,7 +11,7 @@ import numpy as np
 from irexec.native import compiler
 from irexec.native.after import DEAR, After
 from irexec.native.llvm import Native
-from irexec.native.memory import address
+from irexec.native.memory import address, with_addresses
 from irexec.native.sliding import LAYER, TASK, write_sliding
 from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.follow import Operands
@@ -107,8 +107,7 @@ class Sliding:
     def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
         """Slide, with what comes `after`: the records of an operand for each, see `native.epilogue`."""
         data = contiguous(data)
-        layer = self.layer.copy()
-        layer[0], layer[1], layer[2] = address(data), address(out), address(operands) if after else 0
+        layer = with_addresses(self.layer, data, out, operands if after else None)
         run_tasks(self._function(after), layer, self.tasks, self.scratch)
         return out
 

@@ -109,14 +109,14 @@ def _image_shape(check: Check, arg: TensorType, planes: tuple[tuple[str, TensorT
             if check("C2", whole is not None, message, port=given[0][0]) and whole is not None:
                 extents.found[side] = whole
         height, width = extents["H"], extents["W"]
-    for side, extent in (("height", height), ("width", width)):
-        check(
-            "C3",
-            not extent.is_static or extent.value % 2 == 0,
-            f"the image's {side} is {extent}, expected an even number",
-            port="arg",
-        )
+    _check_even(check, "C3", "arg", height, width)
     return PartialShape([extents["N"], height, width, 3])
+
+
+def _check_even(check: Check, constraint: str, port: str, height: Dimension, width: Dimension) -> None:
+    for side, extent in (("height", height), ("width", width)):
+        message = f"the image's {side} is {extent}, expected an even number"
+        check(constraint, not extent.is_static or extent.value % 2 == 0, message, port=port)
 
 
 def _nv12_shape(check: Check, arg: TensorType, uv: TensorType | None) -> PartialShape:
@@ -187,13 +187,7 @@ def _planes(check: Check, image: TensorType, *, single_plane: bool) -> list[Part
     extents = Extents(check)
     extents.match("C1", "image", image, "N", "H", "W", 3)
     batch, height, width = extents["N"], extents["H"], extents["W"]
-    for side, extent in (("height", height), ("width", width)):
-        check(
-            "C2",
-            not extent.is_static or extent.value % 2 == 0,
-            f"the image's {side} is {extent}, expected an even number",
-            port="image",
-        )
+    _check_even(check, "C2", "image", height, width)
     if single_plane:
         return [PartialShape([batch, _half(height * 3), width, 1])]
     return [PartialShape([batch, height, width, 1]), PartialShape([batch, _half(height), _half(width), 2])]

@@ -9,7 +9,7 @@ import numpy as np
 from irexec.native import compiler
 from irexec.native.after import After
 from irexec.native.llvm import Native
-from irexec.native.memory import address
+from irexec.native.memory import address, with_addresses
 from irexec.native.products import write_multiply
 from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.parallel import num_threads, parallel_for, split
@@ -57,8 +57,7 @@ class CompiledProduct:
                 self._prepared.clear()
             prepared = self._prepared[known] = self._prepare(a.size // self.depth, after)
         function, tasks, scratch = prepared
-        layer = self._layer.copy()
-        layer[0], layer[1], layer[2] = address(a), address(out), address(operands) if after else 0
+        layer = with_addresses(self._layer, a, out, operands if after else None)
         run_tasks(function, layer, tasks, scratch)
         return out
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.operators.convolution import window_lists
 from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
 from irexec.types import F32, FLOATS, MAX_RANK
@@ -125,13 +126,7 @@ def _col2im(op: Op) -> Value:
     count = int(sizes[0].value)
     if count > MAX_RANK:
         op.refuse(f"there are {count} spatial axes; an array has {MAX_RANK} axes at most")
-    pads = op.integers("pads") or [0] * 2 * count
-    lists = {
-        "strides": op.integers("strides") or [1] * count,
-        "dilations": op.integers("dilations") or [1] * count,
-        "pads_begin": pads[:count],
-        "pads_end": pads[count:],
-    }
+    lists = window_lists(op, count)
     if count == 2:
         return op.make("Col2Im", op[0], op[1], op[2], opset=15, **lists)
     return op.make("Col2Im", op[0], op[1], op[2], opset="onnx18", **lists)
