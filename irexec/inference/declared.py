@@ -27,8 +27,11 @@ def check_declared(
     if layer is None:
         return
     for value, port in zip(node.inputs, layer.inputs, strict=False):
-        if value is not None and not _is_declared_alike(port, value):
-            _check_input(node, port, value, inference[value], findings)
+        if value is None or (source := _port_of(value)) is None:
+            continue
+        # Nearly all say the same in the same words.
+        if port.dims != source.dims or port.precision != source.precision:
+            _check_input(node, port, value, source, inference[value], findings)
     if outputs:
         for value, port in zip(node.outputs, layer.outputs, strict=False):
             declared, inferred = value.declared, inference[value]
@@ -40,15 +43,13 @@ def check_declared(
                 agreeing.add((declared, inferred))
 
 
-def _check_input(node: Node, port: Port, value: Value, made: TensorType, findings: Findings) -> None:
+def _check_input(node: Node, port: Port, value: Value, source: Port, made: TensorType, findings: Findings) -> None:
     """Report an input port that differs from its producer's inferred type.
 
     Nothing is reported when the producer declares the same as the port: then the producer's declaration is at fault. A
-    port without dims is not checked: it may be a scalar, have dynamic rank, or have been left out.
+    port without dims is not checked: it may be a scalar, have dynamic rank, or have been left out. `source`: the
+    producer's port.
     """
-    source = _port_of(value)
-    if source is None:
-        return
     taken, given = declared_type(port), value.declared or TensorType()
     details: dict[str, Any] = {"layer": node.ref, "port": port.id}
     kind = made.element_type if made.element_type is not DYNAMIC else given.element_type
@@ -82,12 +83,6 @@ def _port_of(value: Value) -> Port | None:
     """The output port that declares the value."""
     outputs = value.node.layer.outputs if value.node.layer is not None else ()
     return outputs[value.index] if value.index < len(outputs) else None
-
-
-def _is_declared_alike(port: Port, value: Value) -> bool:
-    """True when an input port and its producer's have the same texts, as nearly all have: nothing is to be compared."""
-    source = _port_of(value)
-    return source is not None and port.dims == source.dims and port.precision == source.precision
 
 
 def _check_output(

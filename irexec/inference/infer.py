@@ -15,7 +15,7 @@ from irexec.inference.propagate import propagate
 from irexec.inference.repeats import Repeats
 from irexec.inference.variables import check_variables
 from irexec.ops.declare.operator import Breach, ConstraintError
-from irexec.types import DYNAMIC, MAX_KNOWN, PartialShape, TensorType
+from irexec.types import DYNAMIC, TensorType
 
 _BODIES = {"If": infer_if, "Loop": infer_loop, "TensorIterator": infer_tensor_iterator}
 # A body is inferred for at most so many combinations of Parameter types, and beyond that only for its declared types.
@@ -117,9 +117,7 @@ class Inferring:
         if given is not None:
             return (given,)
         if (held := node.held) is not None and node.type == "Const":
-            value = held if held.size <= MAX_KNOWN else None
-            kind = node.attributes.get("element_type", DYNAMIC)
-            return (self._repeats.same(TensorType(kind, PartialShape(held.shape), value)),)
+            return (self._repeats.constant(node.attributes.get("element_type", DYNAMIC), held),)
         if operator is None:
             return [value.declared or TensorType() for value in node.outputs]
         inputs = self.inference.inputs(node)

@@ -32,7 +32,11 @@ class Inference:
 
     def inputs(self, node: Node) -> list[TensorType | None]:
         """The types of what the node's inputs are connected to; None for those that are not connected."""
-        return [None if value is None else self[value] for value in node.inputs]
+        found = self._outputs
+        return [
+            None if value is None else found[value.node][value.index] if value.node in found else value.type
+            for value in node.inputs
+        ]
 
     def note(self, node: Node, outputs: Types) -> None:
         """Set the types of a node's outputs: for inference itself, and for callers that know more."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from irexec.graph.model import Node
-from irexec.types import Stored, TensorType
+from irexec.types import MAX_KNOWN, Array, ElementType, PartialShape, Stored, TensorType
 
 # Values that are compared: scalars, axes, shapes. Larger ones, such as weights, hardly repeat.
 _MAX_COMPARED = 64
@@ -20,9 +20,24 @@ class Repeats:
 
     def __init__(self) -> None:
         self._types: dict[object, TensorType] = {}
+        self._constants: dict[object, TensorType] = {}
         self._found: dict[object, Sequence[TensorType]] = {}
         # Pairs of a declared and an inferred type that were compared and agree.
         self.agreeing: set[tuple[TensorType, TensorType]] = set()
+
+    def constant(self, kind: ElementType, held: Array | Stored) -> TensorType:
+        """The type of a constant, with its value if that is small."""
+        if held.size > MAX_KNOWN:
+            known: object = (kind, held.shape)
+        elif isinstance(held, Stored) and held.size <= _MAX_COMPARED:
+            known = (kind, held.key)
+        else:
+            return self.same(TensorType(kind, PartialShape(held.shape), held))
+        found = self._constants.get(known)
+        if found is None:
+            value = None if held.size > MAX_KNOWN else held
+            found = self._constants[known] = self.same(TensorType(kind, PartialShape(held.shape), value))
+        return found
 
     def same(self, type: TensorType) -> TensorType:
         """The one object for types equal to this one, with the same value; the type itself if it is hard to compare."""

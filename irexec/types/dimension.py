@@ -6,8 +6,10 @@ Source: OpenVINO `Dimension`, text forms of the `Parameter` operation's `shape` 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import Enum, auto
-from functools import reduce
+from functools import lru_cache, reduce
+from math import prod
 from typing import Union
 
 DimLike = Union["Dimension", int]
@@ -50,7 +52,17 @@ class Dimension:
 
     @staticmethod
     def of(value: DimLike) -> Dimension:
-        return value if isinstance(value, Dimension) else Dimension(int(value))
+        return value if isinstance(value, Dimension) else _known(int(value))
+
+    @staticmethod
+    def product(extents: Iterable[Dimension]) -> Dimension:
+        """The number of elements that extents span."""
+        extents = tuple(extents)
+        most = [extent.max for extent in extents]
+        if 0 in most:
+            return Dimension(0)
+        known = [extent for extent in most if extent is not None]
+        return Dimension(prod([extent.min for extent in extents]), prod(known) if len(known) == len(most) else None)
 
     @property
     def is_static(self) -> bool:
@@ -91,6 +103,10 @@ class Dimension:
         other = Dimension.of(other)
         if not self.compatible(other):
             return None
+        if self.min == self.max:
+            return self
+        if other.min == other.max:
+            return other
         bounds = [m for m in (self.max, other.max) if m is not None]
         return Dimension(max(self.min, other.min), min(bounds) if bounds else None)
 
@@ -103,8 +119,10 @@ class Dimension:
     def broadcast(self, other: DimLike) -> Dimension | None:
         """The extent of a NumPy broadcast of both; None when they cannot broadcast."""
         other = Dimension.of(other)
-        if self.min == self.max == other.min == other.max:
-            return self
+        if self.min == self.max and other.min == other.max:
+            if self.min == other.min or other.min == 1:
+                return self
+            return other if self.min == 1 else None
         # An extent of 1 broadcasts to the other one; otherwise the two must be equal.
         results = [other] if self.contains(1) else []
         if other.contains(1):
@@ -198,6 +216,8 @@ class Dimension:
         return f"<Dimension: {self}>"
 
 
+# Known extents, which models repeat: a dimension does not change, so there is one object for each.
+_known = lru_cache(maxsize=1 << 12)(Dimension)
 ANY_DIMENSION = Dimension(-1)
 # NumPy's limit. A file can claim any rank.
 MAX_RANK = 64

@@ -26,7 +26,7 @@ class PartialShape:
     __slots__ = ("_dims",)
 
     def __init__(self, dims: Iterable[DimLike] | None) -> None:
-        self._dims = None if dims is None else tuple(Dimension.of(d) for d in dims)
+        self._dims = None if dims is None else tuple(map(Dimension.of, dims))
 
     @staticmethod
     def dynamic(rank: int | None = None) -> PartialShape:
@@ -66,7 +66,7 @@ class PartialShape:
 
     @property
     def is_static(self) -> bool:
-        return self._dims is not None and all(d.min == d.max for d in self._dims)
+        return self._dims is not None and [d.min for d in self._dims] == [d.max for d in self._dims]
 
     @property
     def is_dynamic(self) -> bool:
@@ -82,10 +82,7 @@ class PartialShape:
     @property
     def size(self) -> Dimension:
         """The number of elements, as far as it is known."""
-        result = Dimension(1)
-        for d in self.dims:
-            result = result * d
-        return result
+        return Dimension.product(self.dims)
 
     def with_dim(self, axis: int, dim: DimLike) -> PartialShape:
         """The same shape with one extent replaced."""
@@ -95,7 +92,7 @@ class PartialShape:
 
     def compatible(self, other: PartialShape) -> bool:
         """True when some static shape satisfies both."""
-        if self._dims is None or other._dims is None:
+        if self._dims is None or other._dims is None or self._dims == other._dims:
             return True
         return len(self._dims) == len(other._dims) and all(
             a.compatible(b) for a, b in zip(self._dims, other._dims, strict=True)
@@ -105,7 +102,7 @@ class PartialShape:
         """The shapes that satisfy both; None when there are none."""
         if self._dims is None:
             return other
-        if other._dims is None:
+        if other._dims is None or self._dims == other._dims:
             return self
         if len(self._dims) != len(other._dims):
             return None
@@ -122,6 +119,8 @@ class PartialShape:
         """The shape of a NumPy broadcast of both; None when they cannot broadcast."""
         if self._dims is None or other._dims is None:
             return _DYNAMIC
+        if self._dims == other._dims:
+            return self
         rank = max(len(self._dims), len(other._dims))
         one = Dimension(1)
         a = (one,) * (rank - len(self._dims)) + self._dims

@@ -65,7 +65,7 @@ class Stored:
         if self.element_type is BOOLEAN:
             return [byte != 0 for byte in bytes(self._raw)]
         if self.element_type in _CODES and sys.byteorder == "little":
-            found: list[Any] = memoryview(self._raw).cast("B").cast(_CODES[self.element_type]).tolist()
+            found: list[Any] = memoryview(self._raw).cast(_CODES[self.element_type]).tolist()
         else:
             found = self.array.reshape(-1).tolist()
         return found

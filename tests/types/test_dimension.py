@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterable
 
@@ -97,6 +98,11 @@ def test_arithmetic_with_integers(d: Dimension, n: int) -> None:
 def test_division(d: Dimension, by: int) -> None:
     assert d // by == hull_of_all(x // by for x in members(d))
     assert d.ceildiv(by) == hull_of_all(-(-x // by) for x in members(d))
+
+
+@given(st.lists(dimensions, max_size=4))
+def test_a_product_of_many_is_that_of_each_with_the_next(extents: list[Dimension]) -> None:
+    assert Dimension.product(extents) == functools.reduce(operator.mul, extents, Dimension(1))
 
 
 def test_division_without_bound() -> None:

@@ -12,7 +12,6 @@ import numpy as np
 
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.operator import ANY_ELEMENTS, Check, TypeFrom, operator
-from irexec.ops.rules.axes import product_of
 from irexec.types import ANY_DIMENSION, Array, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
@@ -29,6 +28,6 @@ def non_zero_3(data: T, /, *, output_type: Literal["i64", "i32"] = "i64") -> Ann
 def _(check: Check, data: TensorType) -> PartialShape:
     if data.rank is None:
         return PartialShape.dynamic(2)
-    total = product_of(data.shape.dims)
+    total = Dimension.product(data.shape.dims)
     count = ANY_DIMENSION if total.max is None else Dimension(0, total.max)
     return PartialShape([max(data.rank, 1), count])

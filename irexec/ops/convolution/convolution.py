@@ -20,6 +20,7 @@ from irexec.ops.compute.contiguous import all_contiguous
 from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.blocks import Runner, convolver
+from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, summed
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
@@ -196,8 +197,11 @@ def _(check: Check, data: TensorType, kernel: TensorType, *, windows: Windowing)
     if not check_windows(check, "C1", spatial, windows) or spatial is None:
         return PartialShape.dynamic(data.rank)
     d, k = with_rank(data, spatial + 2), with_rank(kernel, spatial + 2)
-    message = f"the kernel has {k[1]} input channels, expected {d[1]} as in data"
-    check("C4", d[1].compatible(k[1]), message, port="kernel", found=str(k[1]), allowed=str(d[1]))
+    if d[1].compatible(k[1]):
+        holds("C4")
+    else:
+        message = f"the kernel has {k[1]} input channels, expected {d[1]} as in data"
+        check("C4", False, message, port="kernel", found=str(k[1]), allowed=str(d[1]))
     extents = output_dims(check, "C5", d.dims[2:], k.dims[2:], windows)
     return PartialShape([d[0], k[0], *extents])
 
@@ -225,8 +229,11 @@ def spatial_rank(check: Check, data: TensorType, kernel: TensorType, leading: in
 def grouped_channels(check: Check, data: PartialShape, groups: Dimension, inputs: Dimension) -> Dimension:
     """The number of groups, which data's channels may tell where the kernel does not; C4 that they agree."""
     expected = groups * inputs
-    message = f"data has {data[1]} channels, expected {expected}: {groups} groups of {inputs} in the kernel"
-    check("C4", data[1].compatible(expected), message, port="kernel", found=str(data[1]), allowed=str(expected))
+    if data[1].compatible(expected):
+        holds("C4")
+    else:
+        message = f"data has {data[1]} channels, expected {expected}: {groups} groups of {inputs} in the kernel"
+        check("C4", False, message, port="kernel", found=str(data[1]), allowed=str(expected))
     if groups.is_dynamic and data[1].is_static and inputs.is_static and inputs.min:
         return Dimension(data[1].min // inputs.min)
     return groups

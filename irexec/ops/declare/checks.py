@@ -7,7 +7,7 @@ local to a thread: others that run the same operator at the same time note nothi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 
 
@@ -47,11 +47,18 @@ def noted(operator: object) -> Iterator[Checks]:
         _wanted.reset(token)
 
 
-@contextmanager
-def running(operator: object) -> Iterator[None]:
+_NOBODY_ASKS = nullcontext()
+
+
+def running(operator: object) -> AbstractContextManager[None]:
     """What is checked in this block is checked by this operator's rule or kernel."""
     checks = _wanted.get()
-    token = _running.set(checks if checks is not None and checks.operator is operator else None)
+    return _NOBODY_ASKS if checks is None else _noting(checks if checks.operator is operator else None)
+
+
+@contextmanager
+def _noting(checks: Checks | None) -> Iterator[None]:
+    token = _running.set(checks)
     try:
         yield
     finally:

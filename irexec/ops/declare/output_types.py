@@ -14,23 +14,25 @@ def bind_types(
     signature: Signature, inputs: Sequence[TensorType | None], found: list[Breach]
 ) -> dict[str, ElementType]:
     """What the signature's type variables stand for; inputs that it does not take, or not together, go to `found`."""
-    bound: dict[str, tuple[ElementType, str]] = {}
+    bound: dict[str, ElementType] = {}
+    binding: dict[str, int] = {}
     for index, tensor in enumerate(inputs):
         if tensor is None or tensor.element_type is DYNAMIC:
             continue
-        port, name = signature.input(index), signature.port_name(index)
-        actual = tensor.element_type
-        if actual not in port.elements.types:
-            message = f"{name} is {actual}, expected {port.elements.expected}"
-            found.append(Breach("O002", message, port=name, found=str(actual), allowed=port.elements.listed))
+        elements, actual = signature.input(index).elements, tensor.element_type
+        if actual not in elements.types:
+            name, message = signature.port_name(index), f"is {actual}, expected {elements.expected}"
+            found.append(Breach("O002", f"{name} {message}", port=name, found=str(actual), allowed=elements.listed))
             continue
-        if port.elements.name is None:
+        if elements.name is None:
             continue
-        first, other = bound.setdefault(port.elements.name, (actual, name))
-        if first is not actual and port.elements.binding:
-            message = f"{name} is {actual}, expected {first} as {other} is: both have type {port.elements.name}"
-            found.append(Breach("O003", message, port=name, found=str(actual), allowed=str(first)))
-    return {name: kind for name, (kind, _) in bound.items()}
+        first = bound.setdefault(elements.name, actual)
+        other = binding.setdefault(elements.name, index)
+        if first is not actual and elements.binding:
+            name, message = signature.port_name(index), f"is {actual}, expected {first}"
+            message += f" as {signature.port_name(other)} is: both have type {elements.name}"
+            found.append(Breach("O003", f"{name} {message}", port=name, found=str(actual), allowed=str(first)))
+    return bound
 
 
 def output_types(
@@ -50,10 +52,12 @@ def output_types(
     result = []
     for index, shape in enumerate(shapes):
         output = outputs[min(index, len(outputs) - 1)]
-        tensor = shape if isinstance(shape, TensorType) else TensorType(DYNAMIC, _as_shape(shape))
-        if tensor.element_type is DYNAMIC:
-            tensor = TensorType(_resolve(output.elements, bound, attributes), tensor.shape, tensor.held, tensor.partial)
-        result.append(tensor)
+        if not isinstance(shape, TensorType):
+            shape = TensorType(_resolve(output.elements, bound, attributes), _as_shape(shape))
+        elif shape.element_type is DYNAMIC:
+            kind = _resolve(output.elements, bound, attributes)
+            shape = TensorType(kind, shape.shape, shape.held, shape.partial)
+        result.append(shape)
     return result
 
 

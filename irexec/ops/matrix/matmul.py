@@ -16,6 +16,7 @@ from irexec.native import pays
 from irexec.ops.compute.contiguous import all_contiguous
 from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
+from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
 from irexec.ops.matrix.product import multiply, product_shape
 from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
@@ -147,9 +148,11 @@ def _(check: Check, a: TensorType, b: TensorType, *, transpose_a: bool, transpos
     message = f"b has {inner_b} rows, expected {inner_a}, as many as a has columns"
     check("C2", inner_a.compatible(inner_b), message, port="b", found=str(inner_b), allowed=str(inner_a))
     batch = batch_a.broadcast(batch_b)
-    check("C3", batch is not None, f"the leading axes {batch_a} and {batch_b} do not broadcast", port="b")
     if batch is None:
+        check("C3", False, f"the leading axes {batch_a} and {batch_b} do not broadcast", port="b")
         batch = PartialShape.dynamic(max(len(batch_a), len(batch_b)))
+    else:
+        holds("C3")
     return batch + [d for d, tensor in ((rows, a), (columns, b)) if tensor.rank != 1]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from irexec.native import pays
 from irexec.ops.compute.parallel import num_threads
+from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import axis_of, sum_of
 from irexec.ops.rules.shapes import axis_in
@@ -84,14 +85,20 @@ def _(check: Check, *tensors: TensorType, axis: int) -> PartialShape:
     check("C2", rank > 0, f"tensors[{first}] is a scalar, expected rank 1 or more", port=f"tensors[{first}]")
     common = PartialShape.dynamic(rank)
     for number, tensor in enumerate(tensors):
-        port = f"tensors[{number}]"
-        message = f"{port} has rank {tensor.rank}, expected {rank} as tensors[{first}] has"
-        if not check("C2", tensor.rank in (None, rank), message, port=port) or at is None or tensor.rank is None:
+        if number and tensor.shape is tensors[number - 1].shape:
             continue
-        merged = common.merge(tensor.shape.with_dim(at, ANY_DIMENSION))
-        message = f"{port} has shape {tensor.shape}, expected {common} off axis {at}"
-        check("C3", merged is not None, message, port=port, found=str(tensor.shape), allowed=str(common))
-        common = common if merged is None else merged
+        port = f"tensors[{number}]"
+        if tensor.rank not in (None, rank):
+            message = f"{port} has rank {tensor.rank}, expected {rank} as tensors[{first}] has"
+            check("C2", False, message, port=port)
+        elif at is not None and tensor.rank is not None:
+            merged = common.merge(tensor.shape.with_dim(at, ANY_DIMENSION))
+            if merged is not None:
+                holds("C3")
+                common = merged
+                continue
+            message = f"{port} has shape {tensor.shape}, expected {common} off axis {at}"
+            check("C3", False, message, port=port, found=str(tensor.shape), allowed=str(common))
     if at is None:
         return common
     unknown = any(t.rank != rank for t in tensors)

@@ -13,7 +13,7 @@ import numpy as np
 
 from irexec.ops.declare.attributes import NonNegative
 from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.rules.axes import into, product_of
+from irexec.ops.rules.axes import into
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -123,7 +123,7 @@ def _(check: Check, data: TensorType, indices: TensorType, *, batch_dims: int = 
             check("C3", a.compatible(b) or a.broadcast(b) is None, message, port="indices")
     if shape.rank is None or batch_dims < 2:
         return shape
-    flat: Dimension = product_of(shape[:batch_dims].dims)
+    flat: Dimension = Dimension.product(shape[:batch_dims].dims)
     return PartialShape([flat, *shape[batch_dims:]])
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
-from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element, product_of
+from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element
 from irexec.types import ANY, ANY_DIMENSION, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -87,7 +87,7 @@ _WIDE = 64
 
 @unique_10.shapes
 def _(check: Check, data: TensorType, axis: TensorType | None = None) -> list[PartialShape] | tuple[PartialShape, ...]:
-    total = ANY_DIMENSION if data.rank is None else product_of(data.shape.dims)
+    total = ANY_DIMENSION if data.rank is None else Dimension.product(data.shape.dims)
     if axis is None:
         found = Dimension(min(total.min, 1), total.max)
         return PartialShape([found]), PartialShape([found]), PartialShape([total]), PartialShape([found])

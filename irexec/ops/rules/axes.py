@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, NodeTypes, require
 from irexec.ops.rules.shapes import axis_in
 from irexec.types import Array, Dimension, PartialShape, TensorType
@@ -75,23 +76,28 @@ def one_element(check: Check, constraint: str, tensor: TensorType, port: str) ->
     """In a rule: report an input that is neither a scalar nor a 1D tensor with one element."""
     shape = tensor.shape
     ok = shape.compatible(PartialShape(())) or shape.compatible(PartialShape((1,)))
+    if ok:
+        holds(constraint)
+        return True
     message = f"{port} has shape {shape}, expected a scalar or one element"
-    return check(constraint, ok, message, port=port, found=str(shape), allowed="[] or [1]")
+    return check(constraint, False, message, port=port, found=str(shape), allowed="[] or [1]")
 
 
 def has_length(check: Check, constraint: str, tensor: TensorType, length: int | Dimension | None, port: str) -> bool:
     """In a rule: report an input that is not 1D with this many elements (None: any number)."""
     expected = PartialShape((-1 if length is None else length,))
+    if tensor.shape.compatible(expected):
+        holds(constraint)
+        return True
     message = f"{port} has shape {tensor.shape}, expected {expected}"
-    ok = tensor.shape.compatible(expected)
-    return check(constraint, ok, message, port=port, found=str(tensor.shape), allowed=str(expected))
+    return check(constraint, False, message, port=port, found=str(tensor.shape), allowed=str(expected))
 
 
 def length_of(tensor: TensorType) -> int | None:
     """In a rule: the number of elements of a 1D input, when it is known."""
-    if tensor.known is not None:
-        return len(tensor.known)
-    return tensor.shape[0].value if tensor.rank == 1 and tensor.shape[0].is_static else None
+    if tensor.rank == 1 and tensor.shape[0].is_static:
+        return tensor.shape[0].value
+    return None if tensor.known is None else len(tensor.known)
 
 
 def first_known(tensor: TensorType) -> int | Dimension | None:
@@ -102,18 +108,9 @@ def first_known(tensor: TensorType) -> int | Dimension | None:
 
 def sum_of(values: Sequence[Dimension]) -> Dimension:
     """The extent of parts laid end to end."""
-    total = Dimension(0)
-    for value in values:
-        total = total + value
-    return total
-
-
-def product_of(values: Sequence[Dimension]) -> Dimension:
-    """The number of elements that extents span."""
-    total = Dimension(1)
-    for value in values:
-        total = total * value
-    return total
+    most = [value.max for value in values]
+    known = [extent for extent in most if extent is not None]
+    return Dimension(sum(value.min for value in values), sum(known) if len(known) == len(most) else None)
 
 
 def is_settled(node: NodeTypes) -> bool:

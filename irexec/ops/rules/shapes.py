@@ -77,11 +77,12 @@ def axis_in(check: Check, constraint: str, axis: int, rank: int | None, **where:
     """The axis counted from the front; None for a dynamic rank or (a breach) outside [-rank, rank - 1]."""
     if rank is None:
         return None
+    if -rank <= axis < rank:
+        holds(constraint)
+        return axis % rank
     allowed = f"[{-rank}, {rank - 1}]"
-    message = f"axis {axis} is outside {allowed}"
-    if not check(constraint, -rank <= axis < rank, message, found=str(axis), allowed=allowed, **where):
-        return None
-    return axis % rank
+    check(constraint, False, f"axis {axis} is outside {allowed}", found=str(axis), allowed=allowed, **where)
+    return None
 
 
 def same_shape(check: Check, constraint: str, a: PartialShape, b: PartialShape, port: str) -> PartialShape:
@@ -96,10 +97,12 @@ def same_shape(check: Check, constraint: str, a: PartialShape, b: PartialShape, 
 
 def has_rank(check: Check, constraint: str, tensor: TensorType, ranks: int | Sequence[int], port: str) -> bool:
     """Report a rank outside `ranks`; True when it fits or is dynamic."""
-    allowed = (ranks,) if isinstance(ranks, int) else tuple(ranks)
+    allowed, rank = (ranks,) if isinstance(ranks, int) else ranks, tensor.rank
+    if rank is None or rank in allowed:
+        holds(constraint)
+        return True
     text = " or ".join(map(str, allowed))
-    ok = tensor.rank is None or tensor.rank in allowed
-    return check(constraint, ok, f"{port} has rank {tensor.rank}, expected {text}", port=port, allowed=f"rank {text}")
+    return check(constraint, False, f"{port} has rank {rank}, expected {text}", port=port, allowed=f"rank {text}")
 
 
 def dimension_of(value: int | Dimension | None) -> Dimension:

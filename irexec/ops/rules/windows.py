@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
+from irexec.ops.declare.checks import holds
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, require
 from irexec.records import record, replace
@@ -168,9 +169,11 @@ def check_windows(check: Check, constraint: str, rank: int | None, how: Windowin
     ok = True
     lists = {name: getattr(how, name) for name in ("strides", "dilations", "pads_begin", "pads_end")} | others
     for name, values in lists.items():
+        if len(values) in (0, rank):
+            holds(constraint)
+            continue
         message = f"{name} has {len(values)} values, expected one for each of the {rank} spatial axes"
-        fits = len(values) in (0, rank)
-        ok &= check(constraint, fits, message, attribute=name, found=str(len(values)), allowed=str(rank))
+        ok = check(constraint, False, message, attribute=name, found=str(len(values)), allowed=str(rank))
     return ok
 
 
@@ -186,22 +189,23 @@ def output_dims(
     strides, dilations, begins, ends = how.for_rank(len(extents))
     result = []
     for axis, (extent, k, s, d, b, e) in enumerate(zip(extents, kernel, strides, dilations, begins, ends, strict=True)):
-        message = f"the kernel has no pixels along spatial axis {axis}"
-        if not check(constraint, Dimension.of(k).max != 0, message, allowed="1 or more"):
+        span = Dimension.of(k)
+        if span.max == 0:
+            check(constraint, False, f"the kernel has no pixels along spatial axis {axis}", allowed="1 or more")
             result.append(Dimension(0, None))
             continue
         if how.auto_pad in ("same_upper", "same_lower"):
+            holds(constraint)
             result.append(_same_dim(extent, k, how, axis, rounding))
             continue
-        span = Dimension.of(k)
         low, high = dilated(max(span.min, 1), d), None if span.max is None else dilated(max(span.max, 1), d)
-        fits = extent.max is None or extent.max + b + e >= low
-        message = (
-            f"the kernel covers {low} pixels along spatial axis {axis}, which has only {extent} and padding {b} + {e}"
-        )
-        if not check(constraint, fits, message, found=str(low), allowed=f"at most {extent.max}"):
+        if extent.max is not None and extent.max + b + e < low:
+            message = f"the kernel covers {low} pixels along spatial axis {axis}"
+            message += f", which has only {extent} and padding {b} + {e}"
+            check(constraint, False, message, found=str(low), allowed=f"at most {extent.max}")
             result.append(Dimension(0, None))
             continue
+        holds(constraint)
         # What does not fit is refused at run time; without a pixel and without padding before it, ceil_torch has none.
         least = 0 if rounding == "ceil_torch" and extent.min + b == 0 else 1
         smallest = least if high is None else max(least, _count(extent.min, 1, s, 1, b, e - high + 1, rounding))

@@ -12,8 +12,9 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import ReaderDefault
+from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
-from irexec.ops.rules.axes import filled, integers, length_of, product_of
+from irexec.ops.rules.axes import filled, integers, length_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
@@ -82,12 +83,11 @@ def _(check: Check, data: TensorType, shape: TensorType, *, special_zero: bool) 
     wrong = [n for n in known if isinstance(n, int) and n < -1]
     check("C5", not wrong, f"shape has the negative extents {wrong}: only -1 may be", port="shape")
     lefts = [i for i, n in enumerate(known) if isinstance(n, int) and n == -1]
-    check(
-        "C2",
-        len(lefts) < 2,
-        f"shape [{', '.join(map(str, known))}] has {len(lefts)} times -1, expected at most one",
-        port="shape",
-    )
+    if len(lefts) < 2:
+        holds("C2")
+    else:
+        message = f"shape [{', '.join(map(str, known))}] has {len(lefts)} times -1, expected at most one"
+        check("C2", False, message, port="shape")
     if wrong or len(lefts) > 1:
         return PartialShape.dynamic(len(known))
     dims = [ANY_DIMENSION if i in lefts else Dimension.of(n) for i, n in enumerate(known)]
@@ -101,7 +101,7 @@ def _(check: Check, data: TensorType, shape: TensorType, *, special_zero: bool) 
     for i in copied:
         dims[i] = data.shape[i]
     # Copied dimensions stand on both sides: what is left is computed without them.
-    source = product_of([d for i, d in enumerate(data.shape) if i not in copied])
+    source = Dimension.product([d for i, d in enumerate(data.shape) if i not in copied])
     rest = [i for i in range(len(dims)) if i not in copied]
     return PartialShape(_resolved(check, data, dims, rest, lefts, source))
 
@@ -111,9 +111,16 @@ def _resolved(
 ) -> list[Dimension]:
     """The one unknown dimension among `rest` from the number of elements `source`; breaches of C1."""
     open_ = lefts or [i for i in rest if dims[i].is_dynamic]
-    others = product_of([dims[i] for i in rest if i not in open_])
-    target = f"[{', '.join('-1' if i in lefts else str(d) for i, d in enumerate(dims))}]"
-    message = f"shape {target} does not fit the {source} elements of data {data.shape}"
+    others = Dimension.product([dims[i] for i in rest if i not in open_])
+
+    def check_count(fits: bool, **details: str) -> None:
+        if fits:
+            holds("C1")
+            return
+        target = f"[{', '.join('-1' if i in lefts else str(d) for i, d in enumerate(dims))}]"
+        message = f"shape {target} does not fit the {source} elements of data {data.shape}"
+        check("C1", False, message, port="shape", **details)
+
     if lefts and others.is_dynamic and others.min:
         low = 0 if others.max is None else -(-source.min // others.max)
         high = None if source.max is None else source.max // others.min
@@ -126,17 +133,17 @@ def _resolved(
         # Unknown extents stand for whole numbers: the known ones must divide the count.
         divisor = prod(d.value for i, d in enumerate(data.shape) if d.is_static and (i in rest or i >= len(dims)))
         fits = source.contains(count) and (count % divisor == 0 if divisor else count == 0)
-        check("C1", fits, message, port="shape", found=str(count), allowed=str(source))
+        check_count(fits, found=str(count), allowed=str(source))
         return dims
     if count == 0:
         # Beside an extent of 0 any number would do for -1: it is 0.
-        check("C1", source.contains(0), message, port="shape")
+        check_count(source.contains(0))
         return [Dimension(0) if i in lefts else d for i, d in enumerate(dims)]
     low, high = source.ceildiv(count).min, (source // count).max
     fits = high is None or low <= high
     left = Dimension(low, high) if fits else ANY_DIMENSION
     merged = dims[open_[0]].merge(left)
-    check("C1", fits and merged is not None, message, port="shape", found=str(count), allowed=str(source))
+    check_count(fits and merged is not None, found=str(count), allowed=str(source))
     return [d if i not in open_ or merged is None else merged for i, d in enumerate(dims)]
 
 
