@@ -7,7 +7,9 @@ the output. Nothing larger than a block is allocated.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import product
+from math import prod
 
 import numpy as np
 
@@ -42,7 +44,7 @@ def convolver(batch: int, weights: Array, windows: Windows) -> Runner:
 def _pointwise(batch: int, matrix: Array, windows: Windows) -> Runner:
     """A 1×1 kernel: a plain matrix product per image and group."""
     groups, outputs, inputs = matrix.shape
-    pixels = int(np.prod(windows.extents))
+    pixels = prod(windows.extents)
     images = batch * groups
     threads = threads_for(images * pixels * outputs * inputs)
     by_pixel = pixels >= outputs
@@ -82,7 +84,7 @@ class _Blocks:
         self.threads = threads_for(pixels * self.depth * (self.outputs + 16))
         self.few_pixels = self.threads > 1 and pixels < FEW_PIXELS * self.threads and self.outputs >= 32
         if self.few_pixels:
-            self.plane = Block(windows, (0, y), (0, x), self.outputs)
+            self.plane = _block(windows, (0, y), (0, x), self.outputs)
         else:
             self.tasks = list(self._tasks())
 
@@ -96,7 +98,7 @@ class _Blocks:
         row_parts = max(-(-y // max(1, limit // x)), -(-wanted // group_parts)) if group_parts == self.groups else 1
         row_parts = -(-row_parts // wanted) * wanted if row_parts > 1 else 1
         rectangles = product(split(y, row_parts), split(x, -(-x // limit)))
-        blocks = [Block(self.windows, rows, span, self.outputs) for rows, span in rectangles]
+        blocks = [_block(self.windows, rows, span, self.outputs) for rows, span in rectangles]
         return product(range(self.batch), split(self.groups, group_parts), range(z), blocks)
 
     def divided_by_pixels(self, data: Array, out: Array) -> Array:
@@ -134,3 +136,9 @@ class _Blocks:
             parallel_for(len(channel_parts), fill)
             parallel_for(len(output_parts), multiply)
         return out
+
+
+@lru_cache(maxsize=1024)
+def _block(windows: Windows, rows: Range, span: Range, outputs: int) -> Block:
+    """A block; layers of the same extents, which models repeat, share it."""
+    return Block(windows, rows, span, outputs)

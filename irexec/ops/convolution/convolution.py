@@ -54,7 +54,7 @@ class Convolve:
     KEPT = 8
 
     def __init__(self, kernel: Array, dtype: np.dtype[Any], windows: Windowing) -> None:
-        self.dtype, self.sums = dtype, sum_dtype(dtype, int(np.prod(kernel.shape[2:])))
+        self.dtype, self.sums = dtype, sum_dtype(dtype, math.prod(kernel.shape[2:]))
         self.kernel = np.ascontiguousarray(kernel, self.sums)
         self.windows = windows
         self.prepared: dict[tuple[int, ...], _Prepared] = {}
@@ -94,8 +94,9 @@ class Convolve:
         trimmed = windows.trimmed()
         if 0 in result or 0 in self.kernel.shape or 0 in trimmed.kernel:
             return _Prepared(result, _zero, self.kernel)
-        met = (slice(t.start, t.stop) for t in map(windows.taps, range(len(kernel))))
-        weights = self.kernel[:, :, :, *met]
+        weights = self.kernel
+        if trimmed is not windows:
+            weights = weights[:, :, :, *(slice(t.start, t.stop) for t in map(windows.taps, range(len(kernel))))]
         plain = convolver(shape[0], weights, trimmed)
         if self.sums != np.float32:
             return _Prepared(result, plain, weights)

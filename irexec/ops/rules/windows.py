@@ -110,6 +110,8 @@ class Windows:
         A padding is negative where the first tap left starts behind the first pixel.
         """
         taps = [self.taps(axis) for axis in range(len(self.extents))]
+        if tuple(map(len, taps)) == self.kernel:
+            return self
         before = [t.start * d for t, d in zip(taps, self.dilations, strict=True)]
         after = [(k - t.stop) * d for t, k, d in zip(taps, self.kernel, self.dilations, strict=True)]
         return replace(
