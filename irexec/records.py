@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, overload
 
 C = TypeVar("C")
 V = TypeVar("V")
-MISSING = object()
-"""The default of a field that has none."""
+
+
+class MISSING:
+    """The default of what has none."""
 
 
 class Field:

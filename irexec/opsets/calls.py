@@ -188,8 +188,9 @@ def _own_parameters(operator: Operator) -> dict[str, Parameter]:
         default = None if port.optional else inspect.Parameter.empty
         own[port.name] = Parameter(port.name, port.name, kind, index, default=default)
     for attribute in operator.attributes:
+        default = inspect.Parameter.empty if attribute.required else attribute.default
         own[attribute.name] = Parameter(
-            attribute.name, attribute.name, "attribute", attribute=attribute, default=attribute.default
+            attribute.name, attribute.name, "attribute", attribute=attribute, default=default
         )
     return own
 

@@ -6,7 +6,6 @@ Source: OpenVINO IR, attribute syntaxes.
 
 from __future__ import annotations
 
-import inspect
 import math
 import operator
 import types as python_types
@@ -16,7 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from irexec.ir import text
 from irexec.ir.element_names import ELEMENT_TYPES, element_types_meant
-from irexec.records import NamedTuple
+from irexec.records import MISSING, NamedTuple
 from irexec.types import ElementType, PartialShape, ShapeFault, UnreadableShape
 
 
@@ -254,17 +253,17 @@ class Attribute(NamedTuple):
     annotation: Any
     read: Callable[[str], Any]
     bounds: tuple[Callable[[Any], bool], ...] | None
-    default: Any = inspect.Parameter.empty
-    reader_default: Any = inspect.Parameter.empty
+    default: Any = MISSING
+    reader_default: Any = MISSING
 
     @property
     def required(self) -> bool:
-        return self.default is inspect.Parameter.empty
+        return self.default is MISSING
 
     @property
     def differs(self) -> bool:
         """True when OpenVINO's reader takes another default than the page's."""
-        return self.reader_default is not inspect.Parameter.empty
+        return self.reader_default is not MISSING
 
     @property
     def of_one_length(self) -> bool:
@@ -294,7 +293,7 @@ class Attribute(NamedTuple):
         read, bounds = reader_of(annotation), _bounds(annotation)
         marks = getattr(annotation, "__metadata__", ())
         file_name = next((m.name for m in marks if isinstance(m, Alias)), name)
-        reader_default = next((m.value for m in marks if isinstance(m, ReaderDefault)), inspect.Parameter.empty)
+        reader_default = next((m.value for m in marks if isinstance(m, ReaderDefault)), MISSING)
         return Attribute(name, file_name, annotation, read, bounds, default, reader_default)
 
 
@@ -327,7 +326,7 @@ def read_plainly(declared: Declared, given: dict[str, Any]) -> dict[str, Any] | 
             return None
         if not attribute.allows(value):
             return None
-    return None if any(value is inspect.Parameter.empty for value in values.values()) else values
+    return None if any(value is MISSING for value in values.values()) else values
 
 
 def _as_it_is(attribute: Attribute, value: Any) -> Any:

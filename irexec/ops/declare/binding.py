@@ -7,15 +7,21 @@ name that the operator does not have is an error when the function is declared.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
-from functools import lru_cache
-from inspect import Parameter
 from typing import Any
 
 from irexec.ops.declare.attributes import Attribute
 from irexec.ops.declare.groups import attributes_in, is_group
-from irexec.records import NamedTuple
+from irexec.ops.declare.parameters import (
+    ANY_BY_NAME,
+    ANY_BY_POSITION,
+    BY_NAME,
+    BY_POSITION,
+    BY_POSITION_OR_NAME,
+    Parameter,
+    parameters_of,
+)
+from irexec.records import MISSING, NamedTuple
 
 
 class Binding(NamedTuple):
@@ -58,35 +64,29 @@ def binding_of(
     rest = _check_positional(function, ports, where)
     for parameter, kind in _keywords(function):
         if not is_group(kind):
-            if parameter.name not in known and parameter.default is Parameter.empty:
+            if parameter.name not in known and parameter.default is MISSING:
                 raise TypeError(f"{where} asks for {parameter.name!r}, which is no attribute of the operator")
             single.append(parameter.name)
             continue
-        names = _names(kind)
         unknown = [a.name for a in attributes_in(kind) if a.required and a.name not in known]
         if unknown:
             raise TypeError(f"{where}: the operator lacks {', '.join(unknown)} of {kind.__qualname__}")
-        groups.append((parameter.name, kind, names))
+        groups.append((parameter.name, kind, tuple(a.name for a in attributes_in(kind))))
     return Binding(tuple(single), tuple(groups), rest)
 
 
 def _check_positional(function: Callable[..., Any], ports: int | None, where: str) -> bool:
     """Raise TypeError unless the function can be given so many arguments by position; True if it takes `**rest`."""
-    parameters = _parameters(function)
-    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    any_number = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    least = sum(p.default is p.empty for p in places)
+    parameters = parameters_of(function)
+    places = [p for p in parameters if p.kind in (BY_POSITION, BY_POSITION_OR_NAME)]
+    any_number = any(p.kind == ANY_BY_POSITION for p in parameters)
+    least = sum(p.default is MISSING for p in places)
     if ports is None:
         if not any_number:
             raise TypeError(f"{where} needs `*` before its inputs: the operator takes any number")
     elif least > ports or (len(places) < ports and not any_number):
         raise TypeError(f"{where} takes {len(places)} arguments by position, the operator gives {ports}")
-    return any(p.kind is p.VAR_KEYWORD for p in parameters)
-
-
-@lru_cache(None)
-def _parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
-    return tuple(inspect.signature(function).parameters.values())
+    return any(p.kind == ANY_BY_NAME for p in parameters)
 
 
 def _keywords(function: Callable[..., Any]) -> Iterator[tuple[Parameter, Any]]:
@@ -95,12 +95,7 @@ def _keywords(function: Callable[..., Any]) -> Iterator[tuple[Parameter, Any]]:
     Annotations that are texts are only looked up, not evaluated: a group is a class of the function's module.
     """
     names = getattr(function, "__globals__", {})
-    for parameter in _parameters(function):
-        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name != "out":
+    for parameter in parameters_of(function):
+        if parameter.kind == BY_NAME and parameter.name != "out":
             kind = parameter.annotation
             yield parameter, names.get(kind) if isinstance(kind, str) else kind
-
-
-@lru_cache(None)
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(a.name for a in attributes_in(kind))

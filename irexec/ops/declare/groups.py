@@ -11,12 +11,11 @@ them as one immutable object; so does every other function of the operator that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from inspect import Parameter
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar, dataclass_transform, get_type_hints
 
 from irexec.ops.declare.attributes import Attribute
-from irexec.records import MISSING, fields, record
+from irexec.records import MISSING, Field, fields, record
 
 G = TypeVar("G")
 
@@ -34,19 +33,22 @@ def is_group(annotation: Any) -> bool:
     return isinstance(annotation, type) and hasattr(annotation, "__attribute_group__")
 
 
-def attributes_in(cls: type) -> Iterator[Attribute]:
+@lru_cache(None)
+def attributes_in(cls: type) -> tuple[Attribute, ...]:
     """The attributes that a group's fields declare. Raises TypeError, naming the field, for one that declares none."""
     if "__attribute_group__" not in vars(cls):
         raise TypeError(f"{cls.__qualname__} is derived from a group: decorate it with @group, too")
     hints = get_type_hints(cls, include_extras=True)
-    for field in fields(cls):
-        if field.default_factory is not MISSING:
-            raise TypeError(f"{cls.__qualname__}.{field.name}: a default is a plain value, not a factory")
-        default = Parameter.empty if field.default is MISSING else field.default
-        try:
-            yield Attribute.declare(field.name, hints[field.name], default)
-        except TypeError as error:
-            raise TypeError(f"{cls.__qualname__}.{field.name}: {error}") from error
+    return tuple(_declared(cls, field, hints[field.name]) for field in fields(cls))
+
+
+def _declared(cls: type, field: Field, annotation: Any) -> Attribute:
+    if field.default_factory is not MISSING:
+        raise TypeError(f"{cls.__qualname__}.{field.name}: a default is a plain value, not a factory")
+    try:
+        return Attribute.declare(field.name, annotation, field.default)
+    except TypeError as error:
+        raise TypeError(f"{cls.__qualname__}.{field.name}: {error}") from error
 
 
 class HasAttributes(Protocol):

@@ -6,7 +6,6 @@ annotation the outputs. See docs/adding-an-operator.md.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -22,6 +21,8 @@ from irexec.records import NamedTuple, field, record
 from irexec.types import ANY, Array, TensorType, UnknownRank
 
 if TYPE_CHECKING:
+    import inspect
+
     from pydantic import BaseModel
 
 __all__ = [
@@ -207,10 +208,17 @@ class Operator:
     @cached_property
     def __signature__(self) -> inspect.Signature:
         """The whole signature, every attribute as a parameter of its own."""
+        import inspect
+
         kernel = inspect.signature(self.kernel)
         given = [p for p in kernel.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
         keywords = [
-            inspect.Parameter(a.name, inspect.Parameter.KEYWORD_ONLY, default=a.default, annotation=a.annotation)
+            inspect.Parameter(
+                a.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if a.required else a.default,
+                annotation=a.annotation,
+            )
             for a in self.attributes
         ]
         return kernel.replace(parameters=[*given, *keywords])

@@ -5,14 +5,22 @@ The marks that stand in annotations are here, and the reading of a function that
 
 from __future__ import annotations
 
-import inspect
 import types as python_types
 from collections.abc import Callable
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from irexec.ops.declare.attributes import Attribute
 from irexec.ops.declare.groups import AttributesOf, attributes_in, is_group
-from irexec.records import NamedTuple, field, record
+from irexec.ops.declare.parameters import (
+    ANY_BY_NAME,
+    ANY_BY_POSITION,
+    BY_NAME,
+    BY_POSITION,
+    Parameter,
+    annotations_of,
+    parameters_of,
+)
+from irexec.records import MISSING, NamedTuple, field, record
 from irexec.types import ElementType
 
 # A message names no more element types than these.
@@ -108,26 +116,26 @@ def read_signature(kernel: Callable[..., Any]) -> Signature:
     """The signature of a kernel. Raises TypeError, saying what is wrong, for a declaration that makes no sense."""
     where = f"{kernel.__module__}.{kernel.__qualname__}"
     try:
-        hints = get_type_hints(kernel, include_extras=True)
+        hints = annotations_of(kernel)
     except NameError as error:
         raise TypeError(f"{where}: an annotation cannot be read: {error}") from error
     inputs: list[Input] = []
     attributes: list[Attribute] = []
     groups: list[tuple[str, type, tuple[str, ...]]] = []
     takes_out = False
-    for parameter in inspect.signature(kernel).parameters.values():
+    for parameter in parameters_of(kernel):
         if parameter.name not in hints:
             raise TypeError(f"{where}: parameter {parameter.name!r} has no annotation")
         hint = hints[parameter.name]
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
+        if parameter.kind in (BY_POSITION, ANY_BY_POSITION):
             elements = _mark(hint)
             if not isinstance(elements, Elements):
                 raise TypeError(f"{where}: input {parameter.name!r} needs Annotated[Array, Elements(...)]")
-            optional = parameter.default is not parameter.empty
-            if inputs and inputs[-1].optional and not optional and parameter.kind is parameter.POSITIONAL_ONLY:
+            optional = parameter.default is not MISSING
+            if inputs and inputs[-1].optional and not optional and parameter.kind == BY_POSITION:
                 raise TypeError(f"{where}: the required input {parameter.name!r} follows an optional one")
-            inputs.append(Input(parameter.name, elements, optional, parameter.kind is parameter.VAR_POSITIONAL))
-        elif parameter.kind is parameter.KEYWORD_ONLY:
+            inputs.append(Input(parameter.name, elements, optional, parameter.kind == ANY_BY_POSITION))
+        elif parameter.kind == BY_NAME:
             if parameter.name == "out":
                 takes_out = True
                 continue
@@ -135,7 +143,7 @@ def read_signature(kernel: Callable[..., Any]) -> Signature:
             attributes += declared
             if is_group(hint):
                 groups.append((parameter.name, hint, tuple(a.name for a in declared)))
-        elif parameter.kind is parameter.VAR_KEYWORD:
+        elif parameter.kind == ANY_BY_NAME:
             attributes = _completed(where, hint, attributes)
         else:
             raise TypeError(f"{where}: put a `/` after the inputs and a `*` before the attributes ({parameter.name!r})")
@@ -145,12 +153,12 @@ def read_signature(kernel: Callable[..., Any]) -> Signature:
     return Signature(tuple(inputs), _outputs(where, hints["return"]), tuple(attributes), takes_out, tuple(groups))
 
 
-def _declared(where: str, parameter: inspect.Parameter, hint: Any) -> list[Attribute]:
+def _declared(where: str, parameter: Parameter, hint: Any) -> list[Attribute]:
     """The attributes that a keyword-only parameter declares: one, or those of its group."""
     try:
         if not is_group(hint):
             return [Attribute.declare(parameter.name, hint, parameter.default)]
-        if parameter.default is not parameter.empty:
+        if parameter.default is not MISSING:
             raise TypeError("a group has no default, its fields may")
         return list(attributes_in(hint))
     except TypeError as error:
