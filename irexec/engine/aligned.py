@@ -1,12 +1,14 @@
 """Constants that do not lie aligned in the weights, copied to where kernels can use them: on all threads, at once.
 
 A file may hold a constant at any byte, and reading leaves it there. One after the other, the copies would take most of
-the time to the first result of a large model whose weights follow a single odd byte.
+the time to the first result of a large model whose weights follow a single odd byte. None is made of a constant that is
+read only by those who take it as it lies (`unaligned` of irexec.ops.declare.operator): products and tables, which are
+nearly all of such a file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -22,11 +24,14 @@ _SHARE = 1 << 22
 
 
 def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
-    """Aligned copies of the unaligned constants among the nodes' own, by the values that they are."""
-    found: dict[Value, Array] = {}
-    for node in nodes:
-        if node.constant is not None and not node.constant.flags.aligned and node.outputs:
-            found[node.outputs[0]] = node.constant
+    """Aligned copies of the constants among the nodes' own that are not and should be, by the values that they are."""
+    nodes = list(nodes)
+    unaligned = {
+        node.outputs[0]: node.constant
+        for node in nodes
+        if node.constant is not None and not node.constant.flags.aligned and node.outputs
+    }
+    found = {value: unaligned[value] for node in nodes for value in _should_be(node) if value in unaligned}
     if not found:
         return found
     sizes = [-(-array.nbytes // _APART) * _APART for array in found.values()]
@@ -51,3 +56,14 @@ def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
     for array in copies.values():
         array.flags.writeable = False
     return copies
+
+
+def _should_be(node: Node) -> Iterator[Value]:
+    """What a node reads that should lie aligned."""
+    operator = node.operator
+    for index, value in enumerate(node.inputs):
+        taken = (
+            operator is not None and operator.unaligned and operator.signature.input(index).name in operator.unaligned
+        )
+        if value is not None and not taken:
+            yield value

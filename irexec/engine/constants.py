@@ -131,7 +131,7 @@ class Folding:
                 continue
             stack.pop()
             if node.constant is not None:
-                self._known[node.outputs[0]] = np.require(node.constant, requirements="A")
+                self._known[node.outputs[0]] = node.constant
             else:
                 arrays = [None if v is None else self._known.get(v, self._kept.get(v)) for v in node.inputs]
                 for value, result in zip(node.outputs, self._evaluated(node, arrays), strict=False):

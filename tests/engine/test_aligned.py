@@ -1,13 +1,17 @@
-"""Constants at any byte of the weights: left there by reading, copied for the kernels when a model is compiled."""
+"""Constants at any byte of the weights: left there by reading, copied when compiled for those who need it."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import irexec
+from irexec import native
 from irexec.engine.aligned import aligned
+from irexec.graph.model import Model
 
 ROWS = 1500
 
@@ -34,11 +38,22 @@ XML = f"""<net name="odd" version="11"><layers>
 """
 
 
-def test_reading_leaves_an_unaligned_constant_in_the_file_and_compiling_copies_it(tmp_path: Path) -> None:
+# The same without a result that is the constant: only the product reads it.
+PRODUCT = re.sub(
+    r'<layer id="4".*?</layer>|<edge from-layer="1" from-port="0" to-layer="4" to-port="0"/>', "", XML, flags=re.S
+)
+
+
+def odd(folder: Path, xml: str = XML) -> tuple[Model, np.ndarray]:
+    """A model with weights at an odd byte, and these."""
     weights = np.random.default_rng(5).standard_normal((ROWS, 3)).astype(np.float32)
-    (tmp_path / "odd.xml").write_text(XML)
-    (tmp_path / "odd.bin").write_bytes(b"\0" + weights.tobytes())
-    model = irexec.read_model(tmp_path / "odd.xml")
+    (folder / "odd.xml").write_text(xml)
+    (folder / "odd.bin").write_bytes(b"\0" + weights.tobytes())
+    return irexec.read_model(folder / "odd.xml"), weights
+
+
+def test_reading_leaves_an_unaligned_constant_in_the_file_and_compiling_copies_it(tmp_path: Path) -> None:
+    model, weights = odd(tmp_path)
     (constant,) = (node.constant for node in model.get_ops() if node.type == "Const")
     assert constant is not None and not constant.flags.aligned
     np.testing.assert_array_equal(constant, weights)
@@ -50,10 +65,8 @@ def test_reading_leaves_an_unaligned_constant_in_the_file_and_compiling_copies_i
 
 
 def test_copies_lie_apart_and_are_read_only(tmp_path: Path) -> None:
-    weights = np.arange(ROWS * 3, dtype=np.float32).reshape(ROWS, 3)
-    (tmp_path / "odd.xml").write_text(XML)
-    (tmp_path / "odd.bin").write_bytes(b"\0" + weights.tobytes())
-    (copy,) = aligned(irexec.read_model(tmp_path / "odd.xml").get_ops()).values()
+    model, weights = odd(tmp_path)
+    (copy,) = aligned(model.get_ops()).values()
     np.testing.assert_array_equal(copy, weights)
     assert copy.ctypes.data % 64 == 0 and not copy.flags.writeable
 
@@ -62,3 +75,14 @@ def test_a_model_whose_constants_are_aligned_is_not_copied(tmp_path: Path) -> No
     (tmp_path / "even.xml").write_text(XML.replace('offset="1"', 'offset="0"'))
     (tmp_path / "even.bin").write_bytes(np.zeros((ROWS, 3), np.float32).tobytes())
     assert aligned(irexec.read_model(tmp_path / "even.xml").get_ops()) == {}
+
+
+def test_what_only_a_product_reads_stays_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IREXEC_FAST", "0")
+    monkeypatch.setattr(native, "_available", None)
+    model, weights = odd(tmp_path, PRODUCT)
+    assert aligned(model.get_ops()) == {}
+    compiled = irexec.compile_model(model)
+    x = np.random.default_rng(6).standard_normal((2, ROWS)).astype(np.float32)
+    for _ in range(5):
+        np.testing.assert_allclose(compiled([x])[0], x @ weights, rtol=1e-4, atol=1e-4)

@@ -1,4 +1,5 @@
-"""Every operator makes the same of arrays that lie in memory in another order: turned, with gaps, backwards."""
+"""Every operator makes the same of arrays that lie in memory in another order: turned, with gaps, backwards,
+or not at a multiple of their size."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from support.calls import Call, calls
 from irexec.ops.compute import elementwise
 from irexec.ops.condition import select
 
-LAYOUTS = ["turned", "with gaps", "backwards"]
+LAYOUTS = ["turned", "with gaps", "backwards", "unaligned"]
 
 
 def laid_out(array: Any, layout: str) -> Any:
@@ -22,6 +23,9 @@ def laid_out(array: Any, layout: str) -> Any:
         return np.asfortranarray(array)
     if layout == "backwards":
         return np.flip(np.flip(array).copy())
+    if layout == "unaligned":
+        is_text = array.dtype.kind == "T"
+        return array if is_text else np.frombuffer(b"\0" + array.tobytes(), array.dtype, offset=1).reshape(array.shape)
     wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
     wide[..., ::2] = array
     return wide[..., ::2]

@@ -65,6 +65,8 @@ class RandomGraph:
         fits = [v for v in fits if v.shape == array.shape and self.rng.random() < 0.7]
         if number == 0 and fits:
             return fits[int(self.rng.integers(len(fits)))]
+        if number and self.rng.random() < 0.3:
+            return at_an_odd_byte(array)
         return self._chain(self._parameter(array)) if number == 0 else self._parameter(array)
 
     def _parameter(self, array: Array) -> Value:
@@ -108,6 +110,13 @@ class RandomGraph:
         parts = ops.variadic_split(value, ops.constant(np.int64(-1)), ops.constant(lengths))
         changed = ops.exp(ops.negative(parts.output(1)))
         return ops.concat([parts.output(0), changed], axis=-1).outputs[0]
+
+
+def at_an_odd_byte(array: Array) -> Node:
+    """A constant as it may lie in a file."""
+    node = ops.constant(array)
+    node.constant = np.frombuffer(b"\0" + array.tobytes(), array.dtype, offset=1).reshape(array.shape)
+    return node
 
 
 def _texts(op: Operator, example: Example) -> dict[str, Any]:

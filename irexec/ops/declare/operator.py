@@ -92,6 +92,7 @@ class Operator:
         inplace: str | tuple[str, ...] = (),
         view: str | tuple[str, ...] = (),
         reshapes: bool = False,
+        unaligned: str | tuple[str, ...] = (),
         tolerance: Tolerance = exact,
         values: Literal["kernel", "elementwise"] | None = None,
     ) -> None:
@@ -102,6 +103,7 @@ class Operator:
         self.inplace = (inplace,) if isinstance(inplace, str) else inplace
         self.view = (view,) if isinstance(view, str) else view
         self.reshapes = reshapes
+        self.unaligned = (unaligned,) if isinstance(unaligned, str) else unaligned
         self.tolerance = tolerance
         self.values = values
         self.specializer: Callable[[NodeTypes], Special] | None = None
@@ -120,7 +122,7 @@ class Operator:
     def signature(self) -> Signature:
         """The ports and attributes, as the kernel declares them."""
         signature = read_signature(self.kernel)
-        for name in {*self.inplace, *self.view} - {i.name for i in signature.inputs}:
+        for name in {*self.inplace, *self.view, *self.unaligned} - {i.name for i in signature.inputs}:
             raise TypeError(f"{self}: {name!r} is no input")
         return signature
 
@@ -331,6 +333,7 @@ def operator(
     inplace: str | tuple[str, ...] = (),
     view: str | tuple[str, ...] = (),
     reshapes: bool = False,
+    unaligned: str | tuple[str, ...] = (),
     tolerance: Tolerance = exact,
     values: Literal["kernel", "elementwise"] | None = None,
     doc: str | None = None,
@@ -340,6 +343,7 @@ def operator(
     `shapes`: a shared shape rule (or declare one with `@op.shapes`). `inplace`: inputs whose buffer `out=` may be.
     `view`: inputs whose memory a result may share; a callable that takes `out=` shares none, called without it either.
     `reshapes`: the result is the first input with all of its elements in the same order.
+    `unaligned`: inputs that may lie at any byte. Every kernel is right then; this one is as fast as with a copy.
     `tolerance`: what a comparison may differ by. `values`: how known shape values pass through inference: "kernel" runs
     the kernel on object arrays of int and Dimension (data movement), "elementwise" likewise for arithmetic.
 
@@ -359,6 +363,7 @@ def operator(
             inplace=inplace,
             view=view,
             reshapes=reshapes,
+            unaligned=unaligned,
             tolerance=tolerance,
             values=values,
         )

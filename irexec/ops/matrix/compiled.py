@@ -14,6 +14,7 @@ from irexec.native.products import write_multiply
 from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.parallel import num_threads, parallel_for, split
 from irexec.ops.compute.team import Tasks, run_tasks, threads_for
+from irexec.ops.matrix.product import FEW_ROWS
 from irexec.types import Array
 
 # Sums of more products are added up from sums of so many: what they read stays in the caches, and the sum is exacter.
@@ -23,8 +24,6 @@ NO_OPERANDS = np.zeros(1, np.int64)
 MOST_ROWS = 256
 # To read the panels from memory takes as long as to multiply so many rows by them.
 READ_ROWS = 16
-# For fewer rows a panel is as wide as a tile of one row can be.
-FEW_ROWS = 4
 
 
 class CompiledProduct:

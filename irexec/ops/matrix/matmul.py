@@ -7,24 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from irexec.ir.weights.file import let_go
-from irexec.native import pays
+from irexec.native import MANY_CALLS, pays
 from irexec.ops.compute.contiguous import all_contiguous
 from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
-from irexec.ops.matrix.product import multiply, product_shape
+from irexec.ops.matrix.product import FEW_ROWS, multiply, product_shape
 from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
+
+if TYPE_CHECKING:
+    from irexec.ops.matrix.compiled import CompiledProduct
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
 
-@operator("MatMul", "opset1", tolerance=rounded(64))
+@operator("MatMul", "opset1", unaligned="b", tolerance=rounded(64))
 def matmul_1(a: T, b: T, /, *, transpose_a: bool = False, transpose_b: bool = False, out: Array | None = None) -> T:
     """`a` `[..., M, K]` times `b` `[..., K, N]`; a vector is a row of `a` or a column of `b`, and leaves its axis out.
 
@@ -61,9 +65,12 @@ def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[...
     if declared is None or known is None:
         return None
     side = 0 if constants[0] is not None else 1
-    transposed = transpose_b if side else transpose_a
-    dtype = sum_dtype(declared, _matrix(known, transposed, side).shape[-2 if side else -1])
-    first, second = (None if c is None else c.astype(dtype, copy=False) for c in constants)
+    dtype = sum_dtype(declared, _matrix(known, (transpose_a, transpose_b)[side], side).shape[-2 if side else -1])
+    if dtype == np.float32 and side and known.ndim == 2 and known.size and not transpose_a:
+        return _Product(ConstantMatrix.of(known, transpose_b), declared)
+    if dtype == declared and all(c is None or c.flags.aligned for c in constants):
+        return None
+    first, second = (None if c is None else np.require(c, dtype, "A") for c in constants)
 
     def run(a: Array, b: Array, /, *, out: Array | None = None) -> Array:
         left = a.astype(dtype, copy=False) if first is None else first
@@ -72,58 +79,87 @@ def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[...
         result = matmul_1.kernel(left, right, transpose_a=transpose_a, transpose_b=transpose_b, out=into)
         return settle(result, declared, out)
 
-    sums_in_f32 = dtype == np.float32 and first is None and not transpose_a
-    if sums_in_f32 and second is not None and second.ndim == 2 and second.size:
-        return _Product(_matrix(second, transpose_b, 1), declared, run)
-    return None if dtype == declared else run
+    return run
+
+
+class ConstantMatrix:
+    """A constant matrix `[K, N]` in f32, and what is made of it once it is used often.
+
+    One for all steps that multiply by a constant: there is a plan for each shape of a dynamic model's inputs.
+    """
+
+    _all: ClassVar[WeakValueDictionary[tuple[int, bool], ConstantMatrix]] = WeakValueDictionary()
+
+    def __init__(self, constant: Array, transposed: bool) -> None:
+        self._constant = constant
+        self._given = self.right = _matrix(constant.astype(np.float32, copy=False), transposed, 1)
+        self._compiled: dict[bool, CompiledProduct] = {}
+        self._calls = 0
+
+    @classmethod
+    def of(cls, constant: Array, transposed: bool) -> ConstantMatrix:
+        """The one of this constant, transposed or not."""
+        known = id(constant), transposed
+        if (found := cls._all.get(known)) is None:
+            found = cls._all[known] = cls(constant, transposed)
+        return found
+
+    def compiled(self, a: Array) -> CompiledProduct | None:
+        """What multiplies `a` by compiled code, if it fits and that pays."""
+        depth, columns = self.right.shape
+        if a.ndim < 2 or a.shape[-1] != depth or not a.size:
+            return None
+        rows = a.size // depth
+        if (found := self._compiled.get(rows < FEW_ROWS)) is not None:
+            return found
+        self._calls += 1
+        if pays(self._calls, a.size * columns):
+            from irexec.ops.matrix.compiled import CompiledProduct
+
+            found = self._compiled[rows < FEW_ROWS] = CompiledProduct(self.right, rows)
+            # Compiled code has the matrix in an order of its own.
+            self.right = self._given
+            let_go(self.right)
+        elif self._calls >= MANY_CALLS and not self.right.flags.aligned:
+            # BLAS needs it aligned: from now on it is not copied in blocks at each call.
+            self.right = self._given.copy("K")
+            let_go(self._given)
+        return found
 
 
 class _Product:
-    """Rows times one matrix `[K, N]`, summed in f32: plainly, and by compiled code from when that pays."""
+    """Rows times one matrix, summed in f32: plainly, and by compiled code from when that pays."""
 
-    def __init__(self, right: Array, declared: np.dtype[Any], plain: Callable[..., Array]) -> None:
-        self._right, self._declared, self._plain = right, declared, plain
-        self._compiled: Callable[..., Array] | None = None
-        self._calls = 0
+    def __init__(self, matrix: ConstantMatrix, declared: np.dtype[Any]) -> None:
+        self._matrix, self._declared = matrix, declared
 
     def __call__(self, a: Array, b: Array, /, *, out: Array | None = None) -> Array:
-        compiled = self._when_it_pays(a)
+        compiled = self._matrix.compiled(a)
         if compiled is None:
-            return self._plain(a, b, out=out)
-        columns = self._right.shape[1]
-        target = summing_buffer((*a.shape[:-1], columns), np.dtype(np.float32), out)
+            return self._plainly(a, out)
+        target = summing_buffer((*a.shape[:-1], compiled.columns), np.dtype(np.float32), out)
         compiled(a.astype(np.float32, copy=False), target)
         return settle(target, self._declared, out)
+
+    def _plainly(self, a: Array, out: Array | None) -> Array:
+        into = out if self._declared == np.float32 else None
+        sums = matmul_1.kernel(a.astype(np.float32, copy=False), self._matrix.right, out=into)
+        return settle(sums, self._declared, out)
 
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
         """Layers that compiled code can compute with the product: irexec.ops.compute.follow."""
         after, operands = after_sums(links, result.shape.to_shape(), self._declared, "column")
 
         def call(a: Array, b: Array, *coming: Array, out: Array) -> bool:
-            compiled = self._when_it_pays(a)
+            compiled = self._matrix.compiled(a)
             if compiled is None:
-                self._plain(a, b, out=out)
+                self._plainly(a, out)
                 return False
             arrays = all_contiguous(coming)
             compiled(a, out, after, operands.records(arrays))
             return True
 
         return (len(after), call) if after else None
-
-    def _when_it_pays(self, a: Array) -> Callable[..., Array] | None:
-        """The compiled product, if there is to be one and `a` fits it."""
-        depth, columns = self._right.shape
-        if a.ndim < 2 or a.shape[-1] != depth or not a.size:
-            return None
-        if self._compiled is None:
-            self._calls += 1
-            if pays(self._calls, a.size * columns):
-                from irexec.ops.matrix.compiled import CompiledProduct
-
-                self._compiled = CompiledProduct(self._right, a.size // depth)
-                # Compiled code has the matrix in an order of its own.
-                let_go(self._right)
-        return self._compiled
 
 
 @matmul_1.work

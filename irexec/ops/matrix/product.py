@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.compute.parallel import parallel_for, split, threads_for
+from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
 from irexec.ops.declare.operator import ConstraintError
 from irexec.types import Array, common_shape
 
 # Below this many multiply-adds BLAS uses one thread anyway.
 SMALL = 1 << 18
+# For fewer rows compiled code has its panels as wide as a tile of one row can be.
+FEW_ROWS = 4
+# So much of an unaligned matrix is copied at a time: it stays in the second-level cache until it is multiplied.
+COPIED_BYTES = 1 << 20
 
 
 def multiply(a: Array, b: Array, out: Array) -> Array:
@@ -21,6 +25,8 @@ def multiply(a: Array, b: Array, out: Array) -> Array:
         count = prod(a.shape[:-1])
         multiply(a.reshape(count, a.shape[-1]), b, out.reshape(count, out.shape[-1]))
         return out
+    if not b.flags.aligned:
+        return _multiply_copies(a, b, out)
     batch = out.shape[:-2]
     rows, inner, columns = a.shape[-2], a.shape[-1], b.shape[-1]
     if out.size * inner <= SMALL:
@@ -43,6 +49,28 @@ def multiply(a: Array, b: Array, out: Array) -> Array:
     else:
         pieces = split(columns, threads, 16)
         parallel_for(len(pieces), lambda i: np.matmul(a, _part(b, -1, pieces[i]), out=_part(out, -1, pieces[i])))
+    return out
+
+
+def _multiply_copies(a: Array, b: Array, out: Array) -> Array:
+    """The same for a `b` that does not lie aligned, of which NumPy would make a copy in new memory: block by block."""
+    if b.ndim > 2:
+        return multiply(a, b.copy("K"), out)
+    depth, columns = b.shape
+    threads = threads_for(out.size * depth)
+    pieces = split(columns, max(threads, -(-b.nbytes // COPIED_BYTES)), 16)
+    lies_turned = abs(b.strides[0]) < abs(b.strides[1])
+    groups = split(len(pieces), 1 if threads == 1 else len(pieces))
+
+    def multiply_group(number: int) -> None:
+        for piece in pieces[slice(*groups[number])]:
+            part = b[:, slice(*piece)]
+            copy = scratch("aligned", part.shape[:: -1 if lies_turned else 1], b.dtype)
+            copy = copy.T if lies_turned else copy
+            np.copyto(copy, part)
+            np.matmul(a, copy, out=out[..., slice(*piece)])
+
+    parallel_for(len(groups), multiply_group)
     return out
 
 

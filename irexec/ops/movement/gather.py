@@ -21,7 +21,7 @@ T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
 
 
-@operator("Gather", "opset1", values="kernel")
+@operator("Gather", "opset1", unaligned="data", values="kernel")
 def gather_1(data: T, indices: T_IND, axis: T_AXIS, /, *, out: Array | None = None) -> T:
     """Slices of `data` along `axis` (a scalar or one element), in the order of `indices` (any rank).
 
@@ -32,7 +32,7 @@ def gather_1(data: T, indices: T_IND, axis: T_AXIS, /, *, out: Array | None = No
     return result
 
 
-@operator("Gather", "opset7", values="kernel")
+@operator("Gather", "opset7", unaligned="data", values="kernel")
 def gather_7(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, out: Array | None = None) -> T:
     """As Gather-1, the first `batch_dims` dimensions of `data` and `indices` (equal) being walked together.
 
@@ -46,7 +46,7 @@ def gather_7(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, o
     return _take(data, index, at, batch, out)
 
 
-@operator("Gather", "opset8", values="kernel")
+@operator("Gather", "opset8", unaligned="data", values="kernel")
 def gather_8(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, out: Array | None = None) -> T:
     """As Gather-7; where an index is outside [-n, n - 1], the result is filled with zeros.
 
@@ -95,6 +95,15 @@ def _take(data: Array, index: Array, at: int, batch: int, out: Array | None) -> 
         # Basic indexing keeps an array (of strings, too) where np.take would give a scalar.
         picked = data[(slice(None),) * at + (int(index), ...)]
         return into(picked, out, data)
+    return _taken(data, index, at, out)
+
+
+def _taken(data: Array, index: Array, at: int, out: Array | None) -> Array:
+    """np.take, which would copy all of a table that does not lie aligned: of its bytes, it takes those it needs."""
+    by_bytes = not data.flags.aligned and data.flags.c_contiguous and at < data.ndim - 1
+    if by_bytes and (out is None or out.flags.c_contiguous):
+        rows = _taken(data.view(np.uint8), index, at, None if out is None else out.view(np.uint8))
+        return rows.view(data.dtype) if out is None else out
     # "wrap" counts negative indices from the end and, unlike "raise", writes to `out` without a buffer.
     result: Array = np.take(data, index, at, out, "wrap" if data.shape[at] else "raise")
     return result
@@ -107,7 +116,7 @@ def _take_batched(data: Array, index: Array, at: int, batch: int, out: Array | N
     rows = data.reshape(prod(data.shape[: at + 1]), *tail)
     first = np.arange(prod(lead) * prod(middle), dtype=np.intp).reshape(prod(lead), prod(middle), 1) * count
     picks = np.where(index < 0, index + count, index).reshape(prod(lead), 1, prod(index.shape[batch:]))
-    result: Array = np.take(rows, first + picks, 0)
+    result = _taken(rows, first + picks, 0, None)
     return into(result.reshape(lead + middle + index.shape[batch:] + tail), out)
 
 
@@ -128,8 +137,7 @@ def _specialize(node: NodeTypes, *, batch_dims: int = 0) -> Callable[..., Any] |
     index = np.where(index < 0, index + count, index)
 
     def gather(data: Array, indices: Array, axis: Array, /, *, out: Array | None = None, **_: Any) -> Array:
-        result: Array = np.take(data, index, at, out, "wrap")
-        return result
+        return _taken(data, index, at, out)
 
     return gather
 

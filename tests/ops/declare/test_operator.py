@@ -146,6 +146,8 @@ def test_an_input_that_is_none_is_no_buffer() -> None:
         operator("Wrong", "opset1", inplace="z")(_weigh)
     with pytest.raises(TypeError, match="Wrong-1: 'z' is no input"):
         operator("Wrong", "opset1", view="z")(_weigh)
+    with pytest.raises(TypeError, match="Wrong-1: 'z' is no input"):
+        operator("Wrong", "opset1", unaligned="z")(_weigh)
 
 
 def made(rule: Callable[..., Any] | None = None) -> Operator:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +15,7 @@ from irexec import native
 from irexec.graph.model import Model
 from irexec.ops.compute import parallel
 from irexec.ops.matrix.compiled import CompiledProduct
+from irexec.ops.matrix.matmul import ConstantMatrix
 
 ops: Any = irexec.opset15
 
@@ -77,3 +80,32 @@ def test_a_model_that_runs_often_is_compiled(
         np.testing.assert_allclose(
             result.astype(np.float64), given.astype(np.float64) @ matrix, rtol=tolerance, atol=tolerance
         )
+
+
+def test_all_who_multiply_by_a_constant_share_what_is_made_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "MANY_PRODUCTS", 1)
+    rng = np.random.default_rng(0)
+    constant, rows = rng.standard_normal((48, 64), np.float32), rng.standard_normal((7, 64), np.float32)
+    matrix = ConstantMatrix.of(constant, True)
+    made = [matrix.compiled(rows) for _ in range(4)]
+    assert made[:2] == [None, None] and made[2] is not None and made[2] is made[3]
+    assert ConstantMatrix.of(constant, True).compiled(rows[:5]) is made[3]
+    # Few rows take it in another layout.
+    assert matrix.compiled(rows[:1]) is matrix.compiled(rows[:3]) is not made[3]
+    assert ConstantMatrix.of(constant, False) is not matrix
+    forgotten = weakref.ref(matrix)
+    del matrix, made
+    gc.collect()
+    assert forgotten() is None
+
+
+def test_a_matrix_at_any_byte_is_copied_once_when_it_is_used_often_and_not_compiled() -> None:
+    numbers = np.random.default_rng(0).standard_normal((64, 48), np.float32)
+    odd = np.frombuffer(b"\0" + numbers.tobytes(), np.float32, offset=1).reshape(64, 48)
+    matrix = ConstantMatrix.of(odd, False)
+    with native.plainly():
+        for _ in range(2):
+            assert matrix.compiled(numbers[:, :1].T) is None
+            assert matrix.right is odd
+        assert matrix.compiled(numbers[:, :1].T) is None
+    assert matrix.right.flags.aligned and np.array_equal(matrix.right, numbers)

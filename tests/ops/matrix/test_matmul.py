@@ -134,3 +134,22 @@ def test_empty_sums_are_zero() -> None:
     """OpenVINO's CPU plugin leaves the result uninitialised."""
     assert run(op(), np.zeros((2, 0), np.float32), np.zeros((0, 4), np.float32))[0].tolist() == [[0] * 4] * 2
     assert run(op(), np.zeros((0, 3), np.int8), np.zeros((3, 4), np.int8))[0].shape == (0, 4)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(
+    ("a", "b"), [((130, 700), (700, 1100)), ((2, 50, 300), (300, 400)), ((2, 50, 300), (2, 300, 90))]
+)
+def test_matrices_at_any_byte(a: tuple[int, ...], b: tuple[int, ...], transposed: bool, threads: int) -> None:
+    rng = np.random.default_rng(5)
+    x, y = rng.standard_normal(a, np.float32), rng.standard_normal(b, np.float32)
+    stored = np.ascontiguousarray(y.swapaxes(-1, -2) if transposed else y)
+    odd = np.frombuffer(b"\0" + stored.tobytes(), np.float32, offset=1).reshape(stored.shape)
+    assert not odd.flags.aligned
+    try:
+        parallel.set_num_threads(threads)
+        result = run(op(), x, odd, transpose_b=transposed)[0]
+    finally:
+        parallel.set_num_threads(None)
+    np.testing.assert_allclose(result, np.matmul(x, y), rtol=1e-4, atol=1e-4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from support.cases import KINDS, broken, data, ints, refuses, scalar, the
@@ -128,3 +130,26 @@ def test_shapes_with_dynamic_dimensions() -> None:
     assert str(out.shape) == "[?,?]"
     (out,), _ = infer(gather_8, [tensor(F32, "..."), tensor(I64, "?"), axis])
     assert out.rank is None
+
+
+def test_of_an_unaligned_table_only_what_is_asked_for_is_read() -> None:
+    table = np.arange(40_000, dtype=np.float32).reshape(2000, 20)
+    unaligned = np.frombuffer(b"\0" + table.tobytes(), np.float32, offset=1).reshape(table.shape)
+    index, out = ints(3, 1999, -1, 0).reshape(2, 2), np.empty((2, 2, 20), np.float32)
+    tracemalloc.start()
+    try:
+        found = gather_8(unaligned, index, scalar(0))
+        assert gather_8(unaligned, index, scalar(0), out=out) is out
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < table.nbytes / 4
+    np.testing.assert_array_equal(found, table[index])
+    np.testing.assert_array_equal(out, table[index])
+    # Along the last axis, of a part of the table, and of each image its own.
+    np.testing.assert_array_equal(gather_8(unaligned, ints(19, -20), scalar(1)), table[:, [19, 0]])
+    np.testing.assert_array_equal(gather_8(unaligned[:, ::2], index, scalar(0)), table[index][..., ::2])
+    images, picks = unaligned.reshape(2, 1000, 20), ints(1, 999).reshape(2, 1)
+    np.testing.assert_array_equal(
+        gather_8(images, picks, scalar(1), batch_dims=1)[:, 0], table.reshape(2, 1000, 20)[[0, 1], [1, 999]]
+    )
