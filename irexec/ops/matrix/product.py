@@ -58,7 +58,7 @@ def _multiply_copies(a: Array, b: Array, out: Array) -> Array:
         return multiply(a, b.copy("K"), out)
     depth, columns = b.shape
     threads = threads_for(out.size * depth)
-    pieces = split(columns, max(threads, -(-b.nbytes // COPIED_BYTES)), 16)
+    pieces = split(columns, threads * -(-b.nbytes // (threads * COPIED_BYTES)), 16)
     lies_turned = abs(b.strides[0]) < abs(b.strides[1])
     groups = split(len(pieces), 1 if threads == 1 else len(pieces))
 
