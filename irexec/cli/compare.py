@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from irexec.cli.given import add_input_arguments, add_sample_argument, load_with_inputs
 from irexec.cli.inputs import add_format_argument
 from irexec.cli.many import add_many_arguments
+from irexec.cli.options import number, whole
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color, write
 
@@ -34,18 +35,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--config", action="append", default=[], metavar="KEY=VALUE", help="a setting: INFERENCE_PRECISION_HINT=f32"
     )
     parser.add_argument(
-        "--limit", type=float, default=600, metavar="S", help="seconds that OTHER may take for an answer (default: 600)"
+        "--limit",
+        type=number,
+        default=600,
+        metavar="S",
+        help="seconds that OTHER may take for an answer (default: 600)",
     )
     add_input_arguments(parser)
     add_sample_argument(parser)
     add_many_arguments(parser)
     judge = parser.add_argument_group("judgement (default: each operator's own tolerance)")
-    judge.add_argument("--atol", type=float, metavar="X", help="absolute error that is allowed everywhere")
-    judge.add_argument("--rtol", type=float, metavar="X", help="relative error that is allowed everywhere")
-    judge.add_argument("--window", type=int, metavar="N", help="layers whose values are held at a time")
+    judge.add_argument("--atol", type=number, metavar="X", help="absolute error that is allowed everywhere")
+    judge.add_argument("--rtol", type=number, metavar="X", help="relative error that is allowed everywhere")
+    judge.add_argument("--window", type=whole(1), metavar="N", help="layers whose values are held at a time")
     show = parser.add_argument_group("output")
     add_format_argument(show, "json: one object, which irexec report --compare reads")
-    show.add_argument("--worst", type=int, default=10, metavar="N", help="layers to show (default: 10; 0: all)")
+    show.add_argument("--worst", type=whole(), default=10, metavar="N", help="layers to show (default: 10; 0: all)")
     show.add_argument(
         "--dump", metavar="DIR", help="compare nothing: write what OTHER computes, for --with DIR on another machine"
     )
@@ -74,7 +79,6 @@ def run(args: argparse.Namespace) -> int:
         return _refused(report)
     bounds = None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
     config = dict(entry.partition("=")[::2] for entry in args.config)
-    window = args.window and max(1, args.window)
     try:
         runtime = runtime_of(args.other, config, loaded.reference.model, args.limit)
         with Status() as status:
@@ -83,9 +87,9 @@ def run(args: argparse.Namespace) -> int:
                 status.tell(f"{done} of {total} layers {'written' if args.dump else 'compared'}")
 
             if args.dump is not None:
-                dump(loaded.reference, runtime, args.dump, window=window, progress=tell)
+                dump(loaded.reference, runtime, args.dump, window=args.window, progress=tell)
             else:
-                found = compare(loaded.reference, runtime, bounds=bounds, window=window, progress=tell)
+                found = compare(loaded.reference, runtime, bounds=bounds, window=args.window, progress=tell)
     except CannotRun as error:
         return _say(f"--with {args.other}: {error}")
     except IRError as error:

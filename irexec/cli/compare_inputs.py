@@ -46,7 +46,7 @@ def compare_inputs(args: argparse.Namespace) -> int:
         tuple(args.shape),
         args.seed,
         None if args.atol is None and args.rtol is None else (args.atol or 0.0, args.rtol or 0.0),
-        args.window and max(1, args.window),
+        args.window,
         args.limit,
     )
     outcomes = gather_all(args, task, items, "inputs")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from irexec.cli.inputs import check_readable, exit_code
+from irexec.cli.inputs import check_readable, exit_code, refuse
 from irexec.cli.options import release
-from irexec.diagnostics import IRError, Report
+from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.render import write
 from irexec.ops.declare.contents import OPSETS
 
@@ -31,8 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    missing = check_readable(args.file)
-    report = missing if len(missing) else _converted(args)
+    report = check_readable(args.file)
+    if not args.output.lower().endswith(".xml"):
+        report.extend(refuse("U003", "the name of an IR ends with .xml", place=Place(file=args.output)))
+    report = _converted(args) if report.ok else report
     if report.ok:
         print(f"{args.output}: written")
     write(Report(report.errors), sys.stderr)
@@ -65,8 +67,8 @@ def _converted(args: argparse.Namespace) -> Report:
     except IRError as error:
         return error.report
     except (OSError, ValueError) as error:
-        findings.add("U001", f"cannot write {args.output}: {getattr(error, 'strerror', None) or error}")
-        return findings.report
+        message = f"the file cannot be written: {getattr(error, 'strerror', None) or error}"
+        return refuse("U007", message, place=Place(file=args.output))
     return report
 
 

@@ -7,8 +7,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from irexec.cli.given import Loaded, add_input_arguments, load_with_inputs
-from irexec.cli.inputs import exit_code
-from irexec.diagnostics import Report
+from irexec.cli.inputs import exit_code, refuse
+from irexec.cli.options import whole
+from irexec.diagnostics import Place, Report
 from irexec.diagnostics.render import write
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--from", dest="begin", metavar="LAYER", help="the first layer; without it all that --to needs")
     what.add_argument("--to", metavar="LAYER", help="the last layer")
     what.add_argument("--around", metavar="LAYER", help="this layer and those near it")
-    what.add_argument("--distance", type=int, default=0, metavar="N", help="how many edges away (default: 0)")
-    what.add_argument("--iteration", type=int, default=0, metavar="N", help="of a body (default: 0, the first)")
+    what.add_argument("--distance", type=whole(), default=0, metavar="N", help="how many edges away (default: 0)")
+    what.add_argument("--iteration", type=whole(), default=0, metavar="N", help="of a body (default: 0, the first)")
     add_input_arguments(parser)
     parser.add_argument("--anonymise", action="store_true", help="other names, no rt_info, noise for values")
     parser.add_argument("--output", "-o", default="cut.xml", metavar="FILE", help="default: cut.xml, .bin and .npz")
@@ -57,7 +58,8 @@ def _save(extract: Extract, path: str, loaded: Loaded) -> int:
     try:
         files = extract.save(path)
     except OSError as error:
-        print(f"irexec cut: {path} cannot be written: {error.strerror or error}", file=sys.stderr)
+        message = f"the file cannot be written: {error.strerror or error}"
+        write(refuse("U007", message, place=Place(file=path)), sys.stderr)
         return 2
     page = Printout()
     show_extract(extract, [str(file) for file in files], loaded.reference.model, page)

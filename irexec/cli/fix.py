@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
-from irexec.cli.inputs import STDIN, check_readable, check_weights, find_files, read_stdin, refuse
+from irexec.cli.inputs import STDIN, check_readable, check_weights, find_files, no_models, read_stdin, refuse
 from irexec.cli.options import add_extensions, add_weights
 from irexec.cli.shown import FOR_MACHINES, add_choice_arguments, add_showing_arguments, begin, show_findings
 from irexec.diagnostics import Place, Report
@@ -36,6 +36,8 @@ def run(args: argparse.Namespace) -> int:
     settings, choice, report = begin(args)
     files = _models(args.files, find_files(args.files, settings.exclude, settings.base))
     report.extend(check_weights(args.weights, files))
+    if not files:
+        report.extend(no_models(args.files[0]))
     if not report.ok:
         return show_findings([report], args, sys.stdout)
     stream = sys.stderr if args.diff or STDIN in files else sys.stdout

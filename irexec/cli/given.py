@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable
-from irexec.cli.options import add_extensions, add_shapes, add_weights
+from irexec.cli.options import add_extensions, add_shapes, add_weights, whole
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import Findings
 
@@ -37,7 +37,7 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
         help="x=file.npy, x=@file.npz:key, 'x=[1, 2, 3]', or a whole file.npz; each further file.npz is a further step",
     )
     add_shapes(give)
-    give.add_argument("--seed", type=int, default=0, metavar="N", help="of random values (default: 0)")
+    give.add_argument("--seed", type=whole(), default=0, metavar="N", help="of random values (default: 0)")
     add_weights(give, "MODEL")
     add_extensions(give)
 

@@ -48,6 +48,11 @@ def check_weights(path: str | None, files: Sequence[str]) -> Report:
     return check_readable(path)
 
 
+def no_models(folder: str) -> Report:
+    """U001: nothing that could be looked at."""
+    return refuse("U001", "there are no models below the folder", place=Place(file=folder))
+
+
 def find_files(
     paths: Sequence[str],
     exclude: Sequence[str] = (),
@@ -89,8 +94,8 @@ def _is_excluded(path: str, patterns: Sequence[str], base: str) -> bool:
 
 
 def exit_code(report: Report) -> int:
-    """0 when there is no error, 2 when the command line itself could not be used, else 1."""
-    if any(CODES[finding.code].area is Area.USAGE for finding in report.errors):
+    """0 when there is no error, 2 when the command line or what is installed could not be used, else 1."""
+    if any(CODES[finding.code].area is Area.USAGE or finding.code == "F001" for finding in report.errors):
         return 2
     return 0 if report.ok else 1
 

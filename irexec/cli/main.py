@@ -11,6 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Container, Iterable, Sequence
+from typing import NoReturn
 
 COMMANDS = {
     "run": "run a model or a snippet; print inputs, outputs and what was checked",
@@ -79,13 +80,11 @@ def _dispatch(arguments: list[str]) -> int:
 
 def command_parsers(chosen: Container[str]) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """The parser of the command line, and that of each command; only those that are chosen know their arguments."""
-    parser = argparse.ArgumentParser(
-        prog="irexec", description="Run, check and explain OpenVINO IR.", epilog=EXIT_CODES
-    )
+    parser = _Parser(prog="irexec", description="Run, check and explain OpenVINO IR.", epilog=EXIT_CODES)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     # With `prog` given, argparse does not lay out a usage line to find it.
     subparsers = parser.add_subparsers(prog="irexec", dest="command", metavar="COMMAND", required=True)
-    commands = {}
+    commands: dict[str, argparse.ArgumentParser] = {}
     for name, summary in COMMANDS.items():
         command = subparsers.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         if name in chosen:
@@ -102,6 +101,13 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
     advice = did_you_mean(name, known)
     return f": {advice}" if advice else ""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in a line, where argparse would first print a usage of up to ten."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message}\nmore: {self.prog} --help\n")
 
 
 class _Version(argparse.Action):

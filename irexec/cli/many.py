@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from irexec.cli.extension import load_extensions
+from irexec.cli.options import whole
 from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.farm.gathering import Outcome, gather
@@ -39,9 +40,7 @@ def add_many_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _count(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError("a number of processes is not negative")
+    value = whole()(text)
     if value == 0:
         from irexec.ops.compute.parallel import num_threads
 
@@ -112,8 +111,8 @@ def _log(args: argparse.Namespace, task: Task[Any]) -> Iterator[Log | None]:
 
     try:
         log = Log(args.resume, task)
-    except OSError as error:
-        message = f"--resume: the log cannot be used: {error.strerror or error}"
+    except (OSError, ValueError) as error:
+        message = f"--resume: the log cannot be used: {getattr(error, 'strerror', None) or error}"
         raise _refused("U007", message, place=Place(file=args.resume)) from None
     with log:
         yield log

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError, _ActionsContainer
+from collections.abc import Callable
+from contextlib import suppress
 
 
 def add_weights(parser: _ActionsContainer, file: str) -> None:
@@ -22,6 +24,26 @@ def add_extensions(parser: _ActionsContainer) -> None:
     parser.add_argument(
         "--extension", action="append", default=[], metavar="PY", help="a Python file that declares more operators"
     )
+
+
+def whole(least: int = 0) -> Callable[[str], int]:
+    """The type of an option that is a whole number of `least` or more."""
+
+    def read(text: str) -> int:
+        with suppress(ValueError):
+            if (value := int(text)) >= least:
+                return value
+        raise ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
+
+    return read
+
+
+def number(text: str) -> float:
+    """The type of an option that is a number of 0 or more."""
+    with suppress(ValueError):
+        if (value := float(text)) >= 0:
+            return value
+    raise ArgumentTypeError(f"{text!r} is not a number of 0 or more")
 
 
 def release(text: str) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import refuse
+from irexec.cli.options import number
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color, write
 
@@ -43,10 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--config", action="append", default=[], metavar="KEY=VALUE", help="a setting: INFERENCE_PRECISION_HINT=f32"
     )
     parser.add_argument(
-        "--limit", type=float, default=120, metavar="S", help="seconds that a candidate may take (default: 120)"
+        "--limit", type=number, default=120, metavar="S", help="seconds that a candidate may take (default: 120)"
     )
-    parser.add_argument("--atol", type=float, metavar="X", help="absolute error that is allowed")
-    parser.add_argument("--rtol", type=float, metavar="X", help="relative error that is allowed")
+    parser.add_argument("--atol", type=number, metavar="X", help="absolute error that is allowed")
+    parser.add_argument("--rtol", type=number, metavar="X", help="relative error that is allowed")
     add_input_arguments(parser)
     parser.add_argument(
         "--output",

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
                 surveys.append(survey)
     if not report.ok or not surveys:
         write(report, sys.stderr)
-        return exit_code(report) or 2
+        return 2
     return _save(output, report_page(surveys, observed))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import STDIN, add_format_argument, check_readable, read_stdin, refuse
 from irexec.cli.many import add_many_arguments
-from irexec.cli.options import add_extensions, add_shapes, add_weights
+from irexec.cli.options import add_extensions, add_shapes, add_weights, whole
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.findings import Findings
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]TYPE",
         help="of a snippet's port: data=f16; without NAME: of the ports that share the first one's type",
     )
-    give.add_argument("--seed", type=_seed, default=0, metavar="N", help="of random values (default: 0)")
+    give.add_argument("--seed", type=whole(), default=0, metavar="N", help="of random values (default: 0)")
     give.add_argument("--duplicates", action="store_true", help="random indices of a snippet may repeat")
     add_weights(give, "FILE")
     add_extensions(give)
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     watch.add_argument("--sort", choices=("time",), help="the trace by time, longest first, and the totals per type")
     watch.add_argument("--dump", metavar="DIR", help="write every output of every layer as .npy, and index.json")
     watch.add_argument("--until", metavar="LAYER", help="stop after this layer and show its outputs")
-    watch.add_argument("--repeat", type=_positive, metavar="N", help="run N times; show the least and the median time")
+    watch.add_argument("--repeat", type=whole(1), metavar="N", help="run N times; show the least and the median time")
     watch.add_argument(
         "--sanitise", action="store_true", help="tell where NaN, overflows, open orders and lost values begin"
     )
@@ -82,20 +82,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("f16", "bf16"),
         help="what if f32 were this: what overflows, what is lost, which layers to keep in f32",
     )
-
-
-def _seed(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError("a seed is not negative")
-    return value
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("run at least once")
-    return value
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import json
 import sys
 
 from irexec.cli.extension import load_extensions
-from irexec.cli.inputs import check_readable, exit_code
+from irexec.cli.inputs import check_readable
 from irexec.cli.options import add_extensions, add_shapes, add_weights
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import Findings
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     report.extend(found)
     if survey is None:
         write(report, sys.stderr)
-        return exit_code(report) or 2
+        return 2
     if args.format == "json":
         print(json.dumps(survey.to_dict(), indent=2))
         return 0

@@ -9,6 +9,7 @@ from typing import IO
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import exit_code, refuse
+from irexec.cli.options import whole
 from irexec.cli.settings import Settings, read_settings
 from irexec.diagnostics import Report, Severity
 from irexec.diagnostics.choice import Choice, names_no_code
@@ -33,7 +34,7 @@ def add_showing_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", "--output-format", choices=FORMATS, default="text", help="how to show findings (default: text)"
     )
     show.add_argument("--statistics", action="store_true", help="count the findings of each code instead")
-    show.add_argument("--most", type=int, metavar="N", help="of one code and file (default: 20; 0: all)")
+    show.add_argument("--most", type=whole(), metavar="N", help="of one code and file (default: 20; 0: all)")
     show.add_argument("--verbose", action="store_true", help="show notes, too, and all of one code")
     show.add_argument("--quiet", action="store_true", help="show findings only, and no summary")
     show.add_argument("--exit-zero", action="store_true", help="exit with 0 where there are findings")

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irexec.api import is_onnx, is_snippet
-from irexec.cli.inputs import STDIN, check_readable, check_weights, exit_code, find_files, read_stdin, refuse
+from irexec.cli.inputs import STDIN, check_readable, check_weights, exit_code, find_files, no_models, read_stdin
 from irexec.cli.many import add_many_arguments, gather_all, shared_path
 from irexec.cli.options import add_extensions, add_weights, release
 from irexec.cli.settings import Settings
 from irexec.cli.shown import add_choice_arguments, add_showing_arguments, begin, show_findings
-from irexec.diagnostics import Place, Report
+from irexec.diagnostics import Report
 from irexec.diagnostics.choice import Choice
 from irexec.diagnostics.findings import Findings
 from irexec.farm.models import SUFFIXES, Validate
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     files = [path if path == STDIN else shared_path(args, path) for path in dict.fromkeys(found)]
     report.extend(check_weights(args.weights, files))
     if not files and not args.skip_others:
-        report.extend(refuse("U001", "there are no models below the folder", place=Place(args.files[0])))
+        report.extend(no_models(args.files[0]))
     reports = _reports(files, args, settings, choice) if report.ok else [report]
     return show_findings(reports, args, sys.stdout)
 

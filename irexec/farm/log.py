@@ -12,6 +12,9 @@ from irexec.farm.task import Task
 from irexec.ir.files import open_regular
 
 
+_BEGINNING = b'{"item": '
+
+
 class _Entry(NamedTuple):
     key: str
     result: Any
@@ -21,7 +24,7 @@ class Log:
     """The results of earlier runs by item, and the file that new ones are appended to.
 
     A line is whole or not used: a run that was killed loses what it was about to write. Of several lines about one item
-    the last counts. Raises OSError when the file cannot be read or written.
+    the last counts. Raises OSError when the file cannot be read or written, ValueError for one that is no log.
     """
 
     def __init__(self, path: str | os.PathLike[str], task: Task[Any]) -> None:
@@ -36,6 +39,9 @@ class Log:
         """Take the lines that make sense; whether the last one is whole."""
         line = b"\n"
         with open_regular(path) as stream:
+            if not _BEGINNING.startswith(stream.read(len(_BEGINNING))):
+                raise ValueError("it holds something else than a log, which would be appended to it")
+            stream.seek(0)
             for line in stream:
                 try:
                     entry = json.loads(line)

@@ -188,7 +188,7 @@ def _add_findings(rows: Sequence[_Row], report: Report) -> None:
 
 
 def _totals(model: Model, rows: Sequence[_Row]) -> Totals:
-    constants = [row.node for row in rows if row.node.constant is not None]
+    constants = [row.node for row in rows if row.node.type == "Const" and row.node.outputs]
     weights: Counter[str] = Counter()
     for node in constants:
         weights[str(node.outputs[0].element_type)] += _stored(node)
@@ -225,7 +225,9 @@ def _natural(version: str) -> tuple[str, int]:
 
 
 def _size(node: Node) -> int:
-    return 0 if node.constant is None else prod(node.constant.shape)
+    """How many elements a constant has, also where the `.bin` does not hold them."""
+    shape = node.outputs[0].type.shape
+    return prod(shape.to_shape()) if shape.is_static else 0
 
 
 def _stored(node: Node) -> int:

@@ -37,4 +37,4 @@ def runtime_of(
         return Folder(path)
     if path.suffix.lower() in (".xml", ".onnx"):
         return OtherModel(text)
-    raise CannotRun(f"{text}: this is no runtime (openvino, openvino:DEVICE, onnxruntime), model or folder")
+    raise CannotRun(f"{text!r} is no runtime (openvino, openvino:DEVICE, onnxruntime), model or folder")

@@ -56,7 +56,7 @@ def test_a_given_shape_closes_what_is_open(capsys: pytest.CaptureFixture[str]) -
     text = capsys.readouterr().out
     assert "probabilities  f32  [2,10]" in text
     assert "not known" not in text and "dynamic" not in text
-    assert main(["show", model, "--shape", "image=2,4,32,32"]) == 1
+    assert main(["show", model, "--shape", "image=2,4,32,32"]) == 2
     assert "none of the model's shapes" in capsys.readouterr().err
     assert main(["show", model, "--shape", "picture=1"]) == 2
     assert "no input has this name" in capsys.readouterr().err

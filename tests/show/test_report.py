@@ -224,7 +224,7 @@ def test_a_folder_that_holds_no_dump_is_refused(
 
 def test_a_model_that_cannot_be_compared_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = SAMPLES / "transformer" / "model.xml"
-    assert main(["report", str(MODEL), "--diff", str(other), "--run", "-o", str(tmp_path / "out.html")]) == 1
+    assert main(["report", str(MODEL), "--diff", str(other), "--run", "-o", str(tmp_path / "out.html")]) == 2
     assert "input 'words'" in capsys.readouterr().err
     assert not (tmp_path / "out.html").exists()
 

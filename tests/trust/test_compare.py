@@ -282,7 +282,7 @@ def test_what_cannot_be_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         assert main(command("--with", other)) == 2
         return capsys.readouterr().err
 
-    assert "this is no runtime" in refused("tensorflow")
+    assert "is no runtime" in refused("tensorflow")
     assert "OpenVINO has no device NPU9" in refused("openvino:NPU9")
     assert "ONNX Runtime runs .onnx files only" in refused("onnxruntime")
     assert "holds no index.json and no .npy file" in refused(str(tmp_path))

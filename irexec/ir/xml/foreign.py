@@ -25,6 +25,7 @@ _BEGINNINGS = (
     (b"\x80\x04", "a Python pickle"),
 )
 _TFLITE = b"TFL3"
+_TEXT = re.compile(rb"\xff\xfe|\xfe\xff|\0*<|.*<(net|layer)\b", re.DOTALL)
 # The field `ir_version` of ONNX's ModelProto, then the field `producer_name` or the next one; and of TensorFlow's
 # SavedModel the field `saved_model_schema_version`, then the field `meta_graphs`.
 _ONNX = re.compile(rb"\x08[\x01-\x20][\x12\x1a\x22\x28\x32\x3a\x42]", re.DOTALL)
@@ -39,4 +40,7 @@ def foreign_kind(data: bytes) -> tuple[str, str | None] | None:
         return "a protobuf: a SavedModel of TensorFlow", "convert it with `ovc`"
     if _ONNX.match(data):
         return "a protobuf, as ONNX models are", "name it .onnx, and irexec reads it as one"
-    return next(((kind, None) for beginning, kind in _BEGINNINGS if data.startswith(beginning)), None)
+    known = next(((kind, None) for beginning, kind in _BEGINNINGS if data.startswith(beginning)), None)
+    if known is None and b"\0" in data and not _TEXT.match(data):
+        return "a binary file", "the weights of a model are read with the .xml that they belong to"
+    return known

@@ -131,7 +131,7 @@ class Source:
             kind, hint = foreign
             return cls._refused(SourceFault("X008", f"this is {kind}, not an IR", Span(0, 1), hint), file)
         if len(data) > limits.size:
-            return cls._refused(SourceFault("X005", f"the file is larger than {limits.size} bytes", Span(0, 1)), file)
+            return cls._refused(SourceFault("X005", f"the file is larger than {limits.size:,} bytes", Span(0, 1)), file)
         try:
             text = decode(data)
         except EncodingProblem as problem:
@@ -231,11 +231,11 @@ class Source:
             self.text.count("<") - self.text.count("</") > limits.elements
         ):
             excess = next(match for n, match in enumerate(re.finditer("<(?!/)", self.text)) if n >= limits.elements)
-            self._problem("X005", f"more than {limits.elements} elements", Span(excess.start(), 1))
+            self._problem("X005", f"more than {limits.elements:,} elements", Span(excess.start(), 1))
         elif len(self.text) > _LEAST_ATTRIBUTE * limits.attributes and self.text.count("=") > limits.attributes:
-            self._problem("X005", f"more than {limits.attributes} attributes", Span(start, 1))
+            self._problem("X005", f"more than {limits.attributes:,} attributes", Span(start, 1))
         elif len(self.text) > limits.text and (long := re.search(f">[^<]{{{limits.text + 1}}}", self.text)):
-            self._problem("X005", f"more than {limits.text} characters between two tags", Span(long.end() - 1, 1))
+            self._problem("X005", f"more than {limits.text:,} characters between two tags", Span(long.end() - 1, 1))
         return not self._faults
 
     def _parse(self) -> None:

@@ -270,6 +270,7 @@ def test_an_element_that_is_not_closed_is_named_once(text, message, place, opene
         (b"\x1f\x8b\x08", "a gzip archive"),
         (b"\x93NUMPY\x01\x00", "a NumPy array"),
         (b"\x1c\x00\x00\x00TFL3", "a TensorFlow Lite model"),
+        (b"\xcd\xcc\xcc=", "a binary file"),
     ],
 )
 def test_what_is_no_text_is_called_by_its_name(data, name) -> None:

@@ -1,0 +1,153 @@
+"""What people do wrong with any command: told in a few lines, with the file's name, and with exit code 2 or 1."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from irexec.cli.main import main
+
+CLASSIFIER = Path(__file__).parents[2] / "samples" / "classifier"
+
+READING = {
+    "run": ["run", "{}"],
+    "validate": ["validate", "{}"],
+    "fix": ["fix", "{}"],
+    "show": ["show", "{}"],
+    "report": ["report", "{}"],
+    "compare": ["compare", "{}", "--with", "openvino"],
+    "diff": ["diff", "{}", "{}"],
+    "reduce": ["reduce", "{}", "--check", "false {}"],
+    "cut": ["cut", "{}", "--to", "probabilities"],
+    "convert": ["convert", "{}", "out.xml"],
+}
+JUDGING = {"validate", "fix", "convert", "cut"}
+"""Commands for which a file that is wrong is an answer, and no reason to give none."""
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    """The exit code, and what was written."""
+    try:
+        code = main(arguments)
+    except SystemExit as leaving:
+        code = int(str(leaving.code))
+    written = capsys.readouterr()
+    return code, written.out + written.err
+
+
+def of_file(command: str, path: str) -> list[str]:
+    return [part if "false" in part else part.format(path) for part in READING[command]]
+
+
+@pytest.mark.parametrize("command", READING)
+@pytest.mark.parametrize("path", ["missing.xml", "folder"])
+def test_there_is_no_model(command: str, path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("folder").mkdir()
+    code, text = told(capsys, *of_file(command, path))
+    assert (code, text.partition(":")[0]) == (2, "error[U001]")
+    assert path in text and len(text.splitlines()) < 10
+
+
+@pytest.mark.parametrize("command", READING)
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "the file holds no element"),
+        (b"\x00\x00\x80?" * 300, "this is a binary file, not an IR"),
+        (b"name: a", "the file is not XML"),
+        (b"<html></html>", "not an OpenVINO IR"),
+    ],
+    ids=["empty", "weights", "text", "page"],
+)
+def test_it_is_no_model(command: str, data: bytes, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("model.xml").write_bytes(data)
+    code, text = told(capsys, *of_file(command, "model.xml"))
+    assert message in text and "model.xml:1:1" in text
+    assert code == (1 if command in JUDGING else 2)
+    assert len(text.splitlines()) < 25  # diff tells it of both files.
+
+
+@pytest.mark.parametrize("command", READING)
+def test_the_package_for_onnx_is_not_there(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("onnx", "irexec.frontends.onnx.messages"):
+        monkeypatch.setitem(sys.modules, name, None)
+    Path("model.onnx").write_bytes(b"\x08\x08")
+    code, text = told(capsys, *of_file(command, "model.onnx"))
+    assert code == 2 and "model.onnx" in text
+    assert "ONNX" in text and (command == "fix" or "pip install irexec[onnx]" in text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "the following arguments are required: COMMAND"),
+        (("run",), "the following arguments are required: FILE"),
+        (("run", "m.xml", "--seed", "x"), "argument --seed: 'x' is not a whole number of 0 or more"),
+        (("run", "m.xml", "-j", "-1"), "argument -j/--jobs: '-1' is not a whole number of 0 or more"),
+        (("run", "m.xml", "--format", "yaml"), "argument --format: invalid choice: 'yaml'"),
+        (("validate", "m.xml", "--most", "-1"), "argument --most: '-1' is not a whole number of 0 or more"),
+        (("compare", "m.xml", "--with", "openvino", "--limit", "soon"), "'soon' is not a number of 0 or more"),
+        (("compare", "m.xml", "--with", "openvino", "--atol", "-0.5"), "'-0.5' is not a number of 0 or more"),
+        (("reduce", "m.xml"), "one of the arguments --with --check is required"),
+    ],
+)
+def test_the_command_line_is_wrong(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, text = told(capsys, *arguments)
+    command = " ".join(("irexec", *arguments[:1]))
+    assert code == 2
+    assert re.fullmatch(rf"{command}: error: .*\nmore: {command} --help\n", text)
+    assert message in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("convert", "model.xml", "out.onnx"), "U003", "the name of an IR ends with .xml"),
+        (("convert", "model.xml", "nowhere/out.xml"), "U007", "the file cannot be written: No such file or directory"),
+        (("cut", "model.xml", "--to", "stem/conv", "-o", "nowhere/out.xml"), "U007", "the file cannot be written"),
+        (("report", "model.xml", "-o", "nowhere/out.html"), "U007", "the file cannot be written"),
+        (("run", "model.xml", "--save", "nowhere/out.npz"), "U007", "cannot be written"),
+        (("run", "model.xml", "--dump", "model.bin"), "U007", "cannot be written"),
+    ],
+)
+def test_the_output_cannot_be_written(
+    arguments: tuple[str, ...], code: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file in ("model.xml", "model.bin"):
+        shutil.copy(CLASSIFIER / file, file)
+    left, text = told(capsys, *arguments)
+    assert left == 2
+    assert f"error[{code}]" in text and message in text and arguments[-1] in text
+    assert sorted(path.name for path in Path().iterdir()) == ["model.bin", "model.xml"]
+
+
+def test_what_is_no_log_is_not_appended_to(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (CLASSIFIER / "model.xml").read_text("utf-8")
+    Path("model.xml").write_text(text, "utf-8")
+    code, said = told(capsys, "validate", "model.xml", "--resume", "model.xml")
+    assert code == 2 and "error[U007]: --resume: the log cannot be used: it holds something else" in said
+    assert Path("model.xml").read_text("utf-8") == text
+
+
+def test_a_model_without_its_weights_is_still_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(CLASSIFIER / "model.xml", "model.xml")
+    code, text = told(capsys, "show", "model.xml")
+    assert code == 0 and "error[C010]: there are no weights" in text
+    shutil.copy(CLASSIFIER / "model.bin", "model.bin")
+    _, whole = told(capsys, "show", "model.xml")
+    for line in ("layers", "parameters", "weights"):
+        (shown,) = re.findall(rf"^  {line} .*$", whole, re.MULTILINE)
+        assert shown in text.splitlines()
