@@ -11,7 +11,6 @@ from irexec.farm.plain import Vocabulary
 from irexec.farm.task import Task
 from irexec.ir.files import open_regular
 
-
 _BEGINNING = b'{"item": '
 
 
