@@ -23,7 +23,7 @@ class Outcome(NamedTuple):
 
     codes: frozenset[str]
     nameless: list[str]
-    failed: list[str] = []
+    failed: tuple[str, ...] = ()
 
 
 def seeds(count: int, seed: int) -> list[bytes]:
@@ -139,7 +139,7 @@ def judged(data: bytes, path: Path) -> Outcome:
     except irexec.IRError as error:
         found = error.report.errors
         nameless += [d.message for d in found if d.layer is None and d.code not in _OF_NO_NODE]
-        failed = [f"{d.code} {d.layer}: {d.message}" for d in found if d.code in ("O006", "O007")]
+        failed = tuple(f"{d.code} {d.layer}: {d.message}" for d in found if d.code in ("O006", "O007"))
         return Outcome(frozenset(d.code for d in found), nameless, failed)
     return Outcome(frozenset({"ran"}), nameless)
 

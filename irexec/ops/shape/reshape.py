@@ -113,7 +113,7 @@ def _resolved(
     open_ = lefts or [i for i in rest if dims[i].is_dynamic]
     others = Dimension.product([dims[i] for i in rest if i not in open_])
 
-    def check_count(fits: bool, **details: str) -> None:
+    def check_count(fits: bool, **details: Any) -> None:
         if fits:
             holds("C1")
             return
