@@ -141,8 +141,7 @@ class _Finder:
     def _link(self, step: Step, port: int, shape: tuple[int, ...]) -> Link | None:
         """What a step does to its input `port`, as seen by elements that lie in this shape."""
         constants: list[Array | None] = [self.template[slot] for slot in step.inputs]
-        attributes = {a.name: step.node.attributes.get(a.name, a.default) for a in step.operator.attributes}
-        follow = follow_of(step.operator, port, attributes, constants)
+        follow = follow_of(step.operator, port, step.node.all_attributes, constants)
         if follow is None or follow.operand is None:
             return None if follow is None else Link(follow)
         link = Link(follow, constants[follow.operand], step.given[follow.operand])

@@ -26,7 +26,7 @@ def checked(call: Callable[..., Any], step: Step, model: Model) -> Callable[...,
     """
     operator = step.operator
     kinds = [type.element_type if type is not None else DYNAMIC for type in step.given]
-    attributes = {a.name: step.node.attributes.get(a.name, a.default) for a in operator.attributes}
+    attributes = step.node.all_attributes
     known: set[Any] = set()
 
     def run(*inputs: Any) -> Any:

@@ -6,18 +6,16 @@ import math
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from irexec.diagnostics import IRError
 from irexec.engine.errors import failure
-from irexec.engine.step import Call
+from irexec.engine.kernels import Kernels
 from irexec.graph.model import Model, Node, Value
 from irexec.inference import Inference
 from irexec.inference.propagate import MAX_STEPS, as_list
-from irexec.ops.declare.operator import HandsOn, NodeTypes
 from irexec.ops.declare.work import steps
 from irexec.types import Array, TensorType
 
@@ -54,6 +52,7 @@ class Folding:
 
     def __init__(self, model: Model, inference: Inference, kept: dict[Value, Array]) -> None:
         self._model, self._inference, self._kept = model, inference, kept
+        self.kernels = Kernels()
         self._known: dict[Value, Array] = {}
         self._constant: set[Value] = set()
         self._lasting: set[Value] = set()
@@ -64,7 +63,7 @@ class Folding:
 
     def add(self, node: Node) -> bool:
         """Note a node whose results are constants, so that it needs no step."""
-        if node.constant is not None:
+        if node.held is not None:
             self._lasting.update(node.outputs)
         elif node.type not in BOUND and node.outputs and all(map(self._is_known, node.outputs)):
             for value in node.outputs:
@@ -106,8 +105,7 @@ class Folding:
         """The steps that a node takes, as far as they are known before it runs."""
         operator = node.operator
         assert operator is not None
-        attributes = {a.name: node.attributes.get(a.name, a.default) for a in operator.attributes}
-        return steps(operator, self._inference.inputs(node), attributes, outputs) or 0
+        return steps(operator, self._inference.inputs(node), node.all_attributes, outputs) or 0
 
     def array(self, value: Value) -> Array:
         """The value of a constant, or of a node that can be folded. Raises IRError when a kernel refuses it."""
@@ -138,33 +136,13 @@ class Folding:
                     self._known[value] = np.asarray(result)
 
     def _evaluated(self, node: Node, arrays: list[Array | None]) -> list[Any]:
-        call, _ = bound_call(node, self._inference, tuple(arrays))
+        types = self._inference
+        call, _ = self.kernels.call(node, types.inputs(node), types.outputs(node), tuple(arrays))
         try:
             with np.errstate(all="ignore"):
                 return as_list(call(*arrays))
         except Exception as error:
             raise IRError(failure(node, error, arrays, self._model)) from error
-
-
-def bound_call(
-    node: Node,
-    inference: Inference,
-    constants: tuple[Array | None, ...],
-    used: tuple[bool, ...] | None = None,
-) -> tuple[Call, bool]:
-    """The kernel of a node with its attributes, specialised where that is faster; and whether it takes `out`."""
-    operator = node.operator
-    assert operator is not None
-    attributes = {a.name: node.attributes.get(a.name, a.default) for a in operator.attributes}
-    if operator.specializer is not None:
-        inputs, outputs = tuple(inference.inputs(node)), tuple(inference.outputs(node))
-        special = operator.specializer(NodeTypes(inputs, outputs, constants, attributes, used))
-        if isinstance(special, HandsOn):
-            return special.call, False
-        if special is not None:
-            return special, operator.signature.takes_out
-    call = partial(operator.kernel, **operator.bind(attributes)) if attributes else operator.kernel
-    return call, operator.signature.takes_out
 
 
 def _nbytes(type: TensorType) -> int:

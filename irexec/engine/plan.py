@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from irexec.diagnostics import IRError
 from irexec.engine.chains import Chains, find_chains
-from irexec.engine.constants import BOUND, Constants, Folding, bound_call
+from irexec.engine.constants import BOUND, Constants, Folding
 from irexec.engine.errors import too_large
 from irexec.engine.memory import MemoryPlan, Sharing, plan_memory
 from irexec.engine.step import Step
@@ -16,7 +15,7 @@ from irexec.inference import Inference
 from irexec.ir.memory import no_collection
 from irexec.ops.declare.capacity import beyond_memory
 from irexec.records import record
-from irexec.types import TensorType
+from irexec.types import DYNAMIC, PartialShape, TensorType
 
 
 @record(eq=False)
@@ -67,6 +66,8 @@ class _Planner:
         self.template: list[Any] = [None]
         self.slots: dict[Value, int] = {}
         self.fixed: set[int] = {0}
+        # By the identity of the shape, which is kept with its extents.
+        self.shapes: dict[int, tuple[PartialShape, tuple[int, ...] | None]] = {}
         self.read = {value for node in model.nodes for value in node.inputs}
 
     def plan(self) -> Plan:
@@ -115,25 +116,40 @@ class _Planner:
     def _step(self, node: Node) -> Step:
         operator = node.operator
         assert operator is not None
-        inputs = tuple(self._input(value) for value in node.inputs)
-        arrays = tuple(self.template[slot] for slot in inputs)
-        used = None if self.observed else tuple(value in self.read for value in node.outputs)
-        call, takes_out = bound_call(node, self.inference, arrays, used)
-        outputs = tuple(self._slot(value) for value in node.outputs)
-        types: Sequence[TensorType] = self.inference.outputs(node)[: len(outputs)]
+        inputs = tuple([self._input(value) for value in node.inputs])
+        arrays = tuple([self.template[slot] for slot in inputs])
+        outputs = tuple([self._slot(value) for value in node.outputs])
+        given = tuple(self.inference.inputs(node))
+        types = tuple(self.inference.outputs(node))
+        used = None if self.observed else tuple([value in self.read for value in node.outputs])
+        call, takes_out = self.folding.kernels.call(node, given, types, arrays, used)
+        types = types[: len(outputs)]
         if (reason := beyond_memory(types)) is not None:
             raise IRError(too_large(node, reason, self.model))
-        single = len(outputs) == 1 and not operator.outputs[0].variadic
+        one = types[0] if len(types) == 1 else None
         return Step(
             node,
             operator,
             inputs,
-            tuple(self.inference.inputs(node)),
+            given,
             outputs,
-            tuple(types),
+            types,
             call,
-            takes_out and single,
+            takes_out and one is not None and not operator.outputs[0].variadic,
+            None if one is None else one.element_type.dtype,
+            None if one is None else self._static_shape(one.shape),
+            all(type is None or self._is_sure(type) for type in given),
         )
+
+    def _is_sure(self, type: TensorType) -> bool:
+        return type.element_type is not DYNAMIC and self._static_shape(type.shape) is not None
+
+    def _static_shape(self, shape: PartialShape) -> tuple[int, ...] | None:
+        """The extents, if all are known: asked for each value by those who make it and who read it."""
+        found = self.shapes.get(id(shape))
+        if found is None:
+            found = self.shapes[id(shape)] = shape, shape.to_shape() if shape.is_static else None
+        return found[1]
 
     def _free_after_last_use(self, steps: list[Step], results: list[int]) -> None:
         seen = set(results) | self.fixed

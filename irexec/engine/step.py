@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from irexec.engine.kernels import Call
 from irexec.graph.model import Node
 from irexec.ops.declare.operator import Operator
-from irexec.records import field, record
-from irexec.types import DYNAMIC, TensorType
-
-Call = Callable[..., Any]
+from irexec.records import record
+from irexec.types import TensorType
 
 
 @record(eq=False)
@@ -34,15 +32,7 @@ class Step:
     types: tuple[TensorType, ...]
     call: Call
     takes_out: bool
+    dtype: np.dtype[Any] | None
+    shape: tuple[int, ...] | None
+    is_sure: bool
     frees: tuple[int, ...] = ()
-    dtype: np.dtype[Any] | None = field(init=False)
-    shape: tuple[int, ...] | None = field(init=False)
-    is_sure: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.dtype = self.shape = None
-        if len(self.types) == 1:
-            type = self.types[0]
-            self.dtype = type.element_type.dtype
-            self.shape = type.shape.to_shape() if type.shape.is_static else None
-        self.is_sure = all(t is None or (t.element_type is not DYNAMIC and t.shape.is_static) for t in self.given)

@@ -198,6 +198,12 @@ class Node:
     def constant(self, value: Array | None) -> None:
         self.held = value
 
+    @property
+    def all_attributes(self) -> dict[str, Any]:
+        """The attributes by Python name, with the operator's defaults for those that the node does not have."""
+        assert self.operator is not None
+        return {a.name: self.attributes.get(a.name, a.default) for a in self.operator.attributes}
+
     def set_outputs(self, types: Iterable[TensorType]) -> None:
         """Give the outputs these types; makes the values that do not exist yet. Done once, when the node is made."""
         for index, type in enumerate(types):

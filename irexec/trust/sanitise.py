@@ -21,7 +21,6 @@ from irexec.graph.model import Model, Node, Value
 from irexec.inference.breaches import place_of
 from irexec.inference.propagate import as_list
 from irexec.trust.suspicions import SUSPICIONS, Suspicion
-from irexec.trust.ties import attributes_of
 from irexec.types import Array, ElementType
 
 
@@ -97,7 +96,7 @@ class Sanitiser:
                 self.before(node, inputs)
                 try:
                     with np.errstate(all="ignore"):
-                        outputs = [np.asarray(made) for made in as_list(node.operator(*inputs, **attributes_of(node)))]
+                        outputs = [np.asarray(made) for made in as_list(node.operator(*inputs, **node.all_attributes))]
                 except Exception:  # What a kernel refuses is said when the plan is made.
                     outputs = []
                 self.after(node, inputs, outputs, 0.0)

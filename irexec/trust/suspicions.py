@@ -11,7 +11,7 @@ import numpy as np
 from irexec.arrays.brief import plural
 from irexec.graph.model import Node
 from irexec.ops.movement.strided_slice import STRIDED_SLICE_MASKS, steps_of
-from irexec.trust.ties import Inputs, attributes_of, of_boxes, of_top_k, scattered
+from irexec.trust.ties import Inputs, of_boxes, of_top_k, scattered
 from irexec.types import Array, ElementType
 
 # An end of a slice that is as large as this means "to the end".
@@ -98,7 +98,7 @@ def _strided(node: Node, inputs: Inputs) -> str | None:
     data, begin, end = inputs[:3]
     if data is None or begin is None or end is None:
         return None
-    masks = attributes_of(node)
+    masks = node.all_attributes
     steps = steps_of(
         data.ndim, begin.tolist(), end.tolist(), [1] * begin.size, *(masks[name] for name in STRIDED_SLICE_MASKS)
     )
@@ -137,7 +137,7 @@ def _in_float(node: Node, inputs: Inputs) -> list[Array] | None:
     ]
     try:
         with np.errstate(all="ignore"):
-            return [np.asarray(node.operator(*wide, **attributes_of(node)))]
+            return [np.asarray(node.operator(*wide, **node.all_attributes))]
     except Exception:  # An operator that does not do this sum in f64: nothing is said of it.
         return None
 

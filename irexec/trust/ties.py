@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,19 +13,13 @@ from irexec.types import Array
 Inputs = Sequence[Array | None]
 
 
-def attributes_of(node: Node) -> dict[str, Any]:
-    """What the operator of a layer is called with."""
-    assert node.operator is not None
-    return {a.name: node.attributes.get(a.name, a.default) for a in node.operator.attributes}
-
-
 def scattered(node: Node, inputs: Inputs) -> str | None:
     """Places that several updates would fill, without a reduction."""
     operator = node.operator
     if operator is None or operator.opener is None:
         return None
     padded = [*inputs, *[None] * (len(operator.inputs) - len(inputs))]
-    found = operator.opener(*padded, **attributes_of(node))
+    found = operator.opener(*padded, **node.all_attributes)
     if found is None:
         return None
     return f"{plural(len(found.candidates), 'place')} of the result with more than one right value: {found.note}"
@@ -75,5 +68,5 @@ def of_boxes(node: Node, inputs: Inputs) -> str | None:
 
 def _selected(node: Node, inputs: Inputs) -> Array:
     assert node.operator is not None
-    results = node.operator(*inputs, **attributes_of(node))
+    results = node.operator(*inputs, **node.all_attributes)
     return np.array(results[0] if isinstance(results, (tuple, list)) else results)

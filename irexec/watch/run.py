@@ -226,8 +226,7 @@ def _by_consumer(model: Model, inference: Inference, port: Value, rng: np.random
                 continue
             names = [node.operator.signature.port_name(i) for i in range(len(node.inputs))]
             types = {n: inference[v] for n, v in zip(names, node.inputs, strict=True) if v is not None}
-            attributes = {a.name: node.attributes.get(a.name, a.default) for a in node.operator.attributes}
-            array = draw_for(rng, node.operator, name, types, attributes)
+            array = draw_for(rng, node.operator, name, types, node.all_attributes)
             if array is not None:
                 return array
     return None

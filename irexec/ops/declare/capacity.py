@@ -29,7 +29,7 @@ def beyond_memory(outputs: Sequence[TensorType]) -> str | None:
             return f"output {index} has rank {tensor.rank}; an array has {MAX_RANK} axes at most"
         item = tensor.element_type.dtype.itemsize if tensor.element_type.dtype else 1
         # NumPy counts the bytes of an empty array as if its empty axes were not there.
-        total += item * math.prod(max(1, extent.min) for extent in tensor.shape)
+        total += item * math.prod([extent.min or 1 for extent in tensor.shape.dims])
         if total > _SMALL and total > memory():
             return f"output {index}, {tensor}, is more than this machine's memory holds"
     return None
