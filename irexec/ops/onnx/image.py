@@ -33,9 +33,11 @@ def grid_sample_20(
 ) -> T:
     """`x` [N, C, *extents] at the places of `grid` [N, *points, axes], coordinates in [-1, 1], the last axis first.
 
-    C1: grid has as many axes as x has spatial ones. C2: x has elements. C3: cubic takes images of two axes.
+    C1: grid has as many axes as x has spatial ones, and a place for each of its images. C2: x has elements. C3: cubic
+    takes images of two axes.
     """
     extents = x.shape[2:]
+    require("C1", len(grid) == len(x), f"grid has {len(grid)} images, x {len(x)}", port="grid")
     require(
         "C1",
         grid.shape[-1] == len(extents),
@@ -43,10 +45,10 @@ def grid_sample_20(
     )
     require("C2", x.size > 0 or not grid.size, "x has no elements to sample", port="x")
     require("C3", mode != "cubic", f"x has {len(extents)} spatial axes, expected two for mode 'cubic'", port="x")
-    points = widen(grid).reshape(len(x), -1, len(extents))[..., ::-1]
+    points = widen(grid).reshape(len(x), prod(grid.shape[1:-1]), len(extents))[..., ::-1]
     places = [_place(points[..., axis], extent, align_corners) for axis, extent in enumerate(extents)]
     source = widen(x) if is_float(x.dtype) or mode == "nearest" else x.astype(np.float64)
-    flat = source.reshape(*x.shape[:2], -1)
+    flat = source.reshape(*x.shape[:2], prod(extents))
     result = np.zeros((*x.shape[:2], points.shape[1]), source.dtype)
     corners = [(0,)] * len(extents) if mode == "nearest" else [(0, 1)] * len(extents)
     below = [np.rint(p) if mode == "nearest" else np.floor(p) for p in places]
@@ -89,6 +91,9 @@ def _(check: Check, x: TensorType, grid: TensorType, **attributes: object) -> Pa
         f"grid has rank {grid.rank}, expected {x.rank} as x has",
         port="grid",
     )
+    if x.rank and grid.rank:
+        message = f"grid has {grid.shape[0]} images, expected {x.shape[0]} as x has"
+        check("C1", grid.shape[0].compatible(x.shape[0]), message, port="grid")
     return PartialShape([*x.shape[:2], *grid.shape[1:-1]])
 
 
