@@ -10,7 +10,7 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from irexec.aliases import ModuleAliases, is_opset, real_module
+from irexec.aliases import ModuleAliases, is_opset, opset_module, real_module
 
 if TYPE_CHECKING:
     from irexec.diagnostics import Diagnostic, IRError, Report, Severity
@@ -168,9 +168,9 @@ def __getattr__(name: str) -> Any:
                 importlib.import_module("irexec.openvino.extended")
             value = getattr(importlib.import_module(_HOME_OF[name]), name)
     elif is_opset(name):
-        value = importlib.import_module("irexec.opsets.namespace").namespace(name)
+        value = opset_module(name)
     elif _is_registered(name):
-        return importlib.import_module("irexec.opsets.namespace").namespace(name)
+        return opset_module(name)
     elif (module := real_module(f"irexec.{name}")) is not None:
         value = importlib.import_module(module)
     else:

@@ -30,6 +30,17 @@ def real_module(name: str) -> str | None:
     return _MODULES[head] + name[len(head) :] if head in _MODULES else None
 
 
+def opset_module(name: str) -> ModuleType:
+    """The functions of an opset. What they make has OpenVINO's words. Raises AttributeError where there is none."""
+    from irexec.opsets import namespace, nodes
+
+    found = namespace.namespace(name)
+    if "irexec.openvino.extended" not in sys.modules:
+        # Whoever calls them with arrays alone does without.
+        nodes.before_nodes(lambda: importlib.import_module("irexec.openvino.extended"))
+    return found
+
+
 class ModuleAliases:
     """Finds a module under its other name: the import statement then gives the module itself, not a copy."""
 
@@ -62,6 +73,6 @@ class ModuleAliases:
             sys.modules[name] = importlib.import_module(real)
             return
         try:
-            sys.modules[name] = importlib.import_module("irexec.opsets.namespace").namespace(name[len("irexec.") :])
+            sys.modules[name] = opset_module(name[len("irexec.") :])
         except AttributeError as error:
             raise ModuleNotFoundError(str(error), name=name) from None

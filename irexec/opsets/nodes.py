@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,23 @@ from irexec.ops.declare.operator import Operator
 from irexec.opsets.computed import value_of
 from irexec.types import F32, I32, Array, ElementType, TensorType, shape_like
 
+_before_nodes: list[Callable[[], object]] = []
+
+
+def before_nodes(prepare: Callable[[], object]) -> None:
+    """Have `prepare` called before the next node is made: rooms above this one add words to the class then."""
+    _before_nodes.append(prepare)
+
+
+def prepared() -> None:
+    """Call what waits for the next node."""
+    while _before_nodes:
+        _before_nodes.pop()()
+
 
 def make_node(operator: Operator, inputs: Sequence[Any], attributes: dict[str, Any], name: str = "") -> Node:
     """A new node on the outputs of others; arrays among the inputs become constants. Raises IRError."""
+    prepared()
     values = _as_values(operator, inputs)
     parsed, problems = operator.parse_attributes(attributes)
     check_count(operator, values)
@@ -77,6 +91,7 @@ def as_list(given: Any) -> Any:
 
 def constant_node(value: Any, dtype: Any = None, name: str = "", element_type: ElementType | None = None) -> Node:
     """A Const that holds a value. `element_type` where the array's dtype does not say it (u1, nf4, ...)."""
+    prepared()
     kind = element_type or (None if dtype is None else element_type_of(dtype))
     array = np.array(value) if kind is None or element_type else np.array(value).astype(kind.dtype)
     if array.dtype.kind in "US":
@@ -90,6 +105,7 @@ def constant_node(value: Any, dtype: Any = None, name: str = "", element_type: E
 
 def parameter_node(shape: Any, dtype: Any = np.float32, name: str = "") -> Node:
     """An input of the model, of a (partial) shape and an element type, NumPy dtype or type name."""
+    prepared()
     kind, extents = element_type_of(dtype), shape_like(shape)
     node = Node(contents.load("Parameter", 1), (), {"shape": extents, "element_type": kind}, name=name)
     node.set_outputs([TensorType(kind, extents)])

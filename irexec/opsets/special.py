@@ -110,6 +110,7 @@ def tensor_iterator_function(operator: Operator) -> Function:
 
 def _without_body(operator: Operator, inputs: list[Any], name: str) -> Node:
     """A node whose bodies and outputs are still to come."""
+    nodes.prepared()
     values = [value_of(i) or nodes.constant_node(nodes.as_list(i)).outputs[0] for i in inputs if i is not None]
     node = Node(operator, values, {}, name=name or "")
     note_inputs(node)

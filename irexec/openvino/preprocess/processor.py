@@ -34,6 +34,11 @@ class PrePostProcessor:
         """The model with all steps in it. Raises RuntimeError (IRError) for steps that cannot be."""
         # All is made before anything is changed: a step that cannot be leaves the model as it was.
         befores = [(info, *_run(info)) for info in self._inputs if info.is_used]
+        for info, _, last in befores:
+            made, wanted = last.value.type.shape, info.parameter.outputs[0].type.shape
+            if not made.compatible(wanted):
+                name = _name(info.parameter.outputs[0])
+                raise RuntimeError(f"the steps before input {name} make the shape {made}, the model takes {wanted}")
         for info, first, last in befores:
             old = info.parameter
             for node, index in consumers(old.outputs[0]):

@@ -86,7 +86,7 @@ class PreProcessSteps(_Steps):
         name = mode.name.lower()
 
         def apply(flow: Flow) -> None:
-            constant = np.array(fill, flow.value.element_type.dtype)
+            constant = np.array(fill, _real(flow, "pad").dtype)
             flow.become(ops().pad(flow.value, list(pads_begin), list(pads_end), name, constant))
 
         return self._add(f"pad {list(pads_begin)}, {list(pads_end)} ({name})", apply)
@@ -105,10 +105,16 @@ def _shown(value: Any) -> str:
     return f"({','.join(f'{float(v):g}' for v in values)})"
 
 
-def _per_channel(flow: Flow, operation: Callable[..., Any], value: Any, what: str) -> None:
-    kind = flow.value.element_type
+def _real(flow: Flow, what: str) -> ElementType:
+    """The element type. Raises RuntimeError for one of whole numbers, as OpenVINO does."""
+    kind: ElementType = flow.value.element_type
     if not kind.is_real:
         raise RuntimeError(f"{what} of {kind}: convert_element_type to a float type comes first")
+    return kind
+
+
+def _per_channel(flow: Flow, operation: Callable[..., Any], value: Any, what: str) -> None:
+    kind = _real(flow, what)
     if isinstance(value, (int, float)):
         flow.become(operation(flow.value, np.array(value, kind.dtype)))
         return

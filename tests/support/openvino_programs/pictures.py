@@ -70,3 +70,27 @@ def a_batch_by_layout(ov: ModuleType) -> Any:
     model.get_parameters()[0].set_layout(ov.Layout("NC"))
     ov.set_batch(model, 7)
     return [list(model.input(0).shape), list(model.output(0).shape)]
+
+
+@program
+def steps_that_do_not_fit_are_refused(ov: ModuleType) -> Any:
+    x = ov.opset13.parameter([1, 4, 4, 3], np.float32, name="x")
+    found = []
+    for kind, step in (
+        ("f32", lambda steps: steps.crop([0, 1, 1, 0], [1, 4, 4, 3])),
+        ("f32", lambda steps: steps.pad([0, 1, 0, 0], [0, 1, 0, 0], 0.5, ov.preprocess.PaddingMode.CONSTANT)),
+        ("u8", lambda steps: steps.pad([0, 0, 0, 0], [0, 0, 0, 0], 0.5, ov.preprocess.PaddingMode.CONSTANT)),
+        ("u8", lambda steps: steps.mean(1.0)),
+    ):
+        model = ov.Model([ov.opset13.relu(x)], [x], "fitting")
+        steps = ov.preprocess.PrePostProcessor(model)
+        steps.input().tensor().set_element_type(getattr(ov.Type, kind))
+        try:
+            step(steps.input().preprocess())
+            steps.build()
+            found.append("built")
+        except RuntimeError:
+            found.append("refused")
+        # The model is as it was.
+        found.append([len(model.get_ops()), list(model.input(0).shape)])
+    return found
