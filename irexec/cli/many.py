@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -63,13 +65,44 @@ def shared_input(args: argparse.Namespace, option: str) -> str:
 
 def gather_all(args: argparse.Namespace, task: Task[R], items: Sequence[str], what: str) -> list[Outcome[R]]:
     """The outcome for each item, on the processes or the cluster that the options name. Raises IRError."""
-    with _executor(args) as executor, _log(args, task) as log, _progress(len(items), what) as count:
-        outcomes = list(gather(_extended(args, task), items, executor, log=log, done=count))
+    done = 0
+
+    def count(outcome: Outcome[R]) -> None:
+        nonlocal done
+        done += 1
+        advance(done)
+
+    try:
+        with (
+            _ended_in_order(),
+            _executor(args) as executor,
+            _log(args, task) as log,
+            _progress(len(items), what) as advance,
+        ):
+            outcomes = list(gather(_extended(args, task), items, executor, log=log, done=count))
+    except KeyboardInterrupt:
+        if len(items) > 1:
+            kept = f"; the same command goes on from {args.resume}" if args.resume is not None else ""
+            print(f"interrupted: {done} of {len(items)} {what} were done{kept}", file=sys.stderr)
+        raise
     if os.environ.get("IREXEC_TRACEBACK") == "1":
         for outcome in outcomes:
             if outcome.error is not None:
                 raise outcome.error
     return outcomes
+
+
+@contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """SIGTERM, as a machine that is out of time or shut down sends it, is what Ctrl-C is."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -90,15 +123,16 @@ def _executor(args: argparse.Namespace) -> Iterator[Executor | None]:
 def _cluster(address: str) -> Iterator[Executor]:
     from irexec.farm.cluster import Cluster
 
+    def alone() -> None:
+        print(f"the scheduler has no workers: dask worker {address}", file=sys.stderr)
+
     try:
-        cluster = Cluster(address)
+        cluster = Cluster(address, alone=alone)
     except ImportError:
         raise _refused("U006", "--cluster needs Dask", hint="pip install 'irexec[cluster]'") from None
     except (OSError, ValueError) as error:
         raise _refused("U005", f"--cluster {address}: no scheduler answers there: {error}") from None
     with cluster:
-        if not cluster.worker_count:
-            print(f"the scheduler has no workers yet: dask worker {address}", file=sys.stderr)
         yield cluster
 
 
@@ -125,8 +159,8 @@ def _refused(code: str, message: str, **details: Any) -> IRError:
 
 
 @contextmanager
-def _progress(total: int, what: str) -> Iterator[Callable[[object], None]]:
-    """Counts what is done; a bar on stderr shows it, if that is a terminal and it takes long."""
+def _progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr shows how many are done, if that is a terminal and it takes long."""
     if total < 2 or not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -136,7 +170,7 @@ def _progress(total: int, what: str) -> Iterator[Callable[[object], None]]:
     begun = time.monotonic()
     with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
         counted = bar.add_task(what, total=total, visible=False)
-        yield lambda _: bar.update(counted, advance=1, visible=time.monotonic() - begun > _PATIENCE)
+        yield lambda done: bar.update(counted, completed=done, visible=time.monotonic() - begun > _PATIENCE)
 
 
 def _extended(args: argparse.Namespace, task: Task[R]) -> Task[R]:
@@ -161,6 +195,9 @@ class Extended(Task[R]):
 
     def files(self, item: str) -> list[PathLike]:
         return [*self.task.files(item), *self.extensions]
+
+    def needed(self, item: str) -> list[PathLike]:
+        return [*self.task.needed(item), *self.extensions]
 
     def report(self, result: R) -> Report:
         return self.task.report(result)

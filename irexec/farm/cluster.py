@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import pickle
 import threading
+from asyncio import wait_for
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Executor, Future, InvalidStateError
+from functools import partial
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Seconds to wait for an answer, and between looks at whether the scheduler is still there.
+# Seconds to wait for an answer, and between looks at whether the scheduler and its workers are still there.
 _PATIENCE = 10
 _INTERVAL = 0.2
 
@@ -25,35 +28,52 @@ class Cluster(Executor):
     KilledWorker. When the scheduler is gone, and does not come back within ten seconds, all calls are cancelled.
     """
 
-    def __init__(self, address: str) -> None:
-        """Raises ImportError without Dask, OSError or ValueError when no scheduler answers at the address."""
+    def __init__(self, address: str, *, alone: Callable[[], object] = lambda: None) -> None:
+        """`alone` is called, in a thread, when the scheduler has no worker, and whenever the last one has left.
+
+        Raises ImportError without Dask, OSError or ValueError when no scheduler answers at the address.
+        """
         from distributed import Client
 
         # What Dask logs, with its tracebacks, is what the calls fail with.
         for name in ("distributed", "distributed.client", "tornado.application"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
+        _find_scheduler(address)
         self._client: Any = Client(address, timeout=_PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
         self._executor: Any = self._client.get_executor(pure=False)  # type: ignore[no-untyped-call]
         self._waiting: set[Future[Any]] = set()
         self._left = threading.Event()
+        self._alone = alone
         threading.Thread(target=self._watch, name="irexec-cluster", daemon=True).start()
 
     @property
     def worker_count(self) -> int:
         """How many workers the scheduler has now."""
-        return len(self._client.scheduler_info()["workers"])
+        return len(self._client.nthreads())
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Have `call` done by a worker that is free."""
-        future: Future[T] = self._executor.submit(call, *args, **kwargs)
+        import cloudpickle
+
+        # A worker that cannot unpickle what it is to do, as one without irexec, ends. So it gets bytes to unpickle.
+        future: Future[T] = self._executor.submit(
+            pickle.loads, cloudpickle.dumps(_Result(partial(call, *args, **kwargs)))
+        )
         self._waiting.add(future)
         future.add_done_callback(self._waiting.discard)
         return future
 
     def _watch(self) -> None:
         """Fail the calls that wait once the client has given up: Dask cancels most of them, not all."""
+        was_alone = False
         while not self._left.wait(_INTERVAL):
-            if self._client.status == "closed":
+            if self._client.status == "running":
+                with contextlib.suppress(OSError):
+                    is_alone = not self.worker_count
+                    if is_alone and not was_alone:
+                        self._alone()
+                    was_alone = is_alone
+            elif self._client.status == "closed":
                 for future in list(self._waiting):
                     # Not `cancel`, which would ask the scheduler.
                     with contextlib.suppress(InvalidStateError):
@@ -72,3 +92,33 @@ class Cluster(Executor):
     ) -> None:
         """Leave; an exception that leaves the block, as Ctrl-C does, gives up what is not done."""
         self.shutdown(cancel_futures=error is not None)
+
+
+class _Result:
+    """Pickled, it is a call: whoever unpickles it makes the call, and has the result in its place."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self._call = call
+
+    def __reduce__(self) -> tuple[Callable[[], Any], tuple[()]]:
+        return self._call, ()
+
+
+def _find_scheduler(address: str) -> None:
+    """Raises OSError or ValueError if no scheduler answers. Dask's client would wait for ever for another program."""
+    from distributed import Security
+    from distributed.core import rpc
+    from distributed.utils import LoopRunner
+
+    async def kind_of_server() -> str:
+        secured = Security().get_connection_args("client")  # type: ignore[no-untyped-call]
+        async with rpc(address, timeout=_PATIENCE, connection_args=secured) as server:  # type: ignore[no-untyped-call]
+            return str((await server.identity())["type"])
+
+    runner: Any = LoopRunner()
+    try:
+        kind = runner.run_sync(wait_for, kind_of_server(), _PATIENCE)
+    except TimeoutError:
+        raise OSError(f"nothing came from there in {_PATIENCE} s") from None
+    if kind != "Scheduler":
+        raise OSError(f"it is the address of a {kind.lower()}")

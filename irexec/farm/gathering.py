@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -28,6 +29,17 @@ class Outcome(Generic[R]):
     error: BaseException | None = None
     report: Report = field(default_factory=Report)
     logged: bool = False
+
+
+class UnfitWorker(Exception):
+    """A worker is not what the program that gives it work takes it for: its results would be others."""
+
+
+class _Sender(NamedTuple):
+    """What a worker has to have in common with the program that gives it work."""
+
+    version: str
+    files: tuple[str, ...]
 
 
 class _Attempt(NamedTuple):
@@ -75,8 +87,12 @@ def _there(
 ) -> Iterator[tuple[int, Outcome[R]]]:
     from concurrent.futures import as_completed
 
+    from irexec import __version__
+
     def begin(number: int) -> Future[_Attempt]:
-        return executor.submit(_attempt, task, items[number], _logged_key(items[number], log))
+        item = items[number]
+        files = tuple(os.fspath(path) for path in task.needed(item) if os.path.exists(path))
+        return executor.submit(_attempt_for, _Sender(__version__, files), task, item, _logged_key(item, log))
 
     numbers = {begin(number): number for number in range(len(items))}
     suspects = []
@@ -102,8 +118,20 @@ def _logged_key(item: str, log: Log | None) -> str | None:
     return None if log is None else log.key(item) or ""
 
 
+def _attempt_for(sender: _Sender, task: Task[Any], item: str, logged: str | None) -> _Attempt:
+    """In a worker: an attempt, if it is fit for that."""
+    from irexec import __version__
+
+    if sender.version != __version__:
+        raise UnfitWorker(f"the worker has irexec {__version__}, not {sender.version}")
+    for path in sender.files:
+        if not os.path.exists(path):
+            raise UnfitWorker(f"the worker does not see {path}")
+    return _attempt(task, item, logged)
+
+
 def _attempt(task: Task[Any], item: str, logged: str | None) -> _Attempt:
-    """In a worker: do the task, unless the result that is logged still holds."""
+    """Do the task, unless the result that is logged still holds."""
     key = "" if logged is None else task.key(item)
     if logged and key == logged and task.outputs_exist(item):
         return _Attempt(key, None, True)
@@ -134,5 +162,7 @@ def _failure(item: str, error: BaseException) -> Report:
         why = "the process that worked on it was killed, or crashed"
     elif isinstance(error, CancelledError):
         why = "it was given up, because the scheduler does not answer any more"
+    elif isinstance(error, UnfitWorker):
+        why = str(error)
     findings.add("U008", f"there is no result: {why}", place=Place(file=item))
     return findings.report

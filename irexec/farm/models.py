@@ -37,6 +37,9 @@ class Validate(Task[Report]):
             return [item, *(path for path in beside if path.is_file())]
         return [item, self.weights or os.path.splitext(item)[0] + ".bin"]
 
+    def needed(self, item: str) -> list[PathLike]:
+        return [item] if self.weights is None else [item, self.weights]
+
     def report(self, result: Report) -> Report:
         return result
 

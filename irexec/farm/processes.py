@@ -7,11 +7,13 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
 from types import FrameType, TracebackType
 from typing import ParamSpec, TypeVar
 
@@ -37,7 +39,8 @@ class Processes(Executor):
 
     The processes are started by `spawn`, one when the first call needs it: a program that uses them keeps its own work
     below `if __name__ == "__main__"`. Each has one thread for kernels and BLAS. An exception that leaves the `with`
-    block, as Ctrl-C does, ends what they are doing; files that they were writing are whole, or not there.
+    block, as Ctrl-C does, ends what they are doing; files that they were writing are whole, or not there. They end
+    with the program that uses them, however that ends.
     """
 
     def __init__(self, count: int) -> None:
@@ -110,8 +113,19 @@ def _begin() -> None:
     signal.signal(signal.SIGTERM, _leave)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    threading.Thread(target=_leave_with_parent, name="irexec-parent", daemon=True).start()
     set_num_threads(1)
     threadpoolctl.threadpool_limits(1)
+
+
+def _leave_with_parent() -> None:
+    """In a thread: leave when the parent has been killed. The pool would wait for its next call for ever."""
+    parent = parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    while True:  # Once more, should the pool's own code have dropped the exception.
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(1)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -33,6 +33,10 @@ class Task(ABC, Generic[R]):
     def files(self, item: str) -> Iterable[PathLike]:
         """The files that the result for an item depends on, also those that do not exist (yet)."""
 
+    def needed(self, item: str) -> Iterable[PathLike]:
+        """Those of the files that every worker has to see when they exist."""
+        return self.files(item)
+
     def report(self, result: R) -> Report:
         """What was found."""
         return Report()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.nets import Net
-from support.waiting import PATIENCE, until
+from support.interrupting import interrupted
 
+from irexec.cli import many
 from irexec.cli.main import main
 from irexec.ops.declare.operator import REGISTRY
 
@@ -141,51 +141,25 @@ def test_what_cannot_be_run(
     assert not Path("out").exists()
 
 
-HELD = """import time
-from typing import Annotated
-
-import irexec
-from irexec.ops.declare.operator import Elements
-from irexec.types import Array, F32
-
-Float = Annotated[Array, Elements("T", {F32})]
-
-
-@irexec.operator("Held", "mine", shapes=lambda check, x: x.shape)
-def held(x: Float, /) -> Float:
-    if x.any():
-        time.sleep(SECONDS)
-    return x
-"""
-# Tests in the background of a shell have SIGINT ignored, and children inherit that.
-INTERRUPTIBLE = """import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from irexec.cli.start import start
-sys.exit(start())
-"""
-
-
 @pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
-def test_ctrl_c_leaves_whole_files(folder: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_leaves_whole_files(folder: Path, sent: signal.Signals) -> None:
     """Interrupted among many short runs. However late: behind them are some that do not end."""
-    (folder / "held.py").write_text(HELD.replace("SECONDS", str(PATIENCE)))
-    net = Net()
-    net.result(net.layer("Held", [net.parameter("x", "1,2", tensor="x")], "1,2", version="mine", tensor="y"))
-    (folder / "held.xml").write_text(net.text)
-    np.savez("large.npz", x=np.repeat(np.float32([0, 1]), [4000, 8]).reshape(2004, 2))
-    command = ["run", "held.xml", "--extension", "held.py", "--inputs", "large.npz", "--save", "out", "-j", "2"]
-    paths = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    process = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTIBLE, *command, "--resume", "log.jsonl"],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
-        start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    until(lambda: len(list(folder.glob("out/*.npz"))) >= 3 or process.poll() is not None, "there are results")
-    os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, said) == (130, "")
-    files = sorted(folder.glob("out/*"))
-    assert 3 <= len(files) <= 2000
-    assert all(np.load(file)["y"].shape == (1, 2) for file in files)
-    lines = Path("log.jsonl").read_text().splitlines()
-    assert {json.loads(line)["item"] for line in lines} <= {f"large.npz:{int(file.stem)}" for file in files}
+    said = interrupted(folder, ["-j", "2"], sent)
+    assert re.fullmatch(r"interrupted: \d+ of 2004 inputs were done; the same command goes on from log.jsonl\n", said)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a pseudo-terminal as on POSIX")
+def test_a_bar_on_a_terminal_counts(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller, terminal = os.openpty()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(many, "_PATIENCE", 0)
+    with open(terminal, "w") as stream, monkeypatch.context() as patched:
+        patched.setattr(sys, "stderr", stream)
+        assert main(["run", MODEL, "--inputs", "batch.npz", "--save", "out"]) == 0
+    shown = os.read(controller, 1 << 16).decode()
+    os.close(controller)
+    assert "inputs" in shown and "100%" in shown
+    assert "\x1b" not in capsys.readouterr().out

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.interrupting import interrupted
 from support.tasks import Held, Words
 from support.waiting import PATIENCE, until
 
@@ -29,16 +31,19 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 @contextmanager
-def dask(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """The address of a scheduler that has two workers, which start anew when they die; and its process."""
+def dask(folder: Path, workers: int = 2, *paths: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The address of a scheduler that has workers, which start anew when they die; and its process.
+
+    The workers find modules in `paths` first.
+    """
     from distributed import Client
 
     file = str(folder / "scheduler.json")
     tests = str(Path(__file__).parents[1])
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([tests, os.path.dirname(tests)])}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([*map(str, paths), tests, os.path.dirname(tests)])}
     commands = [
         ["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file],
-        *[["worker", "--scheduler-file", file, "--nthreads", "1", "--no-dashboard"]] * 2,
+        *[["worker", "--scheduler-file", file, "--nthreads", "1", "--no-dashboard"]] * workers,
     ]
     processes = []
     with ExitStack() as stack:
@@ -52,7 +57,8 @@ def dask(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
             processes.append(process)
         until(lambda: os.path.exists(file), "the scheduler is there")
         with Client(scheduler_file=file, set_as_default=False, timeout=PATIENCE) as client:
-            client.wait_for_workers(2, timeout=PATIENCE)
+            if workers:
+                client.wait_for_workers(workers, timeout=PATIENCE)
             address = client.scheduler.address
         yield address, processes[0]
 
@@ -178,6 +184,57 @@ def test_a_worker_is_killed_in_the_middle(scheduler: str, tmp_path: Path) -> Non
     begun = [path.name.split(".") for path in tmp_path.glob("*.*")]
     assert {pid for _, pid in begun} == {str(pid) for pid in pids.values()}
     assert {item for item, _ in begun} == set(items)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
+def test_ctrl_c_leaves_whole_files_and_idle_workers(scheduler: str, tmp_path: Path) -> None:
+    from distributed import Client
+
+    said = interrupted(tmp_path, ["--cluster", scheduler])
+    assert re.fullmatch(r"interrupted: \d+ of 2004 inputs were done; the same command goes on from log.jsonl\n", said)
+    with Client(scheduler, set_as_default=False) as client:
+        until(lambda: not any(client.processing().values()), "nothing waits for a worker")
+        (tmp_path / "go").touch()
+        until(lambda: not client.call_stack(), "what had begun has ended")
+    assert not list(tmp_path.glob("out/.*"))
+
+
+def test_a_worker_without_irexec_says_so_and_lives(tmp_path: Path) -> None:
+    (tmp_path / "paths" / "irexec").mkdir(parents=True)
+    (tmp_path / "paths" / "irexec" / "__init__.py").write_text('raise ModuleNotFoundError("No module named irexec")')
+    file = str(SAMPLES / "wrong.xml")
+    with dask(tmp_path, 1, tmp_path / "paths") as (address, _), farm.Cluster(address) as cluster:
+        for _ in range(2):
+            (outcome,) = farm.gather(farm.Validate(), [file], cluster)
+            (finding,) = outcome.report
+            assert finding.message == "there is no result: ModuleNotFoundError: No module named irexec"
+        assert cluster.worker_count == 1
+
+
+def test_a_scheduler_without_workers(tmp_path: Path) -> None:
+    alone = threading.Event()
+    with dask(tmp_path, 0) as (address, _), farm.Cluster(address, alone=alone.set) as cluster:
+        assert alone.wait(PATIENCE)
+        assert cluster.worker_count == 0
+
+
+def test_the_address_is_that_of_a_worker(scheduler: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from distributed import Client
+
+    with Client(scheduler, set_as_default=False) as client:
+        address = next(iter(client.nthreads()))
+    assert main(["validate", str(SAMPLES), "--cluster", address]) == 2
+    assert f"error[U005]: --cluster {address}: no scheduler answers there: it is the address of a worker" in (
+        capsys.readouterr().err
+    )
+
+
+def test_another_program_listens_there(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(farm_cluster, "_PATIENCE", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        assert main(["validate", str(SAMPLES), "--cluster", address]) == 2
+    assert "no scheduler answers there: nothing came from there in 0.5 s" in capsys.readouterr().err
 
 
 def test_there_is_no_scheduler(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,15 +7,19 @@ import json
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.tasks import Held, Threads, Words
-from support.waiting import PATIENCE
+from support.waiting import PATIENCE, until
 
+import irexec
 from irexec import farm
 from irexec.farm import processes
 
@@ -90,6 +94,72 @@ def test_an_exception_ends_what_processes_do(tmp_path: Path) -> None:
         for _ in farm.gather(Held(str(tmp_path), 1), [str(n) for n in range(100)], workers):
             raise ZeroDivisionError
     assert {path.name.split(".")[0] for path in tmp_path.iterdir()} <= {"0", "1", "2"}
+
+
+KILLED = """from support.tasks import Held
+
+from irexec import farm
+
+if __name__ == "__main__":
+    with farm.Processes(2) as workers:
+        list(farm.gather(Held(FOLDER), ["0", "1"], workers))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
+def test_processes_end_with_a_program_that_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "killed.py").write_text(KILLED.replace("FOLDER", repr(str(tmp_path))))
+    tests = Path(__file__).parents[1]
+    paths = [str(tests), str(tests.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    program = subprocess.Popen(
+        [sys.executable, str(tmp_path / "killed.py")],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    until(lambda: len(list(tmp_path.glob("[01].*"))) == 2 or program.poll() is not None, "both have begun")
+    program.kill()
+    # The end of its output is there when nobody holds it any more: all that it had started have ended.
+    said, _ = program.communicate(timeout=PATIENCE)
+    assert program.returncode == -signal.SIGKILL, said
+    assert b"Traceback" not in said
+
+
+class Elsewhere(Executor):
+    """Does everything at once, on a machine that is different from this one in what `arrive` changes."""
+
+    def __init__(self, arrive: Callable[[], object]) -> None:
+        self._arrive = arrive
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._arrive()
+        try:
+            future.set_result(call(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def test_a_worker_with_another_version_does_nothing(
+    files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = irexec.__version__
+    there = Elsewhere(lambda: monkeypatch.setattr(irexec, "__version__", "0.0"))
+    with farm.Log(tmp_path / "log.jsonl", Words()) as log:
+        outcomes = list(farm.gather(Words(), files[:1], there, log=log))
+    (finding,) = outcomes[0].report
+    assert (finding.code, finding.message) == ("U008", f"there is no result: the worker has irexec 0.0, not {here}")
+    assert (tmp_path / "log.jsonl").read_text() == ""
+
+
+def test_a_worker_that_does_not_see_a_file_says_nothing_of_it(files: list[str]) -> None:
+    there = Elsewhere(Path(files[0]).unlink)
+    (outcome,) = farm.gather(farm.Validate(), files[:1], there)
+    (finding,) = outcome.report
+    assert finding.message == f"there is no result: the worker does not see {files[0]}"
+    # One that is not there for anybody is.
+    (outcome,) = farm.gather(farm.Validate(), files[:1], Elsewhere(lambda: None))
+    assert [finding.code for finding in outcome.report] == ["X009"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
