@@ -8,13 +8,15 @@ from functools import lru_cache, partial
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.bind import Binder, bind_operator
 from irexec.graph.bodies import build_bodies
-from irexec.graph.model import Model, Node, Value, ordered
+from irexec.graph.model import Model, Node, Value
+from irexec.graph.order import ordered
 from irexec.graph.pre_process import subtract_mean
 from irexec.graph.runtime_info import keep_info, model_info
 from irexec.ir.document import Document, Layer, Net, Port
 from irexec.ir.text import digits, name_list, whole
 from irexec.ir.text import dim as read_dim
-from irexec.ir.weights.file import Weights, plain_constant
+from irexec.ir.weights.file import Weights
+from irexec.ir.weights.written import plain_constant
 from irexec.types import DYNAMIC, Dimension, ElementType, PartialShape, TensorType
 
 

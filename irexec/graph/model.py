@@ -13,6 +13,7 @@ from weakref import ref
 from irexec.diagnostics import LayerRef
 from irexec.graph.body_maps import BodyInput, BodyOutput
 from irexec.graph.consumers import note_inputs
+from irexec.graph.order import ordered
 from irexec.graph.ports import port_of
 from irexec.ir.document import Layer
 from irexec.ir.xml.source import Source
@@ -385,27 +386,3 @@ def _as_result(node: Node | Value) -> Node:
     result.outputs[0].names = value.names
     note_inputs(result)
     return result
-
-
-def ordered(roots: Iterable[Node]) -> list[Node]:
-    """The roots and all they depend on, every node after its producers. Nodes on a cycle come in any order."""
-    order: list[Node] = []
-    seen: set[Node] = set()
-    for root in roots:
-        stack: list[tuple[Node, int]] = [(root, 0)]
-        if root in seen:
-            continue
-        seen.add(root)
-        while stack:
-            node, position = stack.pop()
-            while position < len(node.inputs):
-                value = node.inputs[position]
-                position += 1
-                if value is not None and value.node not in seen:
-                    seen.add(value.node)
-                    stack.append((node, position))
-                    stack.append((value.node, 0))
-                    break
-            else:
-                order.append(node)
-    return order

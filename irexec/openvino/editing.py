@@ -9,7 +9,8 @@ from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
 from irexec.graph import model as graph
 from irexec.graph.consumers import consumers, note_inputs
-from irexec.graph.model import Node, Value, ordered
+from irexec.graph.model import Node, Value
+from irexec.graph.order import ordered
 from irexec.inference import infer, set_types
 
 # Changes are counted. A model looks at its nodes again when one of them was changed after the count it saw last; models

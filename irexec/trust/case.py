@@ -8,7 +8,8 @@ from pathlib import Path
 
 from irexec.diagnostics import IRError
 from irexec.graph.cut import constant_nodes, cut, twin
-from irexec.graph.model import Model, Node, Value, ordered
+from irexec.graph.model import Model, Node, Value
+from irexec.graph.order import ordered
 from irexec.graph.write import write_model
 from irexec.inference import infer, set_types
 from irexec.trust.extract import STATE

@@ -12,7 +12,8 @@ import numpy as np
 
 from irexec.engine import CompiledModel
 from irexec.graph.cut import twin
-from irexec.graph.model import Model, Node, Value, ordered
+from irexec.graph.model import Model, Node, Value
+from irexec.graph.order import ordered
 from irexec.ops.declare.contents import load
 from irexec.opsets.nodes import constant_node
 from irexec.trust.delta import fewest

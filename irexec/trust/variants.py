@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from irexec.graph.cut import constant_nodes, copied
-from irexec.graph.model import Model, Node, Value, ordered
+from irexec.graph.model import Model, Node, Value
+from irexec.graph.order import ordered
 from irexec.inference import infer, set_types
 from irexec.ops.declare.contents import load
 from irexec.ops.declare.operator import Tolerance

@@ -11,15 +11,14 @@ import numpy as np
 
 from irexec.diagnostics.diagnostic import LayerRef, Place
 from irexec.diagnostics.findings import At, Findings
-from irexec.diagnostics.nearest import suggestion
 from irexec.ir.document import Layer
-from irexec.ir.element_names import element_types_meant
 from irexec.ir.files import open_regular
-from irexec.ir.text import INT64_MAX, Reading, cut, digits, int64_list, listed, quoted, whole
+from irexec.ir.text import INT64_MAX, listed
 from irexec.ir.weights.packing import to_array, unpack
 from irexec.ir.weights.strings import read_strings
+from irexec.ir.weights.written import read_constant
 from irexec.records import NamedTuple
-from irexec.types import BF16, BOOLEAN, DYNAMIC, F16, F32, F64, STRING, Array, ElementType, Stored
+from irexec.types import BF16, BOOLEAN, F16, F32, F64, STRING, Array, ElementType, Stored
 from irexec.types.shape import product_within
 
 _MAX_RANK = 64
@@ -36,21 +35,6 @@ _MAX_COPIED = 1 << 12
 _STRING_SIZE = 16
 # Below this size, releasing pages costs more than it saves.
 _MIN_LET_GO = 1 << 16
-
-
-def plain_constant(data: dict[str, str]) -> dict[str, Any] | None:
-    """The attributes of a Const by name, where each is written as converters write it; None where one is not."""
-    if len(data) != 4:
-        return None
-    try:
-        element_type = ElementType.from_attribute(data["element_type"])
-        offset, size = digits(data["offset"]), digits(data["size"])
-        extents = [digits(part.strip()) for part in data["shape"].split(",")] if data["shape"] else []
-    except KeyError:
-        return None
-    if element_type in (None, DYNAMIC) or offset is None or size is None or None in extents:
-        return None
-    return {"element_type": element_type, "shape": tuple(extents), "offset": offset, "size": size}
 
 
 class _Use(NamedTuple):
@@ -107,101 +91,12 @@ class Weights:
 
     def of_layer(self, layer: Layer, findings: Findings, plain: dict[str, Any] | None = None) -> Stored | None:
         """The value of a `Const` layer; None, with findings, when it cannot be read. `plain`: see `plain_constant`."""
-        if plain is None:
-            value = self._of_layer(layer, findings)
-        else:
-            value = self.constant(**plain, findings=findings, at=At(layer.data_at), layer=layer.ref)
+        written = plain or read_constant(layer, findings)
+        value = None
+        if written is not None:
+            value = self.constant(**written, findings=findings, at=At(layer.data_at), layer=layer.ref)
         self._all_read = self._all_read and value is not None
         return value
-
-    def _of_layer(self, layer: Layer, findings: Findings) -> Stored | None:
-        if "value" in layer.data:
-            message = "the value attribute is not what the constant holds"
-            hint = "the bytes of a constant are in the .bin"
-            findings.add("C006", message, at=At(layer.data_at, "value"), layer=layer.ref, attribute="value", hint=hint)
-        element_type = ElementType.from_attribute(layer.data.get("element_type", ""))
-        if element_type is DYNAMIC:
-            element_type = None
-        shape = int64_list(layer.data.get("shape", "?"))
-        offset, size = whole(layer.data.get("offset")), whole(layer.data.get("size"))
-        # A trailing comma leaves the shape unambiguous.
-        trailing = (
-            shape.strict is None and shape.openvino == int64_list(layer.data.get("shape", "").rstrip(" ,")).strict
-        )
-        extents = shape.openvino if trailing else shape.strict
-        dims = extents if extents is not None and min(extents, default=0) >= 0 else None
-        if element_type is None or dims is None or trailing or offset.strict is None or size.strict is None:
-            self._report_texts(layer, findings, element_type, dims, offset, size, trailing)
-        if element_type is None or dims is None or offset.value is None or size.value is None:
-            return None
-        at = At(layer.data_at)
-        return self.constant(element_type, tuple(dims), offset.value, size.value, findings, at, layer.ref)
-
-    def _report_texts(
-        self,
-        layer: Layer,
-        findings: Findings,
-        element_type: ElementType | None,
-        dims: list[int] | None,
-        offset: Reading[int],
-        size: Reading[int],
-        trailing: bool,
-    ) -> None:
-        """Report attributes of a Const that are missing or cannot be read. `trailing`: the shape ends with a comma."""
-        allowed = {
-            "element_type": ("an element type other than dynamic", element_type is None),
-            "shape": ("extents between commas, such as 1, 3", dims is None),
-            "offset": ("an unsigned integer of at most 63 bits", self._is_wrong(offset, "offset", layer, findings)),
-            "size": ("an unsigned integer of at most 63 bits", self._is_wrong(size, "size", layer, findings)),
-        }
-        for name, (wanted, wrong) in allowed.items():
-            at = At(layer.data_at if layer.data_at >= 0 else layer.at, name)
-            text = layer.data.get(name)
-            if text is None:
-                message = f"the constant has no {name}"
-                advice = None
-                if "value" in layer.data and name in ("offset", "size"):
-                    advice = (
-                        "append the bytes of the value to the .bin (NumPy's tofile), and say where they begin and end"
-                    )
-                findings.add("C001", message, at=at, layer=layer.ref, attribute=name, allowed=wanted, hint=advice)
-            elif wrong:
-                message = f"{name} of the constant is {quoted(text)}, expected {wanted}"
-                meant = element_types_meant(text) if name == "element_type" else ()
-                known = tuple(kind for kind in meant if kind != DYNAMIC.name)
-                findings.add(
-                    "C012",
-                    message,
-                    at=at,
-                    layer=layer.ref,
-                    attribute=name,
-                    found=cut(text),
-                    allowed=wanted,
-                    hint=suggestion(map(repr, known)),
-                    candidates=known,
-                )
-            elif name == "shape" and trailing:
-                message = f"the list {quoted(text)} has a trailing comma"
-                findings.add("D006", message, at=at, layer=layer.ref, attribute=name, found=cut(text))
-
-    @staticmethod
-    def _is_wrong(reading: Reading[int], name: str, layer: Layer, findings: Findings) -> bool:
-        """True when there is no number; reports one that is not in canonical form."""
-        if reading.value is not None and reading.strict is None:
-            text = layer.data[name]
-            message = f"{name} of the constant is written {quoted(text)} instead of {reading.value}"
-            at = At(layer.data_at, name)
-            findings.add(
-                "N010",
-                message,
-                at=at,
-                layer=layer.ref,
-                attribute=name,
-                found=cut(text),
-                allowed=str(reading.value),
-                candidates=(str(reading.value),),
-            )
-        return reading.value is None
 
     def constant(
         self,

@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.registry import translates
-from irexec.graph.model import Node, Value, ordered
+from irexec.graph.model import Node, Value
+from irexec.graph.order import ordered
 
 # A node and the derivative by its output → the derivatives by its inputs.
 Rule = Callable[[Op, Node, Value], list[Value]]

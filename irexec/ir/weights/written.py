@@ -1,0 +1,97 @@
+"""What a Const writes of itself: its element type, its shape, and where in the weights its bytes lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.diagnostics.findings import At, Findings
+from irexec.diagnostics.nearest import suggestion
+from irexec.ir.document import Layer
+from irexec.ir.element_names import element_types_meant
+from irexec.ir.text import cut, digits, int64_list, quoted, whole
+from irexec.types import DYNAMIC, ElementType
+
+
+def plain_constant(data: dict[str, str]) -> dict[str, Any] | None:
+    """The attributes of a Const by name, where each is written as converters write it; None where one is not."""
+    if len(data) != 4:
+        return None
+    try:
+        element_type = ElementType.from_attribute(data["element_type"])
+        offset, size = digits(data["offset"]), digits(data["size"])
+        extents = [digits(part.strip()) for part in data["shape"].split(",")] if data["shape"] else []
+    except KeyError:
+        return None
+    if element_type in (None, DYNAMIC) or offset is None or size is None or None in extents:
+        return None
+    return {"element_type": element_type, "shape": tuple(extents), "offset": offset, "size": size}
+
+
+def read_constant(layer: Layer, findings: Findings) -> dict[str, Any] | None:
+    """The attributes of a Const by name, however they are written; None, with findings, where one cannot be read."""
+    if "value" in layer.data:
+        message = "the value attribute is not what the constant holds"
+        hint = "the bytes of a constant are in the .bin"
+        findings.add("C006", message, at=At(layer.data_at, "value"), layer=layer.ref, attribute="value", hint=hint)
+    found = {
+        "element_type": _element_type(layer, findings),
+        "shape": _shape(layer, findings),
+        "offset": _number("offset", layer, findings),
+        "size": _number("size", layer, findings),
+    }
+    return None if None in found.values() else found
+
+
+def _element_type(layer: Layer, findings: Findings) -> ElementType | None:
+    text = layer.data.get("element_type", "")
+    kind = ElementType.from_attribute(text)
+    if kind is not None and kind is not DYNAMIC:
+        return kind
+    known = tuple(name for name in element_types_meant(text) if name != DYNAMIC.name)
+    _refuse("element_type", "an element type other than dynamic", layer, findings, known)
+    return None
+
+
+def _shape(layer: Layer, findings: Findings) -> tuple[int, ...] | None:
+    text = layer.data.get("shape", "?")
+    reading = int64_list(text)
+    # A comma at the end leaves the shape unambiguous.
+    is_trailing = reading.strict is None and reading.openvino == int64_list(text.rstrip(" ,")).strict
+    extents = reading.openvino if is_trailing else reading.strict
+    if extents is None or min(extents, default=0) < 0:
+        _refuse("shape", "extents between commas, such as 1, 3", layer, findings)
+        return None
+    if is_trailing:
+        message, at = f"the list {quoted(text)} has a trailing comma", At(layer.data_at, "shape")
+        findings.add("D006", message, at=at, layer=layer.ref, attribute="shape", found=cut(text))
+    return tuple(extents)
+
+
+def _number(name: str, layer: Layer, findings: Findings) -> int | None:
+    text = layer.data.get(name)
+    reading = whole(text)
+    if text is None or reading.value is None:
+        _refuse(name, "an unsigned integer of at most 63 bits", layer, findings)
+        return None
+    if reading.strict is None:
+        number = str(reading.value)
+        message = f"{name} of the constant is written {quoted(text)} instead of {number}"
+        details: dict[str, Any] = {"found": cut(text), "allowed": number, "candidates": (number,)}
+        findings.add("N010", message, at=At(layer.data_at, name), layer=layer.ref, attribute=name, **details)
+    return reading.value
+
+
+def _refuse(name: str, wanted: str, layer: Layer, findings: Findings, known: tuple[str, ...] = ()) -> None:
+    """Report an attribute that is missing or cannot be read; `known` are what may be meant."""
+    at = At(layer.data_at if layer.data_at >= 0 else layer.at, name)
+    text = layer.data.get(name)
+    details: dict[str, Any] = {"at": at, "layer": layer.ref, "attribute": name, "allowed": wanted}
+    if text is None:
+        advice = None
+        if "value" in layer.data and name in ("offset", "size"):
+            advice = "append the bytes of the value to the .bin (NumPy's tofile), and say where they begin and end"
+        findings.add("C001", f"the constant has no {name}", hint=advice, **details)
+        return
+    message = f"{name} of the constant is {quoted(text)}, expected {wanted}"
+    hint = suggestion(map(repr, known))
+    findings.add("C012", message, found=cut(text), hint=hint, candidates=known, **details)
