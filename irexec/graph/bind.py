@@ -187,47 +187,26 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
     for name, file_name in renamed.items():
         message, hint = f"the operator has no attribute {name!r}", f"did you mean {file_name!r}?"
         problems.append(AttributeFault("D001", name, message, hint, candidates=(file_name,)))
-    where = layer.data_at if layer.data_at >= 0 else layer.at
-    for problem in problems:
-        if operator.type == "Const" and problem.attribute in own | {"value"}:
-            if problem.code == "D002":
-                values.pop(problem.attribute, None)
+    for fault in problems:
+        if operator.type == "Const" and fault.attribute in own | {"value"}:
+            if fault.code == "D002":
+                values.pop(fault.attribute, None)
             continue  # Faults of a constant are reported when its weights are read.
-        if problem.attribute == "variable_id" and findings.said("V001", layer.ref):
+        if fault.attribute == "variable_id" and findings.said("V001", layer.ref):
             continue
-        unknown = problem.code == "D001"
-        at = At(where, problem.attribute if problem.attribute in layer.data else None, named=unknown)
-        if unknown and (port := _port_of(problem.attribute, operator)) is not None:
-            problem = _is_an_input(problem, *port, operator)
-        missing: dict[str, Any] = {}
-        if problem.code == "D002" and problem.attribute in differing:
-            missing["openvino"] = differing[problem.attribute]
-        # Only a warning where all readers agree on the meaning of an out-of-range value.
-        agreed = problem.attribute in _LEFTOVERS or (problem.code == "D007" and problem.defined)
-        finding = findings.add(
-            problem.code,
-            problem.message,
-            at=at,
-            layer=layer.ref,
-            attribute=problem.attribute,
-            hint=problem.hint,
-            allowed=problem.allowed,
-            candidates=problem.candidates,
-            found=layer.data.get(problem.attribute),
-            defined=problem.defined,
-            severity=Severity.WARNING if agreed else None,
-            **missing,
-        )
-        if finding.severity is Severity.ERROR:
+        taken = differing.get(fault.attribute) if fault.code == "D002" else None
+        if _report(fault, layer, operator, findings, taken) is Severity.ERROR:
             # Drop the placeholder, so that it causes no follow-up findings.
             for attribute in operator.attributes:
-                if attribute.file_name == problem.attribute:
+                if attribute.file_name == fault.attribute:
                     values.pop(attribute.name, None)
     for attribute in operator.attributes if differing else ():
         name = attribute.file_name
         if name in differing and name not in layer.data and not attribute.required:
             message = f"{name} is left out: the page's default is {_text(attribute.default)}"
-            findings.add("D011", message, at=At(where), layer=layer.ref, attribute=name, openvino=differing[name])
+            findings.add(
+                "D011", message, at=At(_data_of(layer)), layer=layer.ref, attribute=name, openvino=differing[name]
+            )
     if of_one_length:
         _check_lengths({name: values.get(name, ()) for name in of_one_length if name in layer.data}, layer, findings)
     for attribute in operator.attributes:
@@ -236,6 +215,36 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
             kinds = [value for value in values.values() if isinstance(value, ElementType)]
             _check_shape(attribute.file_name, shape, kinds, layer, findings)
     return values
+
+
+def _report(fault: AttributeFault, layer: Layer, operator: Operator, findings: Findings, taken: str | None) -> Severity:
+    """Add the finding of a fault; how severe it is. `taken`: what OpenVINO does, where that is of this attribute."""
+    name, unknown = fault.attribute, fault.code == "D001"
+    if unknown and (port := _port_of(name, operator)) is not None:
+        fault = _is_an_input(fault, *port, operator)
+    # Only a warning where all readers agree on the meaning of an out-of-range value.
+    agreed = name in _LEFTOVERS or (fault.code == "D007" and fault.defined)
+    at = At(_data_of(layer), name if name in layer.data else None, named=unknown)
+    finding = findings.add(
+        fault.code,
+        fault.message,
+        at=at,
+        layer=layer.ref,
+        attribute=name,
+        hint=fault.hint,
+        allowed=fault.allowed,
+        candidates=fault.candidates,
+        found=layer.data.get(name),
+        defined=fault.defined,
+        severity=Severity.WARNING if agreed else None,
+        **({} if taken is None else {"openvino": taken}),
+    )
+    return finding.severity
+
+
+def _data_of(layer: Layer) -> int:
+    """The number of a layer's <data>, or of the layer where it has none."""
+    return layer.data_at if layer.data_at >= 0 else layer.at
 
 
 @cache

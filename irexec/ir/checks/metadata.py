@@ -134,13 +134,20 @@ def check_pre_process(net: Net, findings: Findings) -> None:
             continue
         if "id" in channel.attributes and whole(channel.attributes["id"]).value is None:
             refuse("the channel's id is not an unsigned integer", channel, "id")
-        for mean in channel.children:
-            if mean.tag == "mean":
-                forms.add(form := "value" if "value" in mean.attributes else "offset")
-                if form == "value" and float64(mean.attributes["value"]).strict is None:
-                    refuse("the mean is not a number", mean, "value")
-                for attribute in ("offset", "size") if form == "offset" else ():
-                    if whole(mean.attributes.get(attribute)).value is None:
-                        refuse(f"the mean has neither a value nor a readable {attribute}", mean, attribute)
+        for mean in (child for child in channel.children if child.tag == "mean"):
+            forms.add("value" if "value" in mean.attributes else "offset")
+            for attribute, message in _faults_of_mean(mean):
+                refuse(message, mean, attribute)
     if len(forms) > 1:
         refuse("means are given partly as values and partly as images", section)
+
+
+def _faults_of_mean(mean: Element) -> Iterator[tuple[str, str]]:
+    """The attributes of a mean that cannot be read, and what is wrong with them."""
+    if "value" in mean.attributes:
+        if float64(mean.attributes["value"]).strict is None:
+            yield "value", "the mean is not a number"
+        return
+    for attribute in ("offset", "size"):
+        if whole(mean.attributes.get(attribute)).value is None:
+            yield attribute, f"the mean has neither a value nor a readable {attribute}"
