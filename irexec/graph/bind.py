@@ -225,6 +225,7 @@ def _report(fault: AttributeFault, layer: Layer, operator: Operator, findings: F
     # Only a warning where all readers agree on the meaning of an out-of-range value.
     agreed = name in _LEFTOVERS or (fault.code == "D007" and fault.defined)
     at = At(_data_of(layer), name if name in layer.data else None, named=unknown)
+    known: dict[str, Any] = {} if taken is None else {"openvino": taken}
     finding = findings.add(
         fault.code,
         fault.message,
@@ -237,7 +238,7 @@ def _report(fault: AttributeFault, layer: Layer, operator: Operator, findings: F
         found=layer.data.get(name),
         defined=fault.defined,
         severity=Severity.WARNING if agreed else None,
-        **({} if taken is None else {"openvino": taken}),
+        **known,
     )
     return finding.severity
 
