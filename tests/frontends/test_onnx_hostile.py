@@ -37,7 +37,8 @@ def test_one_change_is_a_finding_that_names_its_node_or_none(part: int, tmp_path
     assert {"ran", "F003", "F004", "F005"} <= outcomes
 
 
-def test_functions_that_multiply_are_refused(tmp_path: Path) -> None:
+def test_functions_that_multiply_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("irexec.frontends.onnx.convert._MAX_CALLED", 5000)
     text = "g (float[3] x) => (float[3] y) { y = d.f0(x) }\n"
     for i in range(40):
         text += '<domain: "d", opset_import: ["" : 17, "d" : 1]>\n'
