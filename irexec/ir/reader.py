@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, TypeVar, cast
 
 from irexec.diagnostics.diagnostic import Severity
@@ -12,8 +12,9 @@ from irexec.diagnostics.nearest import nearest, suggestion
 from irexec.ir.checks import check_document, is_too_old
 from irexec.ir.document import BackEdge, Document, Edge, Element, Layer, Net, Port, PortMap
 from irexec.ir.memory import no_collection
+from irexec.ir.plain import PlainReader
 from irexec.ir.text import quoted
-from irexec.ir.xml.elements import PLAIN, Elements, decoded
+from irexec.ir.xml.elements import Elements, decoded
 from irexec.ir.xml.positions import Positions
 from irexec.ir.xml.source import Source
 from irexec.records import NamedTuple, fields
@@ -43,7 +44,7 @@ def read(source: Source, findings: Findings) -> Document | None:
         return None
     with no_collection():
         document = Document(_Reader(elements, findings).net(), source)
-        if _is_execution_graph(document.net):
+        if ("ExecutionNode" in source.text or "execOrder" in source.text) and _is_execution_graph(document.net):
             message = "this is the graph of a compiled model as a device executed it: without weights, not to be run"
             hint = "take the model that was compiled; the names of its layers stand in originalLayersNames"
             findings.add("N011", message, at=At(document.net.layers[0].at), hint=hint)
@@ -105,10 +106,7 @@ class _Reader:
     def __init__(self, elements: Elements, findings: Findings) -> None:
         self._elements = elements
         self._findings = findings
-        # Interned texts and tuples of texts: a model repeats the same ones in every layer.
-        self._once: dict[Any, Any] = {}
-        # The extents of ports by the text between their tags.
-        self._dims: dict[str, tuple[str, ...]] = {}
+        self._plain = PlainReader(elements)
 
     # Models and layers
 
@@ -119,21 +117,20 @@ class _Reader:
         net = Net(at, attributes.pop("name", None), attributes.pop("version", None))
         if not is_body:
             self._unknown_attributes("net", attributes, at, ("name", "version"))
-        self._sections(_BODY if is_body else _NET, net)
+        self._sections(_BODY if is_body else _NET, net, {})
         return net
 
-    def plain_layer(self, match: re.Match[str]) -> Layer:
-        """A layer whose start tag is as nearly all are written."""
-        elements, once = self._elements, self._once.setdefault
-        elements.number += 1
-        elements.name, elements.is_empty = "layer", False
-        id, name, type, version = match.groups()
-        layer = Layer(elements.number, id, name, once(type, type), once(version, version))
-        layer.data_at = self._sections(_LAYER, layer).get("data", -1)
-        return layer
+    def layers(self) -> tuple[Layer, ...]:
+        return self.items("layer", _Reader.layer, self._plain_layers)
+
+    def _plain_layers(self) -> Iterator[Layer]:
+        for layer, read in self._plain.layers():
+            if read is not None:
+                self._sections(_LAYER, layer, read)
+            yield layer
 
     def layer(self) -> Layer:
-        layer, once = Layer(at := self._elements.number), self._once.setdefault
+        layer, once = Layer(at := self._elements.number), self._plain.once
         other: dict[str, str] = {}
         for name, text in self._elements.attributes:
             if name == "id":
@@ -141,9 +138,9 @@ class _Reader:
             elif name == "name":
                 layer.name = text
             elif name == "type":
-                layer.type = once(text, text)
+                layer.type = once(text)
             elif name == "version":
-                layer.version = once(text, text)
+                layer.version = once(text)
             elif name == "output_names":
                 layer.output_names = text
             else:
@@ -151,15 +148,14 @@ class _Reader:
         if other:
             layer.other = other
             self._unknown_attributes("layer", other, at, _LAYER_ATTRIBUTES)
-        layer.data_at = self._sections(_LAYER, layer).get("data", -1)
+        self._sections(_LAYER, layer, {})
         return layer
 
-    def _sections(self, known: dict[str, _Section], item: Net | Layer) -> dict[str, int]:
-        """Read the children that are known into the fields of `item`; the number of each child by its tag.
+    def _sections(self, known: dict[str, _Section], item: Net | Layer, where: dict[str, int]) -> None:
+        """Read the children that are known into the fields of `item`. Of two children with one name the first counts.
 
-        Of two children with one name the first counts.
+        `where`: the numbers of those that were read before, by their tags.
         """
-        where: dict[str, int] = {}
         elements, parent = self._elements, self._elements.name
         for tag in elements.children():
             section = known.get(tag)
@@ -170,24 +166,22 @@ class _Reader:
             else:
                 where[tag] = elements.number
                 setattr(item, section.field, section.read(self))
-        return where
+        if isinstance(item, Layer):
+            item.data_at = where.get("data", -1)
 
     def items(
         self,
         tag: str,
         read_item: Callable[[_Reader], T],
-        pattern: re.Pattern[str] | None = None,
-        read_match: Callable[[_Reader, re.Match[str]], T] | None = None,
+        plain: Callable[[], Iterable[T]] = tuple,
     ) -> tuple[T, ...]:
-        """The children called `tag`, read; others are reported. Those that `pattern` matches are made of the match."""
+        """The children called `tag`, read; others are reported. `plain` reads those that come next and are plain."""
         elements, parent = self._elements, self._elements.name
         found: list[T] = []
         if elements.is_empty:
             return ()
         while True:
-            if pattern is not None and read_match is not None:
-                while match := elements.take(pattern):
-                    found.append(read_match(self, match))
+            found += plain()
             if not elements.enter():
                 return tuple(found)
             if elements.name == tag:
@@ -197,27 +191,18 @@ class _Reader:
 
     # Ports and edges
 
-    def plain_port(self, match: re.Match[str]) -> Port:
-        """A port as nearly all are written."""
-        elements, once = self._elements, self._once.setdefault
-        id, precision, names, between = match.groups()
-        dims = self._dims.get(between) if between else ()
-        if dims is None:
-            texts = tuple(_DIMS.findall(between))
-            dims = self._dims[between] = once(texts, texts)
-        at = elements.number + 1
-        elements.number = at + len(dims)
-        return Port(at, once(id, id), once(precision, precision), names, dims)
+    def ports(self) -> tuple[Port, ...]:
+        return self.items("port", _Reader.port, self._plain.ports)
 
     def port(self) -> Port:
-        elements, once = self._elements, self._once.setdefault
+        elements, once = self._elements, self._plain.once
         port = Port(at := elements.number)
         other: dict[str, str] = {}
         for name, text in elements.attributes:
             if name == "id":
-                port.id = once(text, text)
+                port.id = once(text)
             elif name == "precision":
-                port.precision = once(text, text)
+                port.precision = once(text)
             elif name == "names":
                 port.names = text
             else:
@@ -238,31 +223,27 @@ class _Reader:
                 self._repeated("port", port.rt_info.at)
         if dims:
             texts = tuple(dims)
-            port.dims = once(texts, texts)
+            port.dims = once(texts)
             # Element numbers ascend: if the last dim directly follows the others, they all follow the port.
             if dims_at[-1] != at + len(dims):
                 port.dims_at = tuple(dims_at)
         return port
 
-    def plain_edge(self, match: re.Match[str]) -> Edge:
-        """An edge as nearly all are written."""
-        self._elements.number += 1
-        from_layer, from_port, to_layer, to_port = match.groups()
-        once = self._once.setdefault
-        return Edge(self._elements.number, from_layer, once(from_port, from_port), to_layer, once(to_port, to_port))
+    def edges(self) -> tuple[Edge, ...]:
+        return self.items("edge", _Reader.edge, self._plain.edges)
 
     def edge(self) -> Edge:
-        edge, once = Edge(at := self._elements.number), self._once.setdefault
+        edge, once = Edge(at := self._elements.number), self._plain.once
         other: dict[str, str] = {}
         for name, text in self._elements.attributes:
             if name == "from-layer":
                 edge.from_layer = text
             elif name == "from-port":
-                edge.from_port = once(text, text)
+                edge.from_port = once(text)
             elif name == "to-layer":
                 edge.to_layer = text
             elif name == "to-port":
-                edge.to_port = once(text, text)
+                edge.to_port = once(text)
             else:
                 other[name] = text
         if other:
@@ -293,6 +274,9 @@ class _Reader:
             self._unknown_attributes(tag, attributes, at, _MAP_ATTRIBUTES, _IGNORED_IN_MAPS)
             self._no_children()
         return tuple(maps)
+
+    def back_edges(self) -> tuple[BackEdge, ...]:
+        return self.items("edge", _Reader.back_edge)
 
     def back_edge(self) -> BackEdge:
         at, other = self._elements.number, dict(self._elements.attributes)
@@ -363,18 +347,6 @@ class _Reader:
                 self._findings.add("N005", message, at=At(at, name, named=True), attribute=name, **details)
 
 
-# Layers, ports and edges as converters write them: attributes in this order, no other, no character that XML changes.
-_PLAIN_LAYER = re.compile(rf'\s*+<layer id="({PLAIN})" name="({PLAIN})" type="({PLAIN})" version="({PLAIN})"\s*+>')
-_PLAIN_PORT = re.compile(
-    rf'\s*+<port id="({PLAIN})" precision="({PLAIN})"(?: names="({PLAIN})")?+\s*+'
-    r"(?:/>|>((?:\s*+<dim>[^<&\r]*+</dim>)*+)\s*+</port>)"
-)
-_DIMS = re.compile("<dim>([^<]*+)")
-_PLAIN_EDGE = re.compile(
-    rf'\s*+<edge from-layer="({PLAIN})" from-port="({PLAIN})" to-layer="({PLAIN})" to-port="({PLAIN})"\s*+/>'
-)
-
-
 class _Section(NamedTuple):
     """A child element that is read: the field it goes to and the method that reads it."""
 
@@ -382,25 +354,9 @@ class _Section(NamedTuple):
     read: Callable[[_Reader], Any]
 
 
-def _layers(reader: _Reader) -> tuple[Layer, ...]:
-    return reader.items("layer", _Reader.layer, _PLAIN_LAYER, _Reader.plain_layer)
-
-
-def _edges(reader: _Reader) -> tuple[Edge, ...]:
-    return reader.items("edge", _Reader.edge, _PLAIN_EDGE, _Reader.plain_edge)
-
-
-def _ports(reader: _Reader) -> tuple[Port, ...]:
-    return reader.items("port", _Reader.port, _PLAIN_PORT, _Reader.plain_port)
-
-
-def _back_edges(reader: _Reader) -> tuple[BackEdge, ...]:
-    return reader.items("edge", _Reader.back_edge)
-
-
 _BODY = {
-    "layers": _Section("layers", _layers),
-    "edges": _Section("edges", _edges),
+    "layers": _Section("layers", _Reader.layers),
+    "edges": _Section("edges", _Reader.edges),
     "rt_info": _Section("rt_info", _Reader.element),
     "meta_data": _Section("meta_data", _Reader.element),
     "quantization_parameters": _Section("quantization_parameters", _Reader.element),
@@ -408,10 +364,10 @@ _BODY = {
 _NET = _BODY | {"pre-process": _Section("pre_process", _Reader.element)}
 _LAYER = {
     "data": _Section("data", _Reader.data),
-    "input": _Section("inputs", _ports),
-    "output": _Section("outputs", _ports),
+    "input": _Section("inputs", _Reader.ports),
+    "output": _Section("outputs", _Reader.ports),
     "rt_info": _Section("rt_info", _Reader.element),
-    "back_edges": _Section("back_edges", _back_edges),
+    "back_edges": _Section("back_edges", _Reader.back_edges),
     **{tag: _Section(tag, _Reader.port_maps) for tag in ("port_map", "then_port_map", "else_port_map")},
     **{tag: _Section(tag, _Reader.net) for tag in ("body", "then_body", "else_body")},
 }

@@ -15,7 +15,7 @@ from irexec.ir.xml.positions import attribute_pattern, token_pattern
 PLAIN = r'[^"&<\t\n\r]*+'
 # The next tag: an end tag, or a start tag all of whose attributes are plain.
 _NEXT_TAG = re.compile(rf"""[^<]*+<(?:/[^>]*+>|([^\s/>!?]++)((?:\s++[^\s=/>]++="{PLAIN}")*+)\s*+(/?)>)""")
-_PLAIN_ATTRIBUTE = re.compile(rf'([^\s=]++)="({PLAIN})"')
+PLAIN_ATTRIBUTE = re.compile(rf'([^\s=]++)="({PLAIN})"')
 _REFERENCE = re.compile(r"&(?:#x([0-9a-fA-F]+)|#([0-9]+)|(lt|gt|amp|quot|apos));")
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _BLANKS = str.maketrans("\t\n\r", "   ")
@@ -49,7 +49,7 @@ class Elements:
             return False
         self.number += 1
         self.name, self.is_empty = name, bool(empty)
-        self.attributes = _PLAIN_ATTRIBUTE.findall(attributes) if attributes else ()
+        self.attributes = PLAIN_ATTRIBUTE.findall(attributes) if attributes else ()
         return True
 
     def children(self) -> Iterator[str]:
@@ -69,7 +69,7 @@ class Elements:
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Whole elements that a pattern matches right here, and go on behind them. Their number is the caller's to add
         to `number`; of a start tag with content, `name` and `is_empty` are the caller's to set, too."""
-        match = pattern.match(self._text, self._at)
+        match = pattern.match(self._text, self._at) if self._plain else None
         if match is not None:
             self._at = match.end()
         return match

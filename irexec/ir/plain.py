@@ -1,0 +1,133 @@
+"""Layers, ports and edges as converters write them: attributes in one order, no other, no character that XML changes.
+
+Each is matched as a whole by a pattern. What is written otherwise does not match, and is read tag by tag (reader.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from irexec.ir.document import Edge, Layer, Port
+from irexec.ir.xml.elements import PLAIN, PLAIN_ATTRIBUTE, Elements
+
+T = TypeVar("T")
+
+_DIMS_PATTERN = r"(?:\s*+<dim>[^<&\r]*+</dim>)*+"
+_DIM = re.compile("<dim>([^<]*+)")
+_PORT_PATTERN = r'\s*+<port id="{0}" precision="{0}"{1}\s*+(?:/>|>{2}\s*+</port>)'
+_PORT = re.compile(_PORT_PATTERN.format(f"({PLAIN})", f'( names="{PLAIN}")?', f"({_DIMS_PATTERN})"))
+# Several at once, but not any number: the pattern would take memory for each.
+_PORTS_PATTERN = "(?:" + _PORT_PATTERN.format(PLAIN, f'(?: names="{PLAIN}")?', _DIMS_PATTERN) + "){0,64}"
+_PORTS = re.compile(_PORTS_PATTERN)
+# A layer up to the first of its sections that is not as usual; the end tag is matched where there is none.
+_LAYER = re.compile(
+    rf'\s*+<layer id="({PLAIN})" name="({PLAIN})" type="({PLAIN})" version="({PLAIN})"\s*+>'
+    rf'(?:\s*+<data((?:\s++[^\s=/>]++="{PLAIN}")*+)\s*+/>)?'
+    rf"(?:\s*+<input>({_PORTS_PATTERN})\s*+</input>)?"
+    rf"(?:\s*+<output>({_PORTS_PATTERN})\s*+</output>)?"
+    r"(\s*+</layer>)?"
+)
+_EDGE_PATTERN = r'\s*+<edge from-layer="{0}" from-port="{0}" to-layer="{0}" to-port="{0}"\s*+/>'
+_EDGE = re.compile(_EDGE_PATTERN.format(f"({PLAIN})"))
+_EDGES = re.compile(f"(?:{_EDGE_PATTERN.format(PLAIN)}){{1,1000}}")
+# A port without its place: its number after that of its section, id, precision, names, dims.
+_PortText = tuple[int, str, str, str | None, tuple[str, ...]]
+
+
+class PlainReader:
+    """Reads what comes next as long as it is plain; models repeat themselves, and what repeats is read once."""
+
+    def __init__(self, elements: Elements) -> None:
+        self._elements = elements
+        # Interned texts and tuples of texts.
+        self._once: dict[Any, Any] = {}
+        # By the text between their tags: the extents of a port, the ports of a section (with the number of elements),
+        # the attributes of `<data>`.
+        self._dims: dict[str, tuple[str, ...]] = {}
+        self._ports: dict[str, tuple[list[_PortText], int]] = {}
+        self._data: dict[str, dict[str, str]] = {}
+
+    def once(self, item: T) -> T:
+        """The item itself, the first of those that are equal."""
+        found: T = self._once.setdefault(item, item)
+        return found
+
+    def layers(self) -> Iterator[tuple[Layer, dict[str, int] | None]]:
+        """The layers that follow. Of one that has other sections than the usual ones the rest is the caller's to read,
+        before the next layer: its element is entered then, and the numbers of the sections read so far are given."""
+        elements, once = self._elements, self._once.setdefault
+        while match := elements.take(_LAYER):
+            id, name, type, version, data, inputs, outputs, end = match.groups()
+            at = last = elements.number + 1
+            data_at = inputs_at = outputs_at = -1
+            attributes: dict[str, str] = {}
+            taken: tuple[Port, ...] = ()
+            made: tuple[Port, ...] = ()
+            if data is not None:
+                data_at = last = last + 1
+                attributes = self._attributes(data, type)
+            if inputs is not None:
+                inputs_at = last + 1
+                taken, last = self._of_section(inputs, inputs_at)
+            if outputs is not None:
+                outputs_at = last + 1
+                made, last = self._of_section(outputs, outputs_at)
+            elements.number = last
+            layer = Layer(
+                at, id, name, once(type, type), once(version, version), None, attributes, data_at, taken, made
+            )
+            if end is None:
+                elements.name, elements.is_empty = "layer", False
+                read = {"data": data_at, "input": inputs_at, "output": outputs_at}
+                yield layer, {tag: number for tag, number in read.items() if number >= 0}
+            else:
+                yield layer, None
+
+    def edges(self) -> Iterator[Edge]:
+        """The edges that follow."""
+        elements, once = self._elements, self._once.setdefault
+        while match := elements.take(_EDGES):
+            for from_layer, from_port, to_layer, to_port in _EDGE.findall(match[0]):
+                elements.number += 1
+                yield Edge(elements.number, from_layer, once(from_port, from_port), to_layer, once(to_port, to_port))
+
+    def ports(self) -> Iterator[Port]:
+        """The ports that follow."""
+        elements = self._elements
+        while (match := elements.take(_PORTS)) and match[0]:
+            ports, elements.number = _placed(*self._read_ports(match[0]), elements.number)
+            yield from ports
+
+    def _attributes(self, text: str, type: str) -> dict[str, str]:
+        if type == "Const":  # No two say the same.
+            return dict(PLAIN_ATTRIBUTE.findall(text))
+        if (found := self._data.get(text)) is None:
+            found = self._data[text] = dict(PLAIN_ATTRIBUTE.findall(text))
+        return found
+
+    def _of_section(self, text: str, at: int) -> tuple[tuple[Port, ...], int]:
+        """The ports in a text, and the number of the last element in it; `at`: that of the element before it."""
+        found = self._ports.get(text)
+        if found is None:
+            found = self._read_ports(text)
+            if "names=" not in text:  # Names are unique.
+                self._ports[text] = found
+        return _placed(*found, at)
+
+    def _read_ports(self, text: str) -> tuple[list[_PortText], int]:
+        once, count, ports = self._once.setdefault, 0, []
+        for id, precision, named, between in _PORT.findall(text):
+            dims = self._dims.get(between)
+            if dims is None:
+                texts = tuple(_DIM.findall(between))
+                dims = self._dims[between] = once(texts, texts)
+            names = named[len(' names="') : -1] if named else None
+            ports.append((count + 1, once(id, id), once(precision, precision), names, dims))
+            count += 1 + len(dims)
+        return ports, count
+
+
+def _placed(ports: list[_PortText], count: int, at: int) -> tuple[tuple[Port, ...], int]:
+    return tuple([Port(at + n, id, precision, names, dims) for n, id, precision, names, dims in ports]), at + count
