@@ -84,7 +84,8 @@ class BackEdge(Item):
 class Layer(Item):
     """A `<layer>`. A section that is not there is an empty tuple (or None); `data_at` is -1 without `<data>`.
 
-    Layers whose `<data>` says the same may share one dict: nobody changes it. `other` holds the attributes that the grammar does not know.
+    Layers whose `<data>` says the same may share one dict: nobody changes it. `other` holds the attributes that the
+    grammar does not know.
     """
 
     id: str | None = None
