@@ -79,7 +79,7 @@ class PlainReader:
                 at, id, name, once(type, type), once(version, version), None, attributes, data_at, taken, made
             )
             if end is None:
-                elements.name, elements.is_empty = "layer", False
+                elements.open("layer")
                 read = {"data": data_at, "input": inputs_at, "output": outputs_at}
                 yield layer, {tag: number for tag, number in read.items() if number >= 0}
             else:

@@ -14,7 +14,7 @@ from irexec.ir.document import BackEdge, Document, Edge, Element, Layer, Net, Po
 from irexec.ir.memory import no_collection
 from irexec.ir.plain import PlainReader
 from irexec.ir.text import quoted
-from irexec.ir.xml.elements import Elements, decoded
+from irexec.ir.xml.elements import Elements, TooDeep, decoded
 from irexec.ir.xml.positions import Positions
 from irexec.ir.xml.source import Source
 from irexec.records import NamedTuple, fields
@@ -43,7 +43,11 @@ def read(source: Source, findings: Findings) -> Document | None:
     if not _is_net(elements, findings) or is_too_old(dict(elements.attributes).get("version"), findings):
         return None
     with no_collection():
-        document = Document(_Reader(elements, findings).net(), source)
+        try:
+            document = Document(_Reader(elements, findings).net(), source)
+        except TooDeep as error:
+            findings.add("X005", str(error), at=At(error.number))
+            return None
         if ("ExecutionNode" in source.text or "execOrder" in source.text) and _is_execution_graph(document.net):
             message = "this is the graph of a compiled model as a device executed it: without weights, not to be run"
             hint = "take the model that was compiled; the names of its layers stand in originalLayersNames"
@@ -64,7 +68,11 @@ def read_layers(source: Source, findings: Findings) -> list[Layer]:
         return []
     elements = source.elements()
     reader = _Reader(elements, findings)
-    return [reader.layer()] if elements.name == "layer" else list(reader.items("layer", _Reader.layer))
+    try:
+        return [reader.layer()] if elements.name == "layer" else list(reader.items("layer", _Reader.layer))
+    except TooDeep as error:
+        findings.add("X005", str(error), at=At(error.number))
+        return []
 
 
 def _is_net(root: Elements, findings: Findings) -> bool:

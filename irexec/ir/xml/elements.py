@@ -16,9 +16,19 @@ PLAIN = r'[^"&<\t\n\r]*+'
 # The next tag: an end tag, or a start tag all of whose attributes are plain.
 _NEXT_TAG = re.compile(rf"""[^<]*+<(?:/[^>]*+>|([^\s/>!?]++)((?:\s++[^\s=/>]++="{PLAIN}")*+)\s*+(/?)>)""")
 PLAIN_ATTRIBUTE = re.compile(rf'([^\s=]++)="({PLAIN})"')
+# So many elements may be in one another.
+DEEPEST = 256
 _REFERENCE = re.compile(r"&(?:#x([0-9a-fA-F]+)|#([0-9]+)|(lt|gt|amp|quot|apos));")
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _BLANKS = str.maketrans("\t\n\r", "   ")
+
+
+class TooDeep(Exception):
+    """More than DEEPEST elements are in one another."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(f"more than {DEEPEST} elements are in one another")
 
 
 class Elements:
@@ -37,18 +47,22 @@ class Elements:
         self.name = ""
         self.attributes: Sequence[tuple[str, str]] = ()
         self.is_empty = False
+        self._depth = 0
 
     def enter(self) -> bool:
-        """Go to the next tag; False where it is an end tag, or there is none."""
+        """Go to the next tag; False where it is an end tag, or there is none. Raises TooDeep."""
         match = _NEXT_TAG.match(self._text, self._at) if self._plain else None
         if match is None:
             return self._enter_unusual()
         self._before, self._at = self._at, match.end()
         name, attributes, empty = match.groups()
         if name is None:
+            self._depth -= 1
             return False
         self.number += 1
         self.name, self.is_empty = name, bool(empty)
+        if not empty:
+            self._go_in()
         self.attributes = PLAIN_ATTRIBUTE.findall(attributes) if attributes else ()
         return True
 
@@ -62,17 +76,27 @@ class Elements:
                 yield self.name
 
     def skip(self) -> None:
-        """Go to the end of the element that was entered last. The parser bounds the depth of this recursion."""
+        """Go to the end of the element that was entered last."""
         for _ in self.children():
             self.skip()
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Whole elements that a pattern matches right here, and go on behind them. Their number is the caller's to add
-        to `number`; of a start tag with content, `name` and `is_empty` are the caller's to set, too."""
+        to `number`; of an element with content whose end was not taken, `open` is to be told, too."""
         match = pattern.match(self._text, self._at) if self._plain else None
         if match is not None:
             self._at = match.end()
         return match
+
+    def open(self, name: str) -> None:
+        """Be in an element whose start was taken, but not its end."""
+        self.name, self.is_empty = name, False
+        self._go_in()
+
+    def _go_in(self) -> None:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise TooDeep(self.number)
 
     def text(self) -> str | None:
         """The text between the tag that was read last and the one before it; None where it is blank."""
@@ -89,10 +113,13 @@ class Elements:
         match = next((m for m in tags if m["close"] is not None or m["open"] is not None), None)
         self._before, self._at = self._at, len(self._text) if match is None else match.end()
         if match is None or match["open"] is None:
+            self._depth -= 1
             return False
         self.number += 1
         self.name, written = match["open"], match["attributes"]
         self.is_empty = written.endswith("/")
+        if not self.is_empty:
+            self._go_in()
         found: dict[str, str] = {}
         for attribute in attribute_pattern().finditer(written):
             name, value = attribute[1], attribute[2][1:-1]

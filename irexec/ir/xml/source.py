@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from itertools import islice
-
-from lxml import etree
 
 from irexec.diagnostics.diagnostic import Place
 from irexec.diagnostics.findings import At, Findings
@@ -17,6 +15,7 @@ from irexec.ir.xml.elements import Elements
 from irexec.ir.xml.encoding import EncodingProblem, decode
 from irexec.ir.xml.foreign import foreign_kind
 from irexec.ir.xml.positions import Comment, Positions, Span
+from irexec.ir.xml.wellformed import faults
 from irexec.records import NamedTuple
 
 Remap = Callable[[Span], Span]
@@ -30,8 +29,8 @@ _LEAST_ELEMENT, _LEAST_ATTRIBUTE = 4, 5
 
 
 class Limits(NamedTuple):
-    """Limits of a file: bytes, elements, attributes, characters between two tags. libxml2 limits depth (256) and the
-    length of attributes."""
+    """Limits of a file: bytes, elements, attributes, characters between two tags. libxml2 limits the length of
+    attributes, and those who read the elements their depth."""
 
     size: int = 1 << 30
     elements: int = 5_000_000
@@ -239,98 +238,19 @@ class Source:
         return not self._faults
 
     def _parse(self) -> None:
-        """Ask libxml2 whether the text is well-formed; no tree is made."""
-        parser, summary = _parser(), "not well-formed"
-        try:
-            etree.fromstring(self.text.encode(), parser)
-        except etree.XMLSyntaxError as error:
-            summary = str(error)
-            failed = True
-        else:
-            failed = False
-        log = [entry for entry in parser.error_log if entry.level > etree.ErrorLevels.WARNING]
-        if failed or log:
-            self._explain(log, summary)
+        """Find out whether the text is well-formed."""
+        for fault in faults(self.positions):
+            if fault.code == "X003" or len(self._faults) < _MAX_PROBLEMS:
+                self._faults.append(SourceFault(fault.code, fault.message, fault.span, related=fault.related))
         # After these faults (a repeated attribute, content after the root, an undeclared prefix, a late declaration)
         # there are still elements that can be read: those that OpenVINO reads.
         self._readable = not self._faults or (
             {problem.code for problem in self._faults} <= _READABLE and Elements(self.text, plain=False).enter()
         )
 
-    def _explain(self, log: list[etree._LogEntry], summary: str) -> None:
-        """Turn the parser's log into problems, one for each place; all that follows from one open element is one."""
-        from irexec.ir.xml.balance import unbalanced
 
-        repeated = False
-        fault = unbalanced(self.positions) if log and log[0].type_name in _UNBALANCED else None
-        if fault is not None:
-            self._faults.append(
-                SourceFault("X001", fault.message, fault.span, None, () if fault.opened is None else (fault.opened,))
-            )
-            return
-        for entry in log:
-            code = _CODE_OF_ERROR.get(entry.type_name, "X001")
-            repeated = repeated or code == "X003"
-            span = Span(self.positions.offset(entry.line, entry.column), 1)
-            known = any(p.span == span for p in self._faults)
-            if code != "X003" and not known:
-                self._problem(code, _sentence(entry.message), span)
-        if repeated:
-            for name, first, second in self._repeated_attributes():
-                self._faults.append(
-                    SourceFault("X003", f"attribute {name!r} is written twice", second, None, (("first here", first),))
-                )
-        if not self._faults:
-            self._problem("X001", _sentence(summary), Span(0, 1))
-
-    def _repeated_attributes(self) -> Iterator[tuple[str, Span, Span]]:
-        element = 0
-        while self.positions.tag(element) is not None:
-            seen: dict[str, Span] = {}
-            for name, value, _ in self.positions.attributes(element):
-                if name in seen:
-                    yield name, seen[name], value
-                seen.setdefault(name, value)
-            element += 1
-
-
-_CODE_OF_ERROR = {
-    "ERR_ATTRIBUTE_REDEFINED": "X003",
-    "ERR_DOCUMENT_END": "X004",
-    "ERR_UNDECLARED_ENTITY": "X002",
-    "ERR_INVALID_CHAR": "X007",
-    "ERR_RESOURCE_LIMIT": "X005",
-    "NS_ERR_UNDEFINED_NAMESPACE": "X010",
-    "ERR_RESERVED_XML_NAME": "X011",
-}
-_UNBALANCED = {"ERR_TAG_NAME_MISMATCH", "ERR_TAG_NOT_FINISHED"}
 _READABLE = {"X003", "X004", "X010", "X011"}
-
-
-class _Nothing:
-    """What the parser makes of a text: nothing."""
-
-    def close(self) -> None:
-        """The text has ended."""
-
-
-def _parser() -> etree.XMLParser:
-    return etree.XMLParser(
-        encoding="utf-8",
-        target=_Nothing(),  # type: ignore[arg-type]  # The stubs ask for the methods of all events.
-        resolve_entities=False,
-        load_dtd=False,
-        no_network=True,
-        dtd_validation=False,
-        attribute_defaults=False,
-        huge_tree=False,
-        collect_ids=False,
-    )
 
 
 def _is_html(head: str) -> bool:
     return re.match(r"<!doctype\s+html|<html\b", head) is not None
-
-
-def _sentence(message: str | None) -> str:
-    return (message or "not well-formed").strip().splitlines()[0]
