@@ -64,8 +64,8 @@ def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
     """The operator of a layer; None, with a finding, when there is none."""
     if not layer.type:
         return None  # The reader has reported it; the same holds for an empty version below.
-    if layer.version and (layer.type, layer.version) in REGISTRY:
-        return REGISTRY[layer.type, layer.version]
+    if layer.version and (known := REGISTRY.get((layer.type, layer.version))) is not None:
+        return known
     of_type: dict[str, Any] = {"at": At(layer.at, "type"), "layer": layer.ref, "attribute": "type"}
     canonical = contents.canonical_type(layer.type)
     if canonical is None:

@@ -97,34 +97,32 @@ class _Builder:
 
     def _node(self, layer: Layer) -> Node:
         operator = bind_operator(layer, self.findings)
-        plain = plain_constant(layer.data) if operator is not None and operator.type == "Const" else None
-        attributes = plain or (self.binder.attributes(layer, operator) if operator else {})
-        keys, id = self.keys, self.keys[layer.id]
-        node = Node(
-            operator,
-            [None] * len(layer.inputs),
-            attributes,
-            name=layer.name or "",
-            id=layer.id or "",
-            layer=layer,
-            type=operator.type if operator else layer.type or "",
-            version=operator.opset if operator else layer.version or "",
-        )
-        declared = [declared_type(port) for port in layer.outputs]
-        made = operator.outputs if operator is not None and node.type != "If" else ()
-        least = 1 if node.type == "Result" else 0 if made and made[0].variadic else len(made)
-        node.set_outputs([_OPEN] * max(len(declared), least))
-        for value, type, port in zip(node.outputs, declared, layer.outputs, strict=False):
-            value.declared = type
-            value.names = set(name_list(port.names)) if port.names else set()
-            self.by_port.setdefault((id, keys[port.id]), value)
+        type = operator.type if operator is not None else layer.type or ""
+        plain = plain_constant(layer.data) if type == "Const" else None
+        attributes = plain or (self.binder.attributes(layer, operator) if operator is not None else {})
+        version = operator.opset if operator is not None else layer.version
+        name, id = layer.name or "", layer.id or ""
+        inputs = [None] * len(layer.inputs)
+        node = Node(operator, inputs, attributes, name=name, id=id, layer=layer, type=type, version=version)
+        keys, key, by_port, in_ports = self.keys, self.keys[layer.id], self.by_port, self.in_ports
+        for index, port in enumerate(layer.outputs):
+            value = Value(node, index, _OPEN)
+            value.declared = declared_type(port)
+            if port.names:
+                value.names.update(name_list(port.names))
+            node.outputs.append(value)
+            by_port.setdefault((key, keys[port.id]), value)
+        for position, port in enumerate(layer.inputs):
+            in_ports.setdefault((key, keys[port.id]), (node, position))
+        known = operator.outputs if operator is not None and type != "If" else ()
+        least = 1 if type == "Result" else 0 if known and known[0].variadic else len(known)
+        if len(node.outputs) < least:
+            node.set_outputs([_OPEN] * least)
         if self.version >= 11:
             keep_info(node, layer)
-        if self.version < 11 and node.type == "Parameter" and node.given_name and node.outputs:
+        elif type == "Parameter" and node.given_name and node.outputs:
             node.outputs[0].names.add(node.given_name)
-        for position, port in enumerate(layer.inputs):
-            self.in_ports.setdefault((id, keys[port.id]), (node, position))
-        if node.type == "Const":
+        if type == "Const":
             node.held = self.weights.of_layer(layer, self.findings, plain)
         return node
 

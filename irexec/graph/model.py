@@ -108,10 +108,7 @@ class Inputs(list["Value | None"]):
     """The values that a node takes. OpenVINO's `node.inputs()` gives the inputs that take them."""
 
     __slots__ = ("node",)
-
-    def __init__(self, values: Iterable[Value | None], node: Node) -> None:
-        super().__init__(values)
-        self.node = node
+    node: Node
 
     def __call__(self) -> list[Input]:
         return [Input(self.node, index) for index in range(len(self))]
@@ -178,7 +175,8 @@ class Node:
         self.operator = operator
         self.type = type or (operator.type if operator else "")
         self.version = version or (operator.opset if operator else "")
-        self.inputs: Inputs = Inputs(inputs, self)
+        self.inputs: Inputs = Inputs(inputs)
+        self.inputs.node = self
         self.attributes: dict[str, Any] = {} if attributes is None else attributes
         self.outputs: Outputs = Outputs()
         self.given_name = name

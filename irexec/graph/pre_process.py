@@ -133,5 +133,5 @@ def _one(
     if size != needed:
         refuse(f"a mean image of {list(image)} takes {needed} bytes", mean, found=str(size), allowed=str(needed))
         return None
-    stored = weights.constant(kind, image, offset, size, findings, At(mean.at, "offset"))
+    stored = weights.constant(kind, image, offset, size, findings, mean.at)
     return None if stored is None else stored.array

@@ -33,13 +33,11 @@ def check_declared(
         if port.dims != source.dims or port.precision != source.precision:
             _check_input(node, port, value, source, inference[value], findings)
     if outputs:
-        for value, port in zip(node.outputs, layer.outputs, strict=False):
-            declared, inferred = value.declared, inference[value]
-            if (
-                declared is not None
-                and (declared, inferred) not in agreeing
-                and _check_output(node, port, value.index, declared, inferred, findings)
-            ):
+        for value, port, inferred in zip(node.outputs, layer.outputs, inference.outputs(node), strict=False):
+            declared = value.declared
+            if declared is None or (declared, inferred) in agreeing:
+                continue
+            if _check_output(node, port, value.index, declared, inferred, findings):
                 agreeing.add((declared, inferred))
 
 

@@ -15,6 +15,7 @@ from irexec.inference.propagate import propagate
 from irexec.inference.repeats import Repeats
 from irexec.inference.variables import check_variables
 from irexec.ops.declare.operator import Breach, ConstraintError
+from irexec.ops.declare.signature import Signature
 from irexec.types import DYNAMIC, TensorType
 
 _BODIES = {"If": infer_if, "Loop": infer_loop, "TensorIterator": infer_tensor_iterator}
@@ -88,9 +89,10 @@ class Inferring:
         self.inference.note(node, self._outputs(node, given))
         if self._declared:
             # What the ports of a body declare is no reason not to look at those of the layer that holds it.
-            new = self.findings.report.errors[before:] if self.findings.error_count > before else ()
-            broken = any(finding.code not in DECLARED for finding in new)
-            check_declared(node, self.inference, self.findings, self._repeats.agreeing, outputs=not broken)
+            sound = self.findings.error_count == before or all(
+                finding.code in DECLARED for finding in self.findings.report.errors[before:]
+            )
+            check_declared(node, self.inference, self.findings, self._repeats.agreeing, outputs=sound)
 
     def body(self, body: Body, parameters: Types) -> Inferring:
         """The inference of a body for these types of its Parameters, cached."""
@@ -126,18 +128,25 @@ class Inferring:
         key = self._repeats.key(node, inputs)
         if (known := self._repeats.known(key)) is not None:
             return known
-        missing = any(a.name not in node.attributes for a in operator.attributes)
-        most = operator.signature.max_inputs
-        lacking = len(node.inputs) < operator.signature.min_inputs or any(
-            type is None and not operator.signature.input(index).optional for index, type in enumerate(inputs[:most])
-        )
-        if missing or lacking or (most is not None and len(node.inputs) > most):
+        if self._is_incomplete(node, operator.signature, inputs):
             return [TensorType()] * len(node.outputs)
         reported = len(self.findings.report)
         types = self._of_operator(node, inputs)
         if operator.outputs and operator.outputs[0].variadic:
             return self._for_each_port(node, types)
         return types if len(self.findings.report) > reported else self._repeats.keep(key, types)
+
+    @staticmethod
+    def _is_incomplete(node: Node, signature: Signature, inputs: Sequence[TensorType | None]) -> bool:
+        """True for a node that lacks attributes or inputs, or has too many of these."""
+        most, count = signature.max_inputs, len(inputs)
+        if count < signature.min_inputs or (most is not None and count > most):
+            return True
+        if not node.attributes.keys() >= signature.attribute_names:
+            return True
+        return None in inputs and any(
+            type is None and not signature.input(index).optional for index, type in enumerate(inputs)
+        )
 
     def _of_operator(self, node: Node, inputs: Sequence[TensorType | None]) -> list[TensorType]:
         operator = node.operator

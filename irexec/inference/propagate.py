@@ -42,11 +42,11 @@ def propagate(
 
     Raises ConstraintError when known values break a constraint of the operator, MemoryError for too large a result.
     """
-    if not inputs or any(o.has_value or o.partial is not None for o in outputs):
-        return outputs
     known = all(t is None or t.has_value for t in inputs)
     carries = operator.values is not None and len(outputs) > 0 and outputs[0].element_type in _SHAPE_TYPES
-    if not (known or carries) or operator.type in _CHANGING or operator.tolerance.kind == "random":
+    if not inputs or not (known or carries) or any(o.has_value or o.partial is not None for o in outputs):
+        return outputs
+    if operator.type in _CHANGING or operator.tolerance.kind == "random":
         return outputs
     if not all(map(_is_small, outputs)) or (steps(operator, inputs, attributes, outputs) or 0) > MAX_STEPS:
         return outputs

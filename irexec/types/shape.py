@@ -6,7 +6,7 @@ Source: OpenVINO `PartialShape`, text forms of the `Parameter` operation's `shap
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, overload
 
 from irexec.types.dimension import (
@@ -106,8 +106,7 @@ class PartialShape:
             return self
         if len(self._dims) != len(other._dims):
             return None
-        merged = [a.merge(b) for a, b in zip(self._dims, other._dims, strict=True)]
-        return None if any(d is None for d in merged) else PartialShape(d for d in merged if d is not None)
+        return _of_each(Dimension.merge, self._dims, other._dims)
 
     def union(self, other: PartialShape) -> PartialShape:
         """The smallest partial shape that holds both."""
@@ -121,12 +120,9 @@ class PartialShape:
             return _DYNAMIC
         if self._dims == other._dims:
             return self
-        rank = max(len(self._dims), len(other._dims))
-        one = Dimension(1)
-        a = (one,) * (rank - len(self._dims)) + self._dims
-        b = (one,) * (rank - len(other._dims)) + other._dims
-        dims = [x.broadcast(y) for x, y in zip(a, b, strict=True)]
-        return None if any(d is None for d in dims) else PartialShape(d for d in dims if d is not None)
+        ones = (Dimension.of(1),) * (len(self._dims) - len(other._dims))
+        more = (Dimension.of(1),) * (len(other._dims) - len(self._dims))
+        return _of_each(Dimension.broadcast, more + self._dims, ones + other._dims)
 
     def accepts(self, shape: Sequence[int]) -> bool:
         """True when an array of this static shape satisfies the partial shape."""
@@ -172,6 +168,21 @@ class PartialShape:
 
     def __repr__(self) -> str:
         return f"<PartialShape: {self}>"
+
+
+def _of_each(
+    operation: Callable[[Dimension, Dimension], Dimension | None],
+    first: tuple[Dimension, ...],
+    second: tuple[Dimension, ...],
+) -> PartialShape | None:
+    """The shape of what the operation makes of the extents of each axis; None where it makes nothing of some."""
+    made = []
+    for a, b in zip(first, second, strict=True):
+        extent = operation(a, b)
+        if extent is None:
+            return None
+        made.append(extent)
+    return PartialShape(made)
 
 
 _DYNAMIC = PartialShape(None)

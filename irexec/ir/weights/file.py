@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
+import sys
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,16 @@ from irexec.types.shape import product_within
 _MAX_RANK = 64
 # The search for NaN is limited to small constants (masks, limits): searching a large one would read it from disk.
 _MAX_SEARCHED = 1 << 16
-# Below this size, Python finds out by itself that no byte is that of an infinity.
-_MAX_BYTEWISE = 1 << 18
-# What the highest byte of a NaN or infinity is, by type.
-_NOT_FINITE = {F32: b"\x7f\xff", F64: b"\x7f\xff", BF16: b"\x7f\xff", F16: b"\x7c\x7d\x7e\x7f\xfc\xfd\xfe\xff"}
+# Up to this size Python is as fast as NumPy at seeing that no byte is that of an infinity; up to the second one it is
+# faster than NumPy's import.
+_MAX_BYTEWISE, _MAX_WITHOUT_NUMPY = 1 << 13, 1 << 18
+# The exponent of a NaN or infinity is all ones, by type: what the highest byte is then, and the bits of the exponent.
+_EXPONENTS = {
+    F32: (b"\x7f\xff", 0x7F80_0000),
+    F64: (b"\x7f\xff", 0x7FF0_0000_0000_0000),
+    BF16: (b"\x7f\xff", 0x7F80),
+    F16: (b"\x7c\x7d\x7e\x7f\xfc\xfd\xfe\xff", 0x7C00),
+}
 # Constants up to this size are copied, so that they survive truncation of the file: reading beyond the end of a mapped
 # file kills the process.
 _MAX_COPIED = 1 << 12
@@ -38,12 +45,24 @@ _MIN_LET_GO = 1 << 16
 
 
 class _Use(NamedTuple):
-    """A range of the weights that a constant takes."""
+    """A range of the weights that a constant takes, and who says so: the element that has its attributes, its layer."""
 
     offset: int
     end: int
-    at: At | None
-    layer: LayerRef | None
+    element: int
+    layer: Layer | None
+
+    @property
+    def ref(self) -> LayerRef | None:
+        return None if self.layer is None else self.layer.ref
+
+    def at(self, attribute: str) -> At | None:
+        """The place of one of the attributes."""
+        return None if self.element < 0 else At(self.element, attribute)
+
+    def report(self, findings: Findings, code: str, message: str, attribute: str, **details: Any) -> None:
+        """A finding about one of the attributes."""
+        findings.add(code, message, at=self.at(attribute), layer=self.ref, attribute=attribute, **details)
 
 
 class Weights:
@@ -94,7 +113,7 @@ class Weights:
         written = plain or read_constant(layer, findings)
         value = None
         if written is not None:
-            value = self.constant(**written, findings=findings, at=At(layer.data_at), layer=layer.ref)
+            value = self.constant(**written, findings=findings, element=layer.data_at, layer=layer)
         self._all_read = self._all_read and value is not None
         return value
 
@@ -105,79 +124,76 @@ class Weights:
         offset: int,
         size: int,
         findings: Findings,
-        at: At | None = None,
-        layer: LayerRef | None = None,
+        element: int = -1,
+        layer: Layer | None = None,
     ) -> Stored | None:
         """The constant at a range of the weights; None, with findings, when the range does not hold it.
+
+        `element`: the number of the element whose attributes say so, `layer`: the layer that it is in.
 
         Its array is read-only. A large one is a view of the file where its elements have whole bytes: the file must not
         be truncated or written in place while the model lives (replacing it is safe). It need not lie aligned. Every
         size is checked before memory is taken, which is then at most eight times what the range holds.
         """
 
-        def add(code: str, message: str, **details: Any) -> None:
-            place = None if at is None else At(at.element, details.get("attribute", at.attribute))
-            findings.add(code, message, at=place, layer=layer, **details)
-
         self._constants += 1
+        use = _Use(offset, offset + size, element, layer)
         # For an empty array NumPy still limits the byte count, computed without the axes of extent 0.
         itemsize = _STRING_SIZE if element_type is STRING else max(element_type.bitwidth // 8, 1)
-        extents = product_within((extent for extent in shape if extent), INT64_MAX // itemsize)
+        extents = product_within([extent for extent in shape if extent], INT64_MAX // itemsize)
         if len(shape) > _MAX_RANK or extents is None:
-            add(
-                "C013",
-                f"shape [{listed(shape)}] is more than 64 bits or {_MAX_RANK} dimensions can hold",
-                attribute="shape",
-            )
+            message = f"shape [{listed(shape)}] is more than 64 bits or {_MAX_RANK} dimensions can hold"
+            use.report(findings, "C013", message, "shape")
             return None
         count = 0 if 0 in shape else extents
         needed = size if element_type is STRING else element_type.nbytes(count)
         if size < needed:
             wanted = f"at least {needed} for {element_type}[{listed(shape)}]"
-            add("C003", f"the size is {size}, the constant needs {needed} bytes", attribute="size", allowed=wanted)
+            message = f"the size is {size}, the constant needs {needed} bytes"
+            use.report(findings, "C003", message, "size", allowed=wanted)
         elif size > max(needed, 1):
             # OpenVINO writes one byte for a constant without elements.
-            add(
-                "C004",
-                f"the size is {size}, the constant needs only {needed} bytes",
-                attribute="size",
-                allowed=str(needed),
-                candidates=(str(needed),),
-            )
-        use = _Use(offset, offset + size, None if at is None else At(at.element, "offset"), layer)
+            message = f"the size is {size}, the constant needs only {needed} bytes"
+            use.report(findings, "C004", message, "size", allowed=str(needed), candidates=(str(needed),))
         if (self._data is None and needed) or (use.end > self.size and (size or self._data is not None)):
             self._lacking.append(use)
             return None
         if size < needed:
             return None
         self._uses.append(use)
-        raw = memoryview(b"") if self._data is None else self._data[offset : offset + size]
+        raw = memoryview(b"") if self._data is None else self._data[offset : offset + needed]
         if element_type is STRING:
-            return self._strings(raw, shape, count, add)
-        return self._numbers(raw[:needed], element_type, shape, add)
+            return self._strings(raw, shape, count, use, findings)
+        return self._numbers(raw, element_type, shape, use, findings)
 
     @staticmethod
-    def _strings(raw: memoryview, shape: tuple[int, ...], count: int, add: Any) -> Stored | None:
+    def _strings(raw: memoryview, shape: tuple[int, ...], count: int, use: _Use, findings: Findings) -> Stored | None:
         try:
             strings = read_strings(raw.tobytes())
         except ValueError as error:
-            add("C007", f"the string constant cannot be read: {error}", attribute="offset")
+            use.report(findings, "C007", f"the string constant cannot be read: {error}", "offset")
             return None
         if len(strings) != count:
             message = f"the string constant holds {len(strings)} strings, expected {count} by its shape"
-            add("C007", message, attribute="shape", found=f"[{listed(shape)}]")
+            use.report(findings, "C007", message, "shape", found=f"[{listed(shape)}]")
             return None
         return Stored(STRING, shape, raw.tobytes(), _array)
 
-    def _numbers(self, raw: memoryview, element_type: ElementType, shape: tuple[int, ...], add: Any) -> Stored:
-        stored = Stored(element_type, shape, raw.tobytes() if raw.nbytes <= _MAX_COPIED else raw, _array)
+    @staticmethod
+    def _numbers(
+        data: memoryview, element_type: ElementType, shape: tuple[int, ...], use: _Use, findings: Findings
+    ) -> Stored:
+        raw = data.tobytes() if data.nbytes <= _MAX_COPIED else data
+        stored = Stored(element_type, shape, raw, _array)
         if element_type is BOOLEAN:
-            if others := raw.tobytes().translate(None, b"\0\1"):
-                add("C014", f"a byte of the boolean constant is {max(others)}; it is taken as true", attribute="offset")
+            if others := bytes(raw).translate(None, b"\0\1"):
+                message = f"a byte of the boolean constant is {max(others)}; it is taken as true"
+                use.report(findings, "C014", message, "offset")
         elif element_type.is_real and not element_type.is_packed and stored.size <= _MAX_SEARCHED:
             count = 0 if _is_finite(raw, element_type) else _spoilt(stored.array)
             if count:
-                add("C011", f"{count} of the constant's {stored.size} values are NaN or infinity", attribute="offset")
+                message = f"{count} of the constant's {stored.size} values are NaN or infinity"
+                use.report(findings, "C011", message, "offset")
         return stored
 
     def check_usage(self, findings: Findings) -> None:
@@ -191,7 +207,8 @@ class Weights:
         first, count = self._lacking[0], len(self._lacking)
         needed = max(use.end for use in self._lacking)
         affected = f"{count} of {self._constants} constants affected"
-        details: dict[str, Any] = {"at": first.at, "layer": first.layer if count == 1 else None, "attribute": "offset"}
+        details: dict[str, Any] = {"at": first.at("offset"), "layer": first.ref if count == 1 else None}
+        details["attribute"] = "offset"
         if self._data is None:
             where = f": {self.file} does not exist" if self.file else ""
             message = f"there are no weights{where}; {needed:,} bytes are needed, {affected}"
@@ -219,9 +236,10 @@ class Weights:
             if use.offset > covered:
                 gaps.append((covered, use.offset))
             if last is not None and use.offset < last.end and (use.offset, use.end) != (last.offset, last.end):
-                related = () if last.at is None else ((f"{last.layer or 'the other constant'}", last.at),)
+                other = last.at("offset")
+                related = () if other is None else ((f"{last.ref or 'the other constant'}", other),)
                 message = f"bytes {use.offset} to {min(use.end, last.end)} also belong to another constant"
-                findings.add("C008", message, at=use.at, layer=use.layer, related=related)
+                findings.add("C008", message, at=use.at("offset"), layer=use.ref, related=related)
             if last is None or use.end >= last.end:
                 last = use
             covered = max(covered, use.end)
@@ -272,19 +290,17 @@ def let_go(array: Array) -> None:
         mapping.madvise(mmap.MADV_DONTNEED, start, stop - start)
 
 
-def _is_finite(raw: memoryview, element_type: ElementType) -> bool:
-    """True when the highest bytes alone, or the sum, show that all values are numbers; False leaves it open."""
-    high = _NOT_FINITE.get(element_type)
-    if high is not None and raw.nbytes <= _MAX_BYTEWISE:
-        width = element_type.bitwidth // 8
-        highest = raw.tobytes()[width - 1 :: width]
+def _is_finite(raw: bytes | memoryview, element_type: ElementType) -> bool:
+    """True when all values are numbers; False may leave it open."""
+    if element_type not in _EXPONENTS:
+        return False
+    high, ones = _EXPONENTS[element_type]
+    width = element_type.bitwidth // 8
+    if len(raw) <= (_MAX_BYTEWISE if "numpy._core" in sys.modules else _MAX_WITHOUT_NUMPY):
+        highest = bytes(raw)[width - 1 :: width]
         return len(highest.translate(None, high)) == len(highest)
-    if element_type in (F32, F64):
-        # NaN and infinity go on into a sum. It may overflow by itself, too.
-        with np.errstate(all="ignore"):
-            values: Array = np.frombuffer(raw, np.uint8).view(element_type.dtype)
-            return bool(np.isfinite(values.sum()))
-    return False
+    bits: Array = np.frombuffer(raw, f"<u{width}")
+    return bool((bits & ones).max() < ones)
 
 
 def _spoilt(array: Array) -> int:

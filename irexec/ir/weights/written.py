@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from irexec.diagnostics.findings import At, Findings
@@ -17,14 +18,19 @@ def plain_constant(data: dict[str, str]) -> dict[str, Any] | None:
     if len(data) != 4:
         return None
     try:
-        element_type = ElementType.from_attribute(data["element_type"])
+        element_type, shape = ElementType.from_attribute(data["element_type"]), _plain_shape(data["shape"])
         offset, size = digits(data["offset"]), digits(data["size"])
-        extents = [digits(part.strip()) for part in data["shape"].split(",")] if data["shape"] else []
     except KeyError:
         return None
-    if element_type in (None, DYNAMIC) or offset is None or size is None or None in extents:
+    if element_type in (None, DYNAMIC) or offset is None or size is None or shape is None:
         return None
-    return {"element_type": element_type, "shape": tuple(extents), "offset": offset, "size": size}
+    return {"element_type": element_type, "shape": shape, "offset": offset, "size": size}
+
+
+@lru_cache(maxsize=1 << 10)
+def _plain_shape(text: str) -> tuple[int, ...] | None:
+    extents = [digits(part.strip()) for part in text.split(",")] if text else []
+    return None if None in extents else tuple(extent for extent in extents if extent is not None)
 
 
 def read_constant(layer: Layer, findings: Findings) -> dict[str, Any] | None:

@@ -97,11 +97,14 @@ class Signature:
     max_inputs: int | None = field(init=False)
     """None where the last one is variadic."""
     is_variadic: bool = field(init=False)
+    attribute_names: frozenset[str] = field(init=False)
+    """As Python has them."""
 
     def __post_init__(self) -> None:
         self.min_inputs = sum(not i.optional and not i.variadic for i in self.inputs)
         self.is_variadic = any(i.variadic for i in self.inputs)
         self.max_inputs = None if self.is_variadic else len(self.inputs)
+        self.attribute_names = frozenset(attribute.name for attribute in self.attributes)
 
     def input(self, index: int) -> Input:
         """The port at a position; the variadic one stands for all positions beyond the last."""

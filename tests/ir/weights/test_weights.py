@@ -17,7 +17,7 @@ from irexec.ir.document import Layer
 from irexec.ir.weights.file import Weights
 from irexec.ir.weights.strings import write_strings
 from irexec.ir.xml.source import Source
-from irexec.types import BOOLEAN, F32, I4, I64, STRING, U8, ElementType
+from irexec.types import BF16, BOOLEAN, F16, F32, F64, I4, I64, STRING, U8, ElementType
 
 DATA = bytes(range(64))
 
@@ -171,6 +171,17 @@ def test_values_that_are_no_numbers() -> None:
     assert [(found.code, found.message) for found in findings.report] == [
         ("C011", "2 of the constant's 4 values are NaN or infinity")
     ]
+
+
+@pytest.mark.parametrize("count", [16, 20_000])
+@pytest.mark.parametrize("kind", [F16, BF16, F32, F64], ids=str)
+def test_one_value_of_many_that_is_no_number(kind: ElementType, count: int) -> None:
+    values = np.random.default_rng(0).standard_normal(count).astype(kind.dtype)
+    for other, codes in ((np.finfo(np.float16).max, []), (np.nan, ["C011"]), (-np.inf, ["C011"])):
+        values[count // 2] = other
+        findings = Findings()
+        Weights(values.tobytes()).constant(kind, (count,), 0, values.nbytes, findings)
+        assert [found.code for found in findings.report] == codes
 
 
 @pytest.mark.parametrize("values", [[0, -np.inf, -np.inf, 0], [np.inf] * 4, [0, -np.inf, np.inf, 0]])
