@@ -110,8 +110,8 @@ def float64_list(text: str) -> Reading[list[float]]:
 
 def name_list(text: str) -> list[str]:
     r"""The names in `names` or `output_names`: commas separate, `\,` is a comma, blanks count, empty names do not."""
-    if "," not in text:
-        return [text] if text else []
+    if "\\" not in text:
+        return [name for name in text.split(",") if name]
     names = re.findall(r"(?:\\,|[^,])+", text)
     return [name.replace("\\,", ",") for name in names]
 

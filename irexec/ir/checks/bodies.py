@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At
@@ -23,10 +23,10 @@ _MEANING = ("internal_layer_id", "axis", "start", "end", "stride", "part_size", 
 _INNER_TYPE = {"input": "Parameter", "output": "Result"}
 
 
-def bodies_of(layer: Layer) -> Iterator[Net]:
+def bodies_of(layer: Layer) -> list[Net]:
     """The bodies of a layer, in the order of the file."""
-    bodies = (layer.body, layer.then_body, layer.else_body)
-    yield from sorted((body for body in bodies if body is not None), key=lambda body: body.at)
+    bodies = [body for body in (layer.body, layer.then_body, layer.else_body) if body is not None]
+    return sorted(bodies, key=lambda body: body.at) if bodies else bodies
 
 
 def check_bodies(layer: Layer, scope: NetScope) -> None:

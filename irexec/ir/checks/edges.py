@@ -123,15 +123,22 @@ def _report_missing_ends(scope: NetScope) -> None:
 
 
 def _plain_ends(edge: Edge, scope: NetScope) -> tuple[_End, _End] | None:
-    """Both ends of an edge with which nothing is wrong; None for one that has to be looked at."""
+    """Both ends of an edge with which nothing is wrong; None for one that has to be looked at.
+
+    Ports are looked for where they are in nearly all layers, which number them one by one.
+    """
     numbers, layers = scope.numbers, scope.by_id
     try:
         source, target = layers[numbers[edge.from_layer]], layers[numbers[edge.to_layer]]
-        given = scope.plain_port(source, source.outputs, edge.from_port)
-        taken = scope.plain_port(target, target.inputs, edge.to_port)
+        given = source.outputs[numbers[edge.from_port] - numbers[source.outputs[0].id]]
+        taken = target.inputs[numbers[edge.to_port] - numbers[target.inputs[0].id]]
     except LookupError:
         return None
-    return None if target.type in _SOURCES else ((source, given), (target, taken))
+    if given.id != edge.from_port or taken.id != edge.to_port or target.type in _SOURCES:
+        return None
+    if scope.unordered and (source.at in scope.unordered or target.at in scope.unordered):
+        return None
+    return (source, given), (target, taken)
 
 
 def _ends(edge: Edge, scope: NetScope, astray: Counter[int | None]) -> tuple[_End | None, _End | None]:

@@ -45,10 +45,12 @@ def check_layers(scope: NetScope, version: int) -> None:
         for port in layer.outputs:
             if (port.precision, port.dims) not in scope.sound:
                 _port(port, layer, scope, is_output=True)
-            if port.names is not None:
+            if port.names is not None and not _is_new_name(port, tensor_names):
                 _names(port, layer, tensor_names, scope)
-        _port_ids(layer.inputs, layer, scope)
-        _port_ids(layer.outputs, layer, scope)
+        for ports in (layer.inputs, layer.outputs):
+            ids = tuple([port.id for port in ports])
+            if ids not in scope.ascending:
+                _port_ids(ids, ports, layer, scope)
 
 
 def _identity(layer: Layer, scope: NetScope) -> None:
@@ -63,9 +65,11 @@ def _identity(layer: Layer, scope: NetScope) -> None:
         scope.findings.add("L001", "the layer has no id", at=At(layer.at), layer=layer.ref, attribute="id")
         scope.broken.add(layer.at)
         return
-    number = scope.whole(layer.id, layer.at, "id", "L010", "the layer's id", layer=layer)
+    number = scope.number(layer.id)
     if number is None:
-        return
+        number = scope.whole(layer.id, layer.at, "id", "L010", "the layer's id", layer=layer)
+        if number is None:
+            return
     first = scope.by_id.setdefault(number, layer)
     if first is not layer:
         scope.broken |= {first.at, layer.at}
@@ -162,15 +166,7 @@ def _extent(text: str, at: At, port: Port, layer: Layer, scope: NetScope) -> int
     return reading.strict
 
 
-def _port_ids(ports: tuple[Port, ...], layer: Layer, scope: NetScope) -> None:
-    last = -1
-    for port in ports:
-        number = scope.numbers.get(port.id)
-        if number is None or number <= last:
-            break
-        last = number
-    else:
-        return
+def _port_ids(ids: tuple[str | None, ...], ports: tuple[Port, ...], layer: Layer, scope: NetScope) -> None:
     seen: dict[int, Port] = {}
     last, ascending = -1, True
     for port in ports:
@@ -199,6 +195,16 @@ def _port_ids(ports: tuple[Port, ...], layer: Layer, scope: NetScope) -> None:
         last = max(last, number)
     if not ascending or len(seen) < len(ports):
         scope.unordered.add(layer.at)
+    elif all(id in scope.numbers for id in ids):
+        scope.ascending.add(ids)
+
+
+def _is_new_name(port: Port, tensor_names: dict[str, Port]) -> bool:
+    """True for one name that no port had before and that is nothing but a name, as nearly all are."""
+    names = port.names
+    if not names or _UNUSUAL_IN_NAMES.search(names):
+        return False
+    return tensor_names.setdefault(names, port) is port
 
 
 def _names(port: Port, layer: Layer, tensor_names: dict[str, Port], scope: NetScope) -> None:

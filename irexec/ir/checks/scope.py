@@ -28,6 +28,8 @@ class NetScope:
         self._outputs: dict[int, dict[int, Port]] = {}
         # Cache of unsigned integers by their text.
         self.numbers: dict[str | None, int] = {}
+        # Ids of ports that ascend, in canonical form.
+        self.ascending: set[tuple[str | None, ...]] = {()}
         # Layers whose ports do not have ids that ascend.
         self.unordered: set[int] = set()
 
@@ -44,12 +46,8 @@ class NetScope:
         **details: Any,
     ) -> int | None:
         """An id or a position. Adds `code` when it is missing or unreadable, N010 when it is not in canonical form."""
-        if text is not None:
-            value = self.numbers.get(text)
-            if value is None and (value := digits(text)) is not None:
-                self.numbers[text] = value
-            if value is not None:
-                return value
+        if text is not None and (value := self.number(text)) is not None:
+            return value
         reading = whole(text, signed=signed)
         value = reading.value
         if reading.strict is not None:
@@ -73,15 +71,12 @@ class NetScope:
             self.broken.add(element)
         return value
 
-    def plain_port(self, layer: Layer, ports: tuple[Port, ...], text: str | None) -> Port:
-        """The port that a text names, of ports that are numbered one by one, as nearly all are.
-
-        Raises LookupError where it has to be looked for.
-        """
-        port = ports[self.numbers[text] - self.numbers[ports[0].id]]
-        if port.id != text or layer.at in self.unordered:
-            raise LookupError
-        return port
+    def number(self, text: str) -> int | None:
+        """An id or a position in canonical form; None for any other."""
+        value = self.numbers.get(text)
+        if value is None and (value := digits(text)) is not None:
+            self.numbers[text] = value
+        return value
 
     def inputs(self, layer: Layer) -> dict[int, Port]:
         """A layer's input ports by id, the first where an id repeats."""
