@@ -1,9 +1,13 @@
 """How time and memory grow with a file: read, validate, compile, first run and dispatch, and the exponent of each.
 
     python benchmarks/growth.py [--layers 1000,10000,100000,200000] [--kinds chain,fan,deep,blocks,wrong,constants]
+    python benchmarks/growth.py --models FOLDER ...
 
 Each figure is of a process of its own, the best of the rounds, processor time. The exponent is that of size^exponent
 from the second size to the last: 1 is a straight line. OpenVINO's `read_model` has the same file in the same round.
+
+With `--models`, the `model.xml` below the folders are read (and checked) by both in turn, in one process, and the best
+of the rounds is told for each layer of a file.
 """
 
 from __future__ import annotations
@@ -262,9 +266,24 @@ def _timed(found: dict[str, float], name: str, step: Callable[[], object], secon
     return found[name] if seconds else result
 
 
-def in_process(which: str, path: Path) -> dict[str, float]:
+def measure_both(path: str, rounds: int) -> dict[str, float]:
+    """Seconds in which each side reads a file, the best of the rounds."""
+    import openvino
+
+    from irexec.api import load
+
+    core, found = openvino.Core(), dict.fromkeys(("irexec", "openvino"), math.inf)
+    for _ in range(rounds):
+        for name, read in (("irexec", load), ("openvino", core.read_model)):
+            gc.collect()
+            found[name] = min(found[name], _timed({}, "", lambda read=read: read(path), seconds=True))
+    return found
+
+
+def in_process(which: str, path: Path, *options: str) -> dict[str, float]:
     """What a new process measures; nothing when it fails, as OpenVINO does with wrong files."""
-    run = subprocess.run([sys.executable, __file__, which, str(path)], capture_output=True, text=True)
+    command = [sys.executable, __file__, which, str(path), *options]
+    run = subprocess.run(command, capture_output=True, text=True)
     return json.loads(run.stdout.splitlines()[-1]) if run.returncode == 0 and run.stdout else {}
 
 
@@ -304,6 +323,22 @@ def table(kind: str, sizes: list[int], rounds: int) -> Iterator[str]:
     yield f"{'exponent':>14}{shown}"
 
 
+def files(paths: list[Path], rounds: int) -> Iterator[str]:
+    """The table of models that are there already."""
+    yield f"{'layers':>8}{'read':>9}{'OpenVINO':>10}{'ratio':>7}  microseconds per layer"
+    ratios = []
+    for path in paths:
+        found, layers = in_process("--both", path, "--rounds", str(rounds)), path.read_bytes().count(b"<layer ")
+        if not found or not layers:
+            yield f"{layers:>8,}{'-':>9}{'-':>10}{'-':>7}  {path}"
+            continue
+        own, other = (1e6 * found[side] / layers for side in ("irexec", "openvino"))
+        ratios.append(own / other)
+        yield f"{layers:>8,}{own:>9.1f}{other:>10.1f}{own / other:>7.2f}  {path}"
+    if ratios:
+        yield f"{'mean':>8}{'':>19}{math.exp(sum(map(math.log, ratios)) / len(ratios)):>7.2f}  geometric"
+
+
 def _exponent(sizes: list[int], values: list[float]) -> float | None:
     """The slope of a straight line through the logarithms."""
     if not all(value > 0 for value in values):
@@ -317,16 +352,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--layers", default="1000,10000,100000,200000")
     parser.add_argument("--kinds", default=",".join(KINDS))
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--models", nargs="+", type=Path, metavar="FOLDER")
+    parser.add_argument("--rounds", type=int, help="3; of --models 15")
     parser.add_argument("--irexec", metavar="FILE", help=argparse.SUPPRESS)
     parser.add_argument("--openvino", metavar="FILE", help=argparse.SUPPRESS)
+    parser.add_argument("--both", metavar="FILE", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.both:
+        print(json.dumps(measure_both(args.both, args.rounds)))
+        return
     if args.irexec or args.openvino:
         print(json.dumps(measure(args.irexec) if args.irexec else measure_openvino(args.openvino)))
         return
+    if args.models:
+        paths = sorted(path for folder in args.models for path in folder.rglob("model.xml"))
+        for line in files(paths, args.rounds or 15):
+            print(line, flush=True)
+        return
     for kind in args.kinds.split(","):
         sizes = list(CONSTANTS) if kind == "constants" else [int(size) for size in args.layers.split(",")]
-        for line in table(kind, sizes, args.rounds):
+        for line in table(kind, sizes, args.rounds or 3):
             print(line, flush=True)
 
 
