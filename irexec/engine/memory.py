@@ -1,4 +1,4 @@
-"""The memory plan: results share a buffer when one is dead before the other is made.
+"""The memory plan: results lie where others did that are dead before they are made.
 
 The rules of sharing memory; nothing else in the engine decides about it:
 
@@ -7,7 +7,7 @@ The rules of sharing memory; nothing else in the engine decides about it:
 2. The results of any other step may be its inputs or views of them, whichever they are, unless the kernel takes `out`
    (then it makes memory of its own even when it is given none) or its operator says by `view` which inputs they are.
    Slots that may share memory are one group, and a group lives as long as its longest-living member.
-3. A buffer belongs to the group of the result it was given to, and is free again when that group is dead.
+3. A buffer belongs to the group of the result it was given to; when that group is dead its memory is free for others.
 4. A result goes into the buffer of an input (*in place*) only where the operator says so by `inplace`, and the input
    *is* the buffer: made by a step of rule 1, of the same shape and element type, no other slot of its group in use.
    What an operator that `reshapes` makes of a buffer is the buffer. Another view of one, or an array that a kernel made
@@ -18,7 +18,8 @@ The rules of sharing memory; nothing else in the engine decides about it:
 from __future__ import annotations
 
 import math
-from itertools import accumulate
+from bisect import bisect_left
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -29,16 +30,16 @@ from irexec.records import field, record
 
 # Smaller results are cheaper to allocate than to plan, unless layers that follow are computed with them.
 _MIN_BYTES = 1 << 12
-# All buffers lie in one piece of memory, each at a multiple of this.
+# Buffers begin at multiples of this.
 _APART = 64
-# A buffer may be at most this many times as large as the result.
-_MAX_WASTE = 2
 
 
 @record(eq=False)
 class MemoryPlan:
-    """Buffers by size in bytes, and for a step's number the buffer that its result goes to."""
+    """Buffers in one piece of `size` bytes: where each begins and its bytes, and for a step's number its buffer."""
 
+    size: int = 0
+    starts: list[int] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     buffer_of: dict[int, int] = field(default_factory=dict)
 
@@ -48,14 +49,45 @@ class MemoryPlan:
 
     def allocate(self, steps: list[Step]) -> dict[int, np.ndarray[Any, Any]]:
         """Make the buffers; the output array of each step that has one."""
-        starts = list(accumulate((-(-size // _APART) * _APART for size in self.sizes), initial=0))
-        memory = uninitialised(starts[-1])
+        memory = uninitialised(self.size)
         outs = {}
         for number, buffer in self.buffer_of.items():
             dtype, shape = steps[number].dtype, steps[number].shape
             assert dtype is not None and shape is not None
-            outs[number] = np.ndarray(shape, dtype, memory, starts[buffer])
+            outs[number] = np.ndarray(shape, dtype, memory, self.starts[buffer])
         return outs
+
+
+class _Piece:
+    """A piece of memory of which parts are taken and given back; it is as large as it has to be."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        # Where what is free begins and ends, in order; no two touch.
+        self._gaps: list[tuple[int, int]] = []
+
+    def take(self, nbytes: int) -> int:
+        """Where so many bytes are free: in the smallest gap that holds them, or else at the end."""
+        nbytes = -(-nbytes // _APART) * _APART
+        fitting = [(stop - start, start) for start, stop in self._gaps if stop - start >= nbytes]
+        if fitting:
+            size, start = min(fitting)
+            place = bisect_left(self._gaps, (start, start + size))
+            self._gaps[place : place + 1] = [(start + nbytes, start + size)] if size > nbytes else []
+            return start
+        start = self._gaps.pop()[0] if self._gaps and self._gaps[-1][1] == self.size else self.size
+        self.size = start + nbytes
+        return start
+
+    def give_back(self, start: int, nbytes: int) -> None:
+        stop = start + -(-nbytes // _APART) * _APART
+        place = bisect_left(self._gaps, (start, stop))
+        if place < len(self._gaps) and self._gaps[place][0] == stop:
+            stop = self._gaps.pop(place)[1]
+        if place and self._gaps[place - 1][1] == start:
+            place -= 1
+            start = self._gaps.pop(place)[0]
+        self._gaps.insert(place, (start, stop))
 
 
 class Sharing:
@@ -91,12 +123,17 @@ def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -
     for slot in escaping:
         end[sharing.group(slot)] = math.inf
     plan = MemoryPlan()
+    piece = _Piece()
     given: dict[int, int] = {}
-    live: list[tuple[float, int]] = []
-    free: list[int] = []
+    # Until which step each buffer is taken; and all of them in this order, once more where one was prolonged.
+    until: dict[int, float] = {}
+    taken: list[tuple[float, int]] = []
     for number, step in enumerate(steps):
-        free += [buffer for last, buffer in live if last < number]
-        live = [(last, buffer) for last, buffer in live if last >= number]
+        while taken and taken[0][0] < number:
+            time, dead = heappop(taken)
+            if until.get(dead) == time:
+                del until[dead]
+                piece.give_back(plan.starts[dead], plan.sizes[dead])
         if step.operator.reshapes and step.inputs[0] in given:
             given[step.outputs[0]] = given[step.inputs[0]]
         need = _planned_bytes(step)
@@ -108,15 +145,14 @@ def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -
         buffer = _in_place(step, number, sharing, end, given)
         if buffer is None and need < _MIN_BYTES and not (need and hasattr(step.call, "leads")):
             continue
-        if buffer is not None:
-            live = [entry for entry in live if entry[1] != buffer]
-        else:
-            buffer = _best_fit(free, need, plan.sizes)
-            if buffer is None:
-                buffer = len(plan.sizes)
-                plan.sizes.append(need)
+        if buffer is None:
+            buffer = len(plan.sizes)
+            plan.starts.append(piece.take(need))
+            plan.sizes.append(need)
+        until[buffer] = last
+        heappush(taken, (last, buffer))
         given[step.outputs[0]] = plan.buffer_of[number] = buffer
-        live.append((last, buffer))
+    plan.size = piece.size
     return plan
 
 
@@ -149,19 +185,3 @@ def _same_type(step: Step, index: int) -> bool:
     """True when an input that is a buffer has the shape and element type of the result."""
     given, made = step.given[index], step.types[0]
     return given is not None and given.element_type is made.element_type and given.shape == made.shape
-
-
-def _best_fit(free: list[int], need: int, sizes: list[int]) -> int | None:
-    fitting = [b for b in free if need <= sizes[b] <= _MAX_WASTE * need]
-    if fitting:
-        best = min(fitting, key=lambda b: sizes[b])
-        free.remove(best)
-        return best
-    # Growing a free buffer keeps their number low.
-    smaller = [b for b in free if sizes[b] < need]
-    if smaller:
-        best = max(smaller, key=lambda b: sizes[b])
-        free.remove(best)
-        sizes[best] = need
-        return best
-    return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import irexec
+from irexec.engine.memory import _Piece
 from irexec.engine.plan import make_plan
 from irexec.graph.model import Model, Node
 from irexec.ops.declare.operator import Elements, operator
@@ -135,20 +136,52 @@ def test_a_long_chain_needs_two_buffers() -> None:
     for _ in range(30):
         node = ops.softmax(ops.negative(node), axis=1)
     plan = make_plan(Model([ops.negative(node)], [parameter]))
-    assert sum(plan.memory.sizes) <= 2 * 4 * 2048
+    assert plan.memory.size <= 2 * 4 * 2048
     assert len(plan.memory.buffer_of) >= 30
 
 
-def test_buffers_lie_apart_in_one_piece_of_memory() -> None:
-    a, b = (ops.parameter(list(shape), np.float32) for shape in ((5, 331), (3, 1025)))
-    plan = make_plan(Model([ops.matmul(ops.softmax(a, 1), ops.softmax(a, 0), False, True), ops.floor(b)], [a, b]))
-    assert len(plan.memory.sizes) == 2
-    outs = list(plan.memory.allocate(plan.steps).values())
-    (piece,) = {id(out.base) for out in outs}
-    assert piece
-    starts = sorted((out.ctypes.data, out.nbytes) for out in outs)
-    assert all((start - starts[0][0]) % 64 == 0 for start, _ in starts)
-    assert all(start + nbytes <= after for (start, nbytes), (after, _) in pairwise(starts))
+@settings(max_examples=100)
+@given(graphs())
+def test_what_lives_at_the_same_time_lies_apart(graph: tuple[list[tuple[str, list[int]]], list[int]]) -> None:
+    """Buffers are parts of one piece, each at a multiple of 64."""
+    plan = compiled_graph(*graph)._plans.general
+    memory = plan.memory
+    last = {slot: number for number, step in enumerate(plan.steps) for slot in (*step.outputs, *step.inputs)}
+    made: dict[int, list[int]] = {}
+    for number, buffer in memory.buffer_of.items():
+        made.setdefault(buffer, []).append(number)
+    lives = {
+        buffer: (min(numbers), max(last[slot] for number in numbers for slot in plan.steps[number].outputs))
+        for buffer, numbers in made.items()
+    }
+    assert all(start % 64 == 0 for start in memory.starts)
+    assert all(start + size <= memory.size for start, size in zip(memory.starts, memory.sizes, strict=True))
+    for one, other in combinations(lives, 2):
+        if lives[one][0] <= lives[other][1] and lives[other][0] <= lives[one][1]:
+            low, high = sorted((memory.starts[buffer], memory.sizes[buffer]) for buffer in (one, other))
+            assert sum(low) <= high[0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_places_are_taken_and_given_back(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    piece, taken = _Piece(), []
+    owners = np.zeros(1 << 16, np.int64)
+    for number in range(1, 200):
+        if taken and rng.random() < 0.5:
+            start, nbytes = taken.pop(rng.integers(len(taken)))
+            owners[start : start + nbytes] = 0
+            piece.give_back(start, nbytes)
+        else:
+            nbytes = int(rng.integers(1, 500))
+            start = piece.take(nbytes)
+            assert start + nbytes <= piece.size and not owners[start : start + nbytes].any()
+            owners[start : start + nbytes] = number
+            taken.append((start, nbytes))
+    for start, nbytes in taken:
+        piece.give_back(start, nbytes)
+    assert piece._gaps == [(0, piece.size)]
+    assert piece.take(piece.size) == 0 and piece._gaps == []
 
 
 @pytest.mark.parametrize("name", ["negative", "unsqueeze", "square"])
