@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from irexec.engine.step import Step
-from irexec.ops.compute.pages import uninitialised
 from irexec.records import field, record
 
 # Smaller results are cheaper to allocate than to plan, unless layers that follow are computed with them.
@@ -49,7 +48,7 @@ class MemoryPlan:
 
     def allocate(self, steps: list[Step]) -> dict[int, np.ndarray[Any, Any]]:
         """Make the buffers; the output array of each step that has one."""
-        memory = uninitialised(self.size)
+        memory = np.empty(self.size, np.uint8)
         outs = {}
         for number, buffer in self.buffer_of.items():
             dtype, shape = steps[number].dtype, steps[number].shape

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.compute.blas import single_threaded_blas, users
-from irexec.ops.compute.pages import uninitialised
 from irexec.types import Array
 
 # Less work than this is left to one thread: waking a second one, and sharing the caches with it, costs some 100 µs; one
@@ -189,7 +188,7 @@ def scratch(slot: str, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
     buffers: dict[str, Array] = _local.__dict__.setdefault("buffers", {})
     buffer = buffers.get(slot)
     if buffer is None or buffer.nbytes < nbytes:
-        buffer = buffers[slot] = uninitialised(nbytes + (nbytes >> 2))
+        buffer = buffers[slot] = np.empty(nbytes + (nbytes >> 2), np.uint8)
     return np.ndarray(shape, dtype, buffer)
 
 
