@@ -18,7 +18,7 @@ BLOCK = 1 << 15
 """Elements per block: 128 KiB of f32, so that a block and its scratch arrays stay in the second-level cache."""
 
 FEW = 8
-"""Blocks from which on waking the other threads pays: one block takes 20 to 90 µs. Where the machine has other work,
+"""Blocks from which on waking the other threads pays: one block takes 20 to 90 µs. Where the machine has other work
 and no thread comes to help, to have asked for it costs some 20 µs."""
 
 MANY = 1 << 10

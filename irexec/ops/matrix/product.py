@@ -15,8 +15,10 @@ from irexec.types import Array, common_shape
 SMALL = 1 << 18
 # For fewer rows compiled code has its panels as wide as a tile of one row can be.
 FEW_ROWS = 4
-# So much of an unaligned matrix is copied at a time: it stays in the second-level cache until it is multiplied.
-COPIED_BYTES = 1 << 20
+# So much of an unaligned matrix is copied at a time: it stays in the caches until it is multiplied.
+COPIED_BYTES = 1 << 21
+# So many columns are turned at a time, for the same reason, where sums are as long as so many rows.
+TURNED_COLUMNS, TURNED_DEPTH = 512, 8
 
 
 def multiply(a: Array, b: Array, out: Array) -> Array:
@@ -25,13 +27,15 @@ def multiply(a: Array, b: Array, out: Array) -> Array:
         count = prod(a.shape[:-1])
         multiply(a.reshape(count, a.shape[-1]), b, out.reshape(count, out.shape[-1]))
         return out
-    if not b.flags.aligned:
-        return _multiply_copies(a, b, out)
     batch = out.shape[:-2]
     rows, inner, columns = a.shape[-2], a.shape[-1], b.shape[-1]
     if out.size * inner <= SMALL:
         np.matmul(a, b, out=out)
         return out
+    if a.ndim == b.ndim == 2 and (rows < columns or not b.flags.aligned):
+        return _by_columns(a, b, out)
+    if not b.flags.aligned:
+        b = b.copy("K")
     threads = threads_for(out.size * inner)
     axis = max(range(len(batch)), key=batch.__getitem__, default=-1)
     if axis >= 0 and batch[axis] >= threads:
@@ -52,26 +56,43 @@ def multiply(a: Array, b: Array, out: Array) -> Array:
     return out
 
 
-def _multiply_copies(a: Array, b: Array, out: Array) -> Array:
-    """The same for a `b` that does not lie aligned, of which NumPy would make a copy in new memory: block by block."""
-    if b.ndim > 2:
-        return multiply(a, b.copy("K"), out)
-    depth, columns = b.shape
-    threads = threads_for(out.size * depth)
-    pieces = split(columns, threads * -(-b.nbytes // (threads * COPIED_BYTES)), 16)
+def _by_columns(a: Array, b: Array, out: Array) -> Array:
+    """The product of two matrices by ranges of the columns of `b`.
+
+    Where `b` does not lie aligned, a range at a time is copied: NumPy would make a copy of all in new memory. Where it
+    lies transposed and there are few rows, `bᵀ aᵀ` is computed and turned: BLAS then lays out a part of `b` just before
+    it multiplies by it.
+    """
+    (rows, depth), columns = a.shape, b.shape[1]
     lies_turned = abs(b.strides[0]) < abs(b.strides[1])
+    turns = lies_turned and 1 < rows <= depth // TURNED_DEPTH and b.dtype.kind == "f"
+    most = columns if b.flags.aligned else max(1, COPIED_BYTES // (depth * b.itemsize))
+    most = min(most, TURNED_COLUMNS) if turns else most
+    threads = threads_for(out.size * depth)
+    pieces = split(columns, threads * -(-columns // (threads * most)), 16)
     groups = split(len(pieces), 1 if threads == 1 else len(pieces))
 
     def multiply_group(number: int) -> None:
         for piece in pieces[slice(*groups[number])]:
-            part = b[:, slice(*piece)]
-            copy = scratch("aligned", part.shape[:: -1 if lies_turned else 1], b.dtype)
-            copy = copy.T if lies_turned else copy
-            np.copyto(copy, part)
-            np.matmul(a, copy, out=out[..., slice(*piece)])
+            part, target = b[:, slice(*piece)], out[:, slice(*piece)]
+            if not part.flags.aligned:
+                part = _copied(part, lies_turned)
+            if turns:
+                sums = scratch("turned sums", target.T.shape, out.dtype)
+                np.matmul(part.T, a.T, out=sums)
+                np.copyto(target, sums.T)
+            else:
+                np.matmul(a, part, out=target)
 
     parallel_for(len(groups), multiply_group)
     return out
+
+
+def _copied(part: Array, lies_turned: bool) -> Array:
+    """An aligned copy, in the same order, which the next call of this thread may take over."""
+    copy = scratch("aligned", part.T.shape, part.dtype).T if lies_turned else scratch("aligned", part.shape, part.dtype)
+    np.copyto(copy, part)
+    return copy
 
 
 def _part(array: Array, axis: int, span: tuple[int, int]) -> Array:

@@ -139,7 +139,8 @@ def test_empty_sums_are_zero() -> None:
 @pytest.mark.parametrize("threads", [1, 2, 8])
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(
-    ("a", "b"), [((130, 700), (700, 1100)), ((2, 50, 300), (300, 400)), ((2, 50, 300), (2, 300, 90))]
+    ("a", "b"),
+    [((130, 700), (700, 1100)), ((20, 700), (700, 1100)), ((2, 50, 300), (300, 400)), ((2, 50, 300), (2, 300, 90))],
 )
 def test_matrices_at_any_byte(a: tuple[int, ...], b: tuple[int, ...], transposed: bool, threads: int) -> None:
     rng = np.random.default_rng(5)
@@ -149,7 +150,8 @@ def test_matrices_at_any_byte(a: tuple[int, ...], b: tuple[int, ...], transposed
     assert not odd.flags.aligned
     try:
         parallel.set_num_threads(threads)
-        result = run(op(), x, odd, transpose_b=transposed)[0]
+        results = [run(op(), x, matrix, transpose_b=transposed)[0] for matrix in (odd, stored)]
     finally:
         parallel.set_num_threads(None)
-    np.testing.assert_allclose(result, np.matmul(x, y), rtol=1e-4, atol=1e-4)
+    for result in results:
+        np.testing.assert_allclose(result, np.matmul(x, y), rtol=1e-4, atol=1e-4)
