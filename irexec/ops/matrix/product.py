@@ -17,8 +17,8 @@ SMALL = 1 << 18
 FEW_ROWS = 4
 # So much of an unaligned matrix is copied at a time: it stays in the caches until it is multiplied.
 COPIED_BYTES = 1 << 21
-# So many columns are turned at a time, for the same reason, where sums are as long as so many rows.
-TURNED_COLUMNS, TURNED_DEPTH = 512, 8
+# Products of at most so many rows, which are so many times as long, are turned: so many columns at a time.
+TURNED_ROWS, TURNED_DEPTH, TURNED_COLUMNS = 128, 8, 512
 
 
 def multiply(a: Array, b: Array, out: Array) -> Array:
@@ -65,7 +65,7 @@ def _by_columns(a: Array, b: Array, out: Array) -> Array:
     """
     (rows, depth), columns = a.shape, b.shape[1]
     lies_turned = abs(b.strides[0]) < abs(b.strides[1])
-    turns = lies_turned and 1 < rows <= depth // TURNED_DEPTH and b.dtype.kind == "f"
+    turns = lies_turned and 1 < rows <= min(TURNED_ROWS, depth // TURNED_DEPTH) and b.dtype.kind == "f"
     most = columns if b.flags.aligned else max(1, COPIED_BYTES // (depth * b.itemsize))
     most = min(most, TURNED_COLUMNS) if turns else most
     threads = threads_for(out.size * depth)
