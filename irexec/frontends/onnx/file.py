@@ -12,7 +12,6 @@ from google.protobuf.message import DecodeError
 
 from irexec.diagnostics import Place
 from irexec.diagnostics.findings import Findings
-from irexec.frontends.onnx.kinds import element_type
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.texts import not_text
 from irexec.frontends.onnx.wire import Unusual, without_large_tensors
@@ -60,15 +59,6 @@ def _parsed(stream: IO[bytes]) -> OnnxFile:
             pass
         else:
             proto = onnx.ModelProto.FromString(rest)
-            of = proto.graph.initializer
-            return OnnxFile(proto, {i: _bytes(stream, mapped, of[i].data_type, *span) for i, span in places.items()})
+            raw = {i: np.frombuffer(mapped, np.uint8, stop - start, start) for i, (start, stop) in places.items()}
+            return OnnxFile(proto, raw)
     return OnnxFile(onnx.ModelProto.FromString(stream.read()), {})
-
-
-def _bytes(stream: IO[bytes], mapped: mmap.mmap, data_type: int, start: int, stop: int) -> Array:
-    """The bytes of a tensor: mapped where its elements are aligned, else read into memory where they are."""
-    kind = element_type(data_type)
-    if kind is None or kind.dtype is None or start % kind.dtype.itemsize == 0:
-        return np.frombuffer(mapped, np.uint8, stop - start, start)
-    stream.seek(start)
-    return np.fromfile(stream, np.uint8, stop - start)

@@ -40,7 +40,7 @@ _mapped: WeakValueDictionary[tuple[int, ...], mmap.mmap] = WeakValueDictionary()
 
 
 def read_tensor(tensor: onnx.TensorProto, folder: Path | None, raw: Array | None = None) -> tuple[Array, ElementType]:
-    """The tensor's elements, read-only where they are mapped from a file. Raises BadTensor.
+    """The tensor's elements, read-only where they are mapped from a file, at any byte of it. Raises BadTensor.
 
     `raw`: the tensor's raw data, where the message is without it.
     Nothing is allocated before the data is known to be as long as the dims say.
@@ -123,8 +123,8 @@ def _from_bytes(data: Array, kind: ElementType, shape: tuple[int, ...]) -> Array
         return _unpacked(data, kind)[:count].reshape(shape)
     if kind is BOOLEAN:
         return np.asarray(data != 0).reshape(shape)
-    array = data.view(dtype.newbyteorder("<") if dtype.isbuiltin == 1 else dtype).astype(dtype, copy=False)
-    return (array if array.flags.aligned else array.copy()).reshape(shape)
+    array = data.view(dtype.newbyteorder("<") if dtype.isbuiltin == 1 else dtype)
+    return array.astype(dtype, copy=False).reshape(shape)
 
 
 def _unpacked(data: Array, kind: ElementType) -> Array:
