@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.ops.compute.half import narrow_half, widen_half
+from irexec.ops.compute.half import MANY, narrow_half, widen_half
 
 EVERY = np.arange(65536, dtype=np.uint16).view(np.float16)
 
@@ -14,6 +14,14 @@ def test_widens_every_f16() -> None:
     assert np.array_equal(widen_half(finite).view("u4"), finite.astype("f4").view("u4"))
     assert np.array_equal(widen_half(EVERY).view("u4"), EVERY.astype("f4").view("u4"))
     assert widen_half(EVERY[:0]).shape == (0,) and widen_half(EVERY[:6].reshape(2, 3)).shape == (2, 3)
+
+
+def test_widens_many() -> None:
+    many = np.tile(EVERY, 9)[:-7]
+    assert many.size > MANY
+    for array in (many, many[: 9 * 40_000].reshape(9, 200, 200), many[::2], np.tile(EVERY, 9).reshape(3, -1).T):
+        found = widen_half(array)
+        assert found.shape == array.shape and np.array_equal(found.view("u4"), array.astype("f4").view("u4"))
 
 
 def test_narrows_ties_and_their_neighbours() -> None:
