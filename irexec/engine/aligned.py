@@ -1,26 +1,51 @@
-"""Constants that do not lie aligned in the weights, copied to where kernels can use them: on all threads, at once.
+"""Constants as the kernels take them: copies of those that do not lie aligned, and f16 that need not become f32.
 
 A file may hold a constant at any byte, and reading leaves it there. One after the other, the copies would take most of
 the time to the first result of a large model whose weights follow a single odd byte. None is made of a constant that is
 read only by those who take it as it lies (`unaligned` of irexec.ops.declare.operator): products and tables, which are
-nearly all of such a file.
+nearly all of such a file. In the same way a file of half the size, with f16 weights that a Convert widens, is taken as
+it is (`narrow`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
 from irexec.graph.model import Node, Value
 from irexec.ir.weights.file import let_go
+from irexec.ops.compute.half import MANY
 from irexec.ops.compute.parallel import parallel_for
-from irexec.types import Array
+from irexec.types import F32, Array
 
 # All copies lie in one piece of memory, which the system provides in large pages, each at a multiple of this.
 _APART = 64
 # A thread takes so much at a time.
 _SHARE = 1 << 22
+
+
+def as_taken(nodes: Iterable[Node]) -> dict[Value, Array]:
+    """The constants that kernels take otherwise than the nodes have them, by the values that they are."""
+    nodes = list(nodes)
+    halves = _halves(nodes)
+    return halves | aligned([node for node in nodes if not node.outputs or node.outputs[0] not in halves])
+
+
+def _halves(nodes: Sequence[Node]) -> dict[Value, Array]:
+    """f16 constants, by the f32 that a Convert makes of each, where all who read that take f16 for it."""
+    found: dict[Value, Array] = {}
+    for node in nodes:
+        source = node.inputs[0].node.constant if node.type == "Convert" and node.inputs[0] is not None else None
+        is_large_half = source is not None and source.dtype == np.float16 and source.size >= MANY
+        if source is not None and is_large_half and node.outputs[0].type.element_type is F32:
+            found[node.outputs[0]] = source
+    for node in nodes if found else ():
+        for index, value in enumerate(node.inputs):
+            if value in found and not _takes(node, index, "narrow"):
+                del found[value]
+    return found
 
 
 def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
@@ -60,10 +85,12 @@ def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
 
 def _should_be(node: Node) -> Iterator[Value]:
     """What a node reads that should lie aligned."""
-    operator = node.operator
     for index, value in enumerate(node.inputs):
-        taken = (
-            operator is not None and operator.unaligned and operator.signature.input(index).name in operator.unaligned
-        )
-        if value is not None and not taken:
+        if value is not None and not _takes(node, index, "unaligned"):
             yield value
+
+
+def _takes(node: Node, index: int, how: Literal["unaligned", "narrow"]) -> bool:
+    """Whether a node's operator says that it takes an input so."""
+    inputs: tuple[str, ...] = getattr(node.operator, how, ())
+    return bool(inputs) and node.operator is not None and node.operator.signature.input(index).name in inputs

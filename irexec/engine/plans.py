@@ -7,7 +7,7 @@ from collections import OrderedDict
 
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
-from irexec.engine.aligned import aligned
+from irexec.engine.aligned import as_taken
 from irexec.engine.constants import Constants
 from irexec.engine.plan import Plan, make_plan
 from irexec.graph.model import Model
@@ -26,7 +26,7 @@ class Plans:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._constants = Constants(aligned(model.walk()))
+        self._constants = Constants(as_taken(model.walk()))
         self._lock = threading.Lock()
         constants = [node.constant for node in model.walk() if node.constant is not None]
         self._files = {id(file): file for array in constants if (file := mapped_file(array)) is not None}

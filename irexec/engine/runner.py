@@ -153,7 +153,7 @@ class Runner:
         assert self._calls is not None
         for number, (call, ins, single, outs, checks, frees) in enumerate(self._calls):
             step = self.plan.steps[number]
-            inputs = [slots[i] for i in ins]
+            inputs = [_declared(slots[i], step, port) for port, i in enumerate(ins)]
             for listener in self.listeners:
                 listener.before(step.node, inputs)
             begin = time.perf_counter()
@@ -194,6 +194,14 @@ class Runner:
     def _wrong(self, number: int, index: int, result: Array | None) -> None:
         step, model = self.plan.steps[number], self.plan.model
         raise IRError(wrong_result(step.node, index, step.types[index], result, model))
+
+
+def _declared(array: Any, step: Step, port: int) -> Any:
+    """An input as a listener sees it: in its own element type, where the kernel takes a constant as the file has it."""
+    taken = array is not None and port < len(step.given) and bool(step.operator.narrow)
+    type = step.given[port] if taken else None
+    dtype = None if type is None else type.element_type.dtype
+    return array if dtype is None else array.astype(dtype, copy=False)
 
 
 def _into(call: Callable[..., Any], out: Array) -> Callable[..., Any]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import irexec
 from irexec import native
-from irexec.engine.aligned import aligned
+from irexec.engine import CompiledModel
+from irexec.engine.aligned import aligned, as_taken
 from irexec.graph.model import Model
 
+ops: Any = irexec.opset15
 ROWS = 1500
 
 XML = f"""<net name="odd" version="11"><layers>
@@ -86,3 +89,47 @@ def test_what_only_a_product_reads_stays_in_the_file(tmp_path: Path, monkeypatch
     x = np.random.default_rng(6).standard_normal((2, ROWS)).astype(np.float32)
     for _ in range(5):
         np.testing.assert_allclose(compiled([x])[0], x @ weights, rtol=1e-4, atol=1e-4)
+
+
+def halves(**more: Any) -> tuple[Model, np.ndarray, np.ndarray]:
+    """x times f16 weights that a Convert makes f32; `more` results are made of those f32. And x, and the weights."""
+    rng = np.random.default_rng(0)
+    weights, x = rng.standard_normal((700, 600)).astype(np.float16), rng.standard_normal((5, 600)).astype(np.float32)
+    given = ops.parameter([-1, 600], np.float32)
+    wide = ops.convert(ops.constant(weights), "f32")
+    made = [ops.matmul(given, wide, False, True), *(make(wide) for make in more.values())]
+    return Model(made, [given]), x, weights
+
+
+def test_f16_that_only_a_product_widens_stays_f16() -> None:
+    model, x, weights = halves()
+    (taken,) = as_taken(model.walk()).values()
+    assert np.array_equal(taken, weights) and taken.dtype == np.float16
+    compiled = irexec.compile_model(model)
+    for rows in (5, 5, 1, 5, 5, 3):
+        expected = x[:rows] @ weights.T.astype(np.float32)
+        np.testing.assert_allclose(compiled([x[:rows]])[0], expected, rtol=1e-4, atol=1e-4)
+
+
+def test_f16_that_others_read_too_becomes_f32() -> None:
+    model, x, weights = halves(exp=ops.exp)
+    assert as_taken(model.walk()) == {}
+    product, powers = irexec.compile_model(model)([x]).to_tuple()
+    np.testing.assert_allclose(product, x @ weights.T.astype(np.float32), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(powers, np.exp(weights.astype(np.float32)), rtol=1e-5)
+
+
+def test_listeners_see_the_declared_type() -> None:
+    model, x, weights = halves()
+    seen: list[np.ndarray] = []
+
+    class Listener:
+        def before(self, node: Any, inputs: Any) -> None:
+            seen.extend(inputs)
+
+        def after(self, node: Any, inputs: Any, results: Any, seconds: float) -> None:
+            seen.extend(inputs)
+
+    CompiledModel(model).create_infer_request([Listener()]).infer([x])
+    assert {array.dtype for array in seen} == {np.dtype(np.float32)}
+    assert any(np.array_equal(array, weights) for array in seen)

@@ -26,15 +26,16 @@ def widen_half(array: Array) -> Array:
     """An f16 array as f32."""
     result = np.empty_like(array, np.float32)
     if array.size < MANY or not (array.flags.c_contiguous and result.flags.c_contiguous):
-        _widen(array, result)
+        widen_half_into(array, result)
         return result
     source, target = array.reshape(-1), result.reshape(-1)
     blocks = split(source.size, -(-source.size // BLOCK))
-    parallel_for(len(blocks), lambda i: _widen(source[slice(*blocks[i])], target[slice(*blocks[i])]))
+    parallel_for(len(blocks), lambda i: widen_half_into(source[slice(*blocks[i])], target[slice(*blocks[i])]))
     return result
 
 
-def _widen(array: Array, result: Array) -> None:
+def widen_half_into(array: Array, result: Array) -> None:
+    """The same, into an f32 array."""
     bits = result.view(np.int32)
     np.copyto(bits, array.view(np.int16))
     bits <<= 13

@@ -93,6 +93,7 @@ class Operator:
         view: str | tuple[str, ...] = (),
         reshapes: bool = False,
         unaligned: str | tuple[str, ...] = (),
+        narrow: str | tuple[str, ...] = (),
         tolerance: Tolerance = exact,
         values: Literal["kernel", "elementwise"] | None = None,
     ) -> None:
@@ -104,6 +105,7 @@ class Operator:
         self.view = (view,) if isinstance(view, str) else view
         self.reshapes = reshapes
         self.unaligned = (unaligned,) if isinstance(unaligned, str) else unaligned
+        self.narrow = (narrow,) if isinstance(narrow, str) else narrow
         self.tolerance = tolerance
         self.values = values
         self.specializer: Callable[[NodeTypes], Special] | None = None
@@ -122,7 +124,7 @@ class Operator:
     def signature(self) -> Signature:
         """The ports and attributes, as the kernel declares them."""
         signature = read_signature(self.kernel)
-        for name in {*self.inplace, *self.view, *self.unaligned} - {i.name for i in signature.inputs}:
+        for name in {*self.inplace, *self.view, *self.unaligned, *self.narrow} - {i.name for i in signature.inputs}:
             raise TypeError(f"{self}: {name!r} is no input")
         return signature
 
@@ -334,6 +336,7 @@ def operator(
     view: str | tuple[str, ...] = (),
     reshapes: bool = False,
     unaligned: str | tuple[str, ...] = (),
+    narrow: str | tuple[str, ...] = (),
     tolerance: Tolerance = exact,
     values: Literal["kernel", "elementwise"] | None = None,
     doc: str | None = None,
@@ -344,6 +347,7 @@ def operator(
     `view`: inputs whose memory a result may share; a callable that takes `out=` shares none, called without it either.
     `reshapes`: the result is the first input with all of its elements in the same order.
     `unaligned`: inputs that may lie at any byte. Every kernel is right then; this one is as fast as with a copy.
+    `narrow`: inputs of f32 of which a constant may be given as the f16 that it is in the file.
     `tolerance`: what a comparison may differ by. `values`: how known shape values pass through inference: "kernel" runs
     the kernel on object arrays of int and Dimension (data movement), "elementwise" likewise for arithmetic.
 
@@ -364,6 +368,7 @@ def operator(
             view=view,
             reshapes=reshapes,
             unaligned=unaligned,
+            narrow=narrow,
             tolerance=tolerance,
             values=values,
         )

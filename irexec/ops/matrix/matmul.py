@@ -16,6 +16,7 @@ from irexec.ir.weights.file import let_go
 from irexec.native import MANY_CALLS, pays
 from irexec.ops.compute.contiguous import all_contiguous
 from irexec.ops.compute.follow import Lead, Link, after_sums
+from irexec.ops.compute.half import widen_half
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
 
-@operator("MatMul", "opset1", unaligned="b", tolerance=rounded(64))
+@operator("MatMul", "opset1", unaligned="b", narrow="b", tolerance=rounded(64))
 def matmul_1(a: T, b: T, /, *, transpose_a: bool = False, transpose_b: bool = False, out: Array | None = None) -> T:
     """`a` `[..., M, K]` times `b` `[..., K, N]`; a vector is a row of `a` or a column of `b`, and leaves its axis out.
 
@@ -44,8 +45,9 @@ def matmul_1(a: T, b: T, /, *, transpose_a: bool = False, transpose_b: bool = Fa
     dtype = sum_dtype(a.dtype, left.shape[-1])
     result_shape = (*shape[:-2], *(shape[-2:-1] if a.ndim > 1 else ()), *(shape[-1:] if b.ndim > 1 else ()))
     target = summing_buffer(result_shape, dtype, out)
+    right = right if right.dtype == np.float16 else right.astype(dtype, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
-        multiply(left.astype(dtype, copy=False), right.astype(dtype, copy=False), target.reshape(shape))
+        multiply(left.astype(dtype, copy=False), right, target.reshape(shape))
     return settle(target, a.dtype, out)
 
 
@@ -68,7 +70,7 @@ def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[...
     dtype = sum_dtype(declared, _matrix(known, (transpose_a, transpose_b)[side], side).shape[-2 if side else -1])
     if dtype == np.float32 and side and known.ndim == 2 and known.size and not transpose_a:
         return _Product(ConstantMatrix.of(known, transpose_b), declared)
-    if dtype == declared and all(c is None or c.flags.aligned for c in constants):
+    if all(c is None or (c.flags.aligned and c.dtype == dtype) for c in constants) and dtype == declared:
         return None
     first, second = (None if c is None else np.require(c, dtype, "A") for c in constants)
 
@@ -83,7 +85,7 @@ def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[...
 
 
 class ConstantMatrix:
-    """A constant matrix `[K, N]` in f32, and what is made of it once it is used often.
+    """A constant matrix `[K, N]` in f32 or f16, and what is made of it once it is used often.
 
     One for all steps that multiply by a constant: there is a plan for each shape of a dynamic model's inputs.
     """
@@ -91,8 +93,9 @@ class ConstantMatrix:
     _all: ClassVar[WeakValueDictionary[tuple[int, bool], ConstantMatrix]] = WeakValueDictionary()
 
     def __init__(self, constant: Array, transposed: bool) -> None:
-        self._constant = constant
-        self._given = self.right = _matrix(constant.astype(np.float32, copy=False), transposed, 1)
+        self._constant, self._transposed = constant, transposed
+        given = constant if constant.dtype == np.float16 else constant.astype(np.float32, copy=False)
+        self._given = self.right = _matrix(given, transposed, 1)
         self._compiled: dict[bool, CompiledProduct] = {}
         self._calls = 0
 
@@ -116,15 +119,19 @@ class ConstantMatrix:
         if pays(self._calls, a.size * columns):
             from irexec.ops.matrix.compiled import CompiledProduct
 
-            found = self._compiled[rows < FEW_ROWS] = CompiledProduct(self.right, rows)
+            found = self._compiled[rows < FEW_ROWS] = CompiledProduct(self._wide(self.right), rows)
             # Compiled code has the matrix in an order of its own.
             self.right = self._given
             let_go(self.right)
-        elif self._calls >= MANY_CALLS and not self.right.flags.aligned:
-            # BLAS needs it aligned: from now on it is not copied in blocks at each call.
-            self.right = self._given.copy("K")
+        elif self._calls >= MANY_CALLS and not (self.right.flags.aligned and self.right.dtype == np.float32):
+            # BLAS needs it aligned, and in f32: from now on it is not copied in blocks at each call.
+            self.right = np.require(self._wide(self._given), requirements="A")
             let_go(self._given)
         return found
+
+    def _wide(self, matrix: Array) -> Array:
+        """The matrix in f32."""
+        return matrix if matrix.dtype == np.float32 else _matrix(widen_half(self._constant), self._transposed, 1)
 
 
 class _Product:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.ops.compute.half import widen_half_into
 from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
 from irexec.ops.declare.operator import ConstraintError
 from irexec.types import Array, common_shape
@@ -22,7 +23,10 @@ TURNED_ROWS, TURNED_DEPTH, TURNED_COLUMNS = 128, 8, 512
 
 
 def multiply(a: Array, b: Array, out: Array) -> Array:
-    """`a` `[..., M, K]` times `b` `[..., K, N]` into `out` `[..., M, N]`, all of one dtype; leading axes broadcast."""
+    """`a` `[..., M, K]` times `b` `[..., K, N]` into `out` `[..., M, N]`; leading axes broadcast.
+
+    All are of one dtype, except that `b` may be f16 where the others are f32.
+    """
     if b.ndim == 2 and a.ndim > 2 and a.flags.c_contiguous and out.flags.c_contiguous:
         count = prod(a.shape[:-1])
         multiply(a.reshape(count, a.shape[-1]), b, out.reshape(count, out.shape[-1]))
@@ -32,10 +36,11 @@ def multiply(a: Array, b: Array, out: Array) -> Array:
     if out.size * inner <= SMALL:
         np.matmul(a, b, out=out)
         return out
-    if a.ndim == b.ndim == 2 and (rows < columns or not b.flags.aligned):
+    is_ready = b.flags.aligned and b.dtype == out.dtype
+    if a.ndim == b.ndim == 2 and (rows < columns or not is_ready):
         return _by_columns(a, b, out)
-    if not b.flags.aligned:
-        b = b.copy("K")
+    if not is_ready:
+        b = b.astype(out.dtype)
     threads = threads_for(out.size * inner)
     axis = max(range(len(batch)), key=batch.__getitem__, default=-1)
     if axis >= 0 and batch[axis] >= threads:
@@ -59,14 +64,15 @@ def multiply(a: Array, b: Array, out: Array) -> Array:
 def _by_columns(a: Array, b: Array, out: Array) -> Array:
     """The product of two matrices by ranges of the columns of `b`.
 
-    Where `b` does not lie aligned, a range at a time is copied: NumPy would make a copy of all in new memory. Where it
-    lies transposed and there are few rows, `bᵀ aᵀ` is computed and turned: BLAS then lays out a part of `b` just before
-    it multiplies by it.
+    Where `b` does not lie aligned or is f16, a range at a time is copied: a copy of all would be in new memory. Where
+    it lies transposed and there are few rows, `bᵀ aᵀ` is computed and turned: BLAS then lays out a part of `b` just
+    before it multiplies by it.
     """
     (rows, depth), columns = a.shape, b.shape[1]
     lies_turned = abs(b.strides[0]) < abs(b.strides[1])
-    turns = lies_turned and 1 < rows <= min(TURNED_ROWS, depth // TURNED_DEPTH) and b.dtype.kind == "f"
-    most = columns if b.flags.aligned else max(1, COPIED_BYTES // (depth * b.itemsize))
+    turns = lies_turned and 1 < rows <= min(TURNED_ROWS, depth // TURNED_DEPTH) and out.dtype.kind == "f"
+    is_ready = b.flags.aligned and b.dtype == out.dtype
+    most = columns if is_ready else max(1, COPIED_BYTES // (depth * out.itemsize))
     most = min(most, TURNED_COLUMNS) if turns else most
     threads = threads_for(out.size * depth)
     pieces = split(columns, threads * -(-columns // (threads * most)), 16)
@@ -75,8 +81,8 @@ def _by_columns(a: Array, b: Array, out: Array) -> Array:
     def multiply_group(number: int) -> None:
         for piece in pieces[slice(*groups[number])]:
             part, target = b[:, slice(*piece)], out[:, slice(*piece)]
-            if not part.flags.aligned:
-                part = _copied(part, lies_turned)
+            if not is_ready:
+                part = _copied(part, out.dtype, lies_turned)
             if turns:
                 sums = scratch("turned sums", target.T.shape, out.dtype)
                 np.matmul(part.T, a.T, out=sums)
@@ -88,10 +94,13 @@ def _by_columns(a: Array, b: Array, out: Array) -> Array:
     return out
 
 
-def _copied(part: Array, lies_turned: bool) -> Array:
-    """An aligned copy, in the same order, which the next call of this thread may take over."""
-    copy = scratch("aligned", part.T.shape, part.dtype).T if lies_turned else scratch("aligned", part.shape, part.dtype)
-    np.copyto(copy, part)
+def _copied(part: Array, dtype: np.dtype[Any], lies_turned: bool) -> Array:
+    """An aligned copy of this dtype, in the same order, which the next call of this thread may take over."""
+    copy = scratch("aligned", part.T.shape, dtype).T if lies_turned else scratch("aligned", part.shape, dtype)
+    if part.dtype == dtype:
+        np.copyto(copy, part)
+    else:
+        widen_half_into(part, copy)
     return copy
 
 

@@ -151,7 +151,10 @@ def test_matrices_at_any_byte(a: tuple[int, ...], b: tuple[int, ...], transposed
     try:
         parallel.set_num_threads(threads)
         results = [run(op(), x, matrix, transpose_b=transposed)[0] for matrix in (odd, stored)]
+        half = op().kernel(x, stored.astype(np.float16), transpose_b=transposed)
     finally:
         parallel.set_num_threads(None)
     for result in results:
         np.testing.assert_allclose(result, np.matmul(x, y), rtol=1e-4, atol=1e-4)
+    # f16 is widened in the same blocks.
+    np.testing.assert_allclose(half, np.matmul(x, y.astype(np.float16).astype(np.float32)), rtol=1e-4, atol=1e-4)
