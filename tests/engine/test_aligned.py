@@ -111,6 +111,23 @@ def test_f16_that_only_a_product_widens_stays_f16() -> None:
         np.testing.assert_allclose(compiled([x[:rows]])[0], expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("picks", [None, np.array([[3, 699, 0]]), np.int64(-1)])
+def test_an_f16_table_of_rows_that_is_multiplied_by_too_stays_f16(picks: Any) -> None:
+    """As the embeddings of a language model."""
+    rows, index = ops.parameter([2, -1], np.int64), np.array([[0, 699, 5], [7, 7, 1]])
+    model, x, weights = halves(rows=lambda wide: ops.gather(wide, rows if picks is None else ops.constant(picks), 0))
+    (taken,) = as_taken(model.walk()).values()
+    assert taken.dtype == np.float16
+    if picks is None:
+        model = Model(list(model.results), [*model.parameters, rows])
+    compiled = irexec.compile_model(model)
+    for _ in range(4):
+        product, found = compiled([x, index] if picks is None else [x]).to_tuple()
+        np.testing.assert_allclose(product, x @ weights.T.astype(np.float32), rtol=1e-4, atol=1e-4)
+        assert found.dtype == np.float32
+        np.testing.assert_array_equal(found, weights[index if picks is None else picks])
+
+
 def test_f16_that_others_read_too_becomes_f32() -> None:
     model, x, weights = halves(exp=ops.exp)
     assert as_taken(model.walk()) == {}

@@ -7,21 +7,23 @@ them from the end as Gather-8 does, and so does irexec.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
+from irexec.ops.compute.half import widen_half
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, Operator, operator, require
 from irexec.ops.rules.axes import axis_of, drawn_below, filled, integer, into, known_axis, one_element, unreported
-from irexec.types import ANY, INTEGERS, Array, PartialShape, TensorType
+from irexec.types import ANY, F32, INTEGERS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
 
 
-@operator("Gather", "opset1", unaligned="data", values="kernel")
+@operator("Gather", "opset1", unaligned="data", narrow="data", values="kernel")
 def gather_1(data: T, indices: T_IND, axis: T_AXIS, /, *, out: Array | None = None) -> T:
     """Slices of `data` along `axis` (a scalar or one element), in the order of `indices` (any rank).
 
@@ -32,7 +34,7 @@ def gather_1(data: T, indices: T_IND, axis: T_AXIS, /, *, out: Array | None = No
     return result
 
 
-@operator("Gather", "opset7", unaligned="data", values="kernel")
+@operator("Gather", "opset7", unaligned="data", narrow="data", values="kernel")
 def gather_7(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, out: Array | None = None) -> T:
     """As Gather-1, the first `batch_dims` dimensions of `data` and `indices` (equal) being walked together.
 
@@ -46,7 +48,7 @@ def gather_7(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, o
     return _take(data, index, at, batch, out)
 
 
-@operator("Gather", "opset8", unaligned="data", values="kernel")
+@operator("Gather", "opset8", unaligned="data", narrow="data", values="kernel")
 def gather_8(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, out: Array | None = None) -> T:
     """As Gather-7; where an index is outside [-n, n - 1], the result is filled with zeros.
 
@@ -120,7 +122,24 @@ def _take_batched(data: Array, index: Array, at: int, batch: int, out: Array | N
     return into(result.reshape(lead + middle + index.shape[batch:] + tail), out)
 
 
-def _specialize(node: NodeTypes, *, batch_dims: int = 0) -> Callable[..., Any] | None:
+def _specializer(gather: Operator) -> Callable[..., Callable[..., Any] | None]:
+    """Of a table that is f16 where f32 is declared, what was taken is widened."""
+
+    def specialize(node: NodeTypes, *, batch_dims: int = 0) -> Callable[..., Any] | None:
+        special, table = _with_constant_indices(node, batch_dims), node.constants[0]
+        if table is None or table.dtype != np.float16 or node.outputs[0].element_type is not F32:
+            return special
+        take = special or partial(gather.kernel, **({"batch_dims": batch_dims} if gather.attributes else {}))
+
+        def widened(data: Array, indices: Array, axis: Array, /, *, out: Array | None = None) -> Array:
+            return into(widen_half(take(data, indices, axis)), out)
+
+        return widened
+
+    return specialize
+
+
+def _with_constant_indices(node: NodeTypes, batch_dims: int) -> Callable[..., Any] | None:
     """Constant indices are checked and counted from the front once."""
     data, (_, indices, axis) = node.inputs[0], node.constants
     if data is None or indices is None or axis is None or data.rank is None:
@@ -206,5 +225,5 @@ gather_1.shapes(_in_range)
 gather_7.shapes(_in_range)
 gather_8.shapes(_rule)
 for _gather in (gather_1, gather_7, gather_8):
-    _gather.specialize(_specialize)
+    _gather.specialize(_specializer(_gather))
     _gather.draw("axis", "indices")(_draw)
