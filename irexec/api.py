@@ -17,6 +17,7 @@ from irexec.inference import infer, set_types
 from irexec.ir.memory import no_collection
 from irexec.ir.reader import read
 from irexec.ir.weights.file import Weights
+from irexec.ir.xml.foreign import is_onnx_model
 from irexec.ir.xml.source import Source
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ def read_model(model: PathLike | bytes, weights: PathLike | bytes | None = None,
 
     `weights` defaults to the `.bin` beside the file. What OpenVINO reads without ambiguity is read, however it is
     written, with one Python warning that says how many findings there are; `mode="strict"` refuses what `validate`
-    finds an error, and holds results at run time to the dims that the file declares, too. An `.onnx` file is converted
-    (extra `onnx`).
+    finds an error, and holds results at run time to the dims that the file declares, too. An `.onnx` file, or its bytes,
+    is converted (extra `onnx`).
 
     Raises IRError, whose `report` holds every finding, when the file has an error.
     """
@@ -62,7 +63,7 @@ def load(
 
     `source`: the text of `model`, where it was read already. `seconds` is told how long reading and checking took.
     """
-    if not isinstance(model, bytes) and os.fspath(model).lower().endswith(".onnx"):
+    if is_onnx(model):
         from irexec.frontends.onnx import read_onnx
 
         return read_onnx(model, mode)
@@ -85,7 +86,7 @@ def validate(
     """
     if isinstance(source, Model):
         return infer(source, findings=Findings(file=source.file, mode=mode)).report
-    if not isinstance(source, bytes) and is_onnx(source):
+    if is_onnx(source):
         from irexec.frontends.onnx import read_onnx
 
         return read_onnx(source, mode, others=others)[1]
@@ -105,9 +106,9 @@ def validate_snippet(source: Source, *, mode: Mode = "strict", strict: bool = Fa
         return evaluated_report(snippet)
 
 
-def is_onnx(path: PathLike) -> bool:
-    """True for the name of an ONNX file."""
-    return os.fspath(path).lower().endswith(".onnx")
+def is_onnx(model: PathLike | bytes) -> bool:
+    """True for the name of an ONNX file, and for what such a file holds."""
+    return is_onnx_model(model) if isinstance(model, bytes) else os.fspath(model).lower().endswith(".onnx")
 
 
 def is_snippet(source: Source) -> bool:

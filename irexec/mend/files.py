@@ -76,8 +76,8 @@ def validate(
     `strict`: a snippet's repairs count as errors. `others`: with what ONNX's own checks find in an ONNX file, and what
     onnx.reference and ONNX Runtime do with one that has findings; they are asked in processes of their own.
     """
-    if isinstance(source, Model):
-        return api.validate(source, mode=mode)
+    if isinstance(source, Model) or is_onnx(source):
+        return api.validate(source, mode=mode, others=others)
     if isinstance(source, bytes):
         return validate_text(source, None, weights=weights, mode=mode, strict=strict)
     return validate_file(source, weights=weights, mode=mode, strict=strict, others=others)

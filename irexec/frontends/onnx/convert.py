@@ -33,12 +33,12 @@ _MAX_CALLED = 50_000
 _TOO_LATE = "the input {!r} is made by no earlier node but by a later one"
 
 
-def convert_file(path: str | os.PathLike[str], findings: OnnxFindings) -> Model | None:
-    """The model of an ONNX file; None, or a model that cannot be run, where `findings` gets an error."""
-    file = read_file(path, findings)
+def convert_file(given: str | os.PathLike[str] | bytes, findings: OnnxFindings) -> Model | None:
+    """The model of an ONNX file, or of its bytes; None, or one that cannot be run, where `findings` gets an error."""
+    file = read_file(given, findings)
     if file is None:
         return None
-    return convert(file, findings, Path(path).parent)
+    return convert(file, findings, None if isinstance(given, bytes) else Path(given).parent)
 
 
 def convert(

@@ -29,12 +29,15 @@ class OnnxFile(NamedTuple):
     raw: Mapping[int, Array]
 
 
-def read_file(path: str | os.PathLike[str], findings: Findings) -> OnnxFile | None:
-    """What an ONNX file holds; None, with a finding, where that is no ONNX model."""
-    place = Place(file=os.fspath(path))
+def read_file(given: str | os.PathLike[str] | bytes, findings: Findings) -> OnnxFile | None:
+    """What an ONNX file, or its bytes, holds; None, with a finding, where that is no ONNX model."""
+    place = Place(file=findings.file)
     try:
-        with open_regular(path) as stream:
-            found = _parsed(stream)
+        if isinstance(given, bytes):
+            found = OnnxFile(onnx.ModelProto.FromString(given), {})
+        else:
+            with open_regular(given) as stream:
+                found = _parsed(stream)
     except (OSError, ValueError) as error:
         findings.add("U001", f"cannot read the file: {getattr(error, 'strerror', None) or error}", place=place)
         return None

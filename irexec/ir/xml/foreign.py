@@ -32,11 +32,20 @@ _ONNX = re.compile(rb"\x08[\x01-\x20][\x12\x1a\x22\x28\x32\x3a\x42]", re.DOTALL)
 _SAVED_MODEL = re.compile(rb"\x08\x01\x12.", re.DOTALL)
 
 
+def is_onnx_model(data: bytes) -> bool:
+    """True for bytes that begin as ONNX's ModelProto does."""
+    return _ONNX.match(data) is not None and not _is_saved_model(data)
+
+
+def _is_saved_model(data: bytes) -> bool:
+    return _SAVED_MODEL.match(data) is not None and b"serve" in data[:4096]
+
+
 def foreign_kind(data: bytes) -> tuple[str, str | None] | None:
     """What a file is by its first bytes, and what to do with it; None for a text and for what is not known."""
     if data[4:8] == _TFLITE:
         return "a TensorFlow Lite model", "convert it with `ovc`"
-    if _SAVED_MODEL.match(data) and b"serve" in data[:4096]:
+    if _is_saved_model(data):
         return "a protobuf: a SavedModel of TensorFlow", "convert it with `ovc`"
     if _ONNX.match(data):
         return "a protobuf, as ONNX models are", "name it .onnx, and irexec reads it as one"

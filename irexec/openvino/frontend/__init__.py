@@ -94,8 +94,9 @@ Place = missing("Place", "editing of loaded files", "edit the Model that the fil
 
 
 def convert_model(input_model: Any, **options: Any) -> Any:
-    """The Model of an IR or ONNX file. Objects of other frameworks, and options, are not offered."""
-    if options or not (hasattr(input_model, "__fspath__") or isinstance(input_model, (str, bytes))):
+    """The Model of an IR or ONNX file, or of its bytes. Objects of other frameworks, and options, are not offered."""
+    known = isinstance(input_model, (str, bytes)) or any(hasattr(input_model, n) for n in ("__fspath__", "getvalue"))
+    if options or not known:
         raise NotOffered(f"conversion of {type(input_model).__name__} objects, or with options", _NEAREST)
     return read_model(input_model)
 
