@@ -32,8 +32,8 @@ def read_model(model: PathLike | bytes, weights: PathLike | bytes | None = None,
 
     `weights` defaults to the `.bin` beside the file. What OpenVINO reads without ambiguity is read, however it is
     written, with one Python warning that says how many findings there are; `mode="strict"` refuses what `validate`
-    finds an error, and holds results at run time to the dims that the file declares, too. An `.onnx` file, or its bytes,
-    is converted (extra `onnx`).
+    finds an error, and holds results at run time to the dims that the file declares, too. An `.onnx` file or its bytes
+    are converted (extra `onnx`).
 
     Raises IRError, whose `report` holds every finding, when the file has an error.
     """

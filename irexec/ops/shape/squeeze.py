@@ -24,7 +24,8 @@ def squeeze_1(data: T, axes: T_INT | None = None, /) -> T:
     """`data` without those dimensions out of `axes` that have one element; without any such when axes is left out.
 
     Empty axes are like none. A named dimension of more elements stays, as the page has it since 2024.3.
-    Raises ConstraintError C1 for an axis outside [-rank, rank - 1]. Shape rule: C2 axes is a scalar or 1D.
+    Raises ConstraintError C1 for an axis outside [-rank, rank - 1]. Shape rule: C2 axes is a scalar or 1D. C3: in a
+    model where the extent of a named dimension is not known before a run, it is 1, as the result's rank says.
     """
     if axes is None or axes.size == 0:
         return data.squeeze()
@@ -77,8 +78,28 @@ def _as_reshape(node: NodeTypes) -> Callable[..., Any] | None:
     return lambda data, *_, **__: data.reshape(shape)
 
 
-squeeze_1.specialize(_as_reshape)
-squeeze_15.specialize(_as_reshape)
+def _squeezing(node: NodeTypes) -> Callable[..., Any] | None:
+    """One reshape where all is known; else a check that named dimensions are 1, where the rank follows from that."""
+    data, axes = node.inputs[0], node.constants[1] if len(node.constants) > 1 else None
+    if (reshape := _as_reshape(node)) is not None:
+        return reshape
+    if data is None or axes is None or data.rank is None or node.outputs[0].rank is None:
+        return None
+    named = sorted({axis for axis in axes_of("C1", axes, data.rank, "axes") if data.shape[axis].is_dynamic})
+    taken = [axis for axis in named if data.shape[axis].contains(1)]
+
+    def squeeze(data: Array, axes: Array | None = None, /, **_: Any) -> Array:
+        for axis in taken:
+            extent = data.shape[axis]
+            require("C3", extent == 1, f"data has {extent} elements along axis {axis}, expected 1", port="data")
+        view: Array = squeeze_1(data, axes)
+        return view
+
+    return squeeze if taken else None
+
+
+squeeze_1.specialize(_squeezing)
+squeeze_15.specialize(_squeezing)
 
 
 @squeeze_1.draw("axes")

@@ -7,6 +7,7 @@ import pytest
 from support.cases import broken, data, ints, refuses, scalar, the
 from support.oracle import dims, openvino, run, tensor
 
+import irexec
 from irexec.types import F32, I64
 
 reshape, unsqueeze = the("Reshape", 1), the("Unsqueeze", 1)
@@ -52,6 +53,17 @@ def test_squeeze(op: object) -> None:
 def test_squeeze_dynamic_shapes(shape: str, axes: list | None, skip: str, expected: str) -> None:
     inputs = [tensor(F32, shape)] + ([] if axes is None else [tensor(I64, str(len(axes)), axes)])
     assert dims(squeeze_15, *inputs, allow_axis_skip=skip) == expected
+
+
+def test_c3_an_extent_that_a_run_shows_is_1() -> None:
+    x = irexec.opset15.parameter([2, -1, 3], np.float32)
+    model = irexec.compile_model(irexec.Model([irexec.opset15.squeeze(x, [1])], [x], "squeezed"))
+    assert model([np.ones((2, 1, 3), np.float32)])[0].shape == (2, 3)
+    for extent in (0, 4):
+        with pytest.raises(irexec.IRError, match=f"{extent} elements along axis 1, expected 1") as caught:
+            model([np.ones((2, extent, 3), np.float32)])
+        (finding,) = caught.value.report
+        assert finding.constraint == "Squeeze-15 C3"
 
 
 def test_squeeze_and_unsqueeze_agree_with_openvino() -> None:

@@ -172,6 +172,8 @@ def _count_to(op: Op, count: Value) -> Value:
 
 @translates("Compress", since=(9, 11, 28))
 def _compress(op: Op) -> Value:
+    if op[1].type.rank not in (None, 1):
+        op.refuse(f"condition has rank {op[1].type.rank}, expected 1")
     places = op.make("NonZero", op[1], opset=3, output_type="i64")
     places = op.make("Squeeze", places, [0], opset=1)
     if op.has("axis"):
