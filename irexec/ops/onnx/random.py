@@ -101,6 +101,11 @@ def _(check: Check, x: TensorType, *rest: TensorType | None, seed: int | None) -
 @random_normal_1.shapes
 @random_uniform_1.shapes
 def _(check: Check, shape: TensorType, **attributes: Any) -> PartialShape:
+    if shape.ints is not None:
+        extents = shape.ints
+        message = f"shape is {extents}, expected no negative extents"
+        if not check("C1", min(extents, default=0) >= 0, message, port="shape"):
+            return PartialShape.dynamic(len(extents))
     return shape_like(shape.known) if shape.known is not None else PartialShape.dynamic()
 
 

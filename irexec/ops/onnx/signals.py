@@ -105,7 +105,7 @@ def stft_17(
     longer than the signal. C3: only a real signal has a one-sided transform.
     """
     require("C1", signal.ndim == 3, f"signal has rank {signal.ndim}, expected 3", port="signal")
-    step, length = _only(frame_step, "frame_step"), signal.shape[1] if window is None else len(window)
+    step, length = _only(frame_step, "frame_step"), signal.shape[1] if window is None else window.size
     if frame_length is not None:
         length = _only(frame_length, "frame_length")
     require("C1", step > 0, f"frame_step is {step}, expected a positive number", port="frame_step")
@@ -144,10 +144,12 @@ def _(
     onesided: bool,
 ) -> PartialShape:
     check("C1", signal.rank in (None, 3), f"signal has rank {signal.rank}, expected 3", port="signal")
+    if window is not None:
+        check("C2", window.rank in (None, 1), f"window has rank {window.rank}, expected 1", port="window")
     size = Dimension(-1)
     if length is not None:
         size = Dimension(-1 if length.scalar is None else max(int(length.scalar), 0))
-    elif window is not None:
+    elif window is not None and window.rank == 1:
         size = window.shape[0]
     elif signal.rank == 3:
         size = signal.shape[1]
