@@ -138,8 +138,9 @@ def _read(
     try:
         found = Weights.find(path, weights)
     except OSError as error:
-        findings.add("C010", f"the weights cannot be read: {error.strerror or error}", at=At(0))
-        found = Weights()
+        where = f"{os.fspath(weights)}: " if isinstance(weights, str | os.PathLike) else ""
+        findings.add("C010", f"the weights cannot be read: {where}{error.strerror or error}", at=At(0))
+        found = Weights(is_reported=True)
     built = build(document, findings, found)
     read_at = time.perf_counter()
     set_types(built, infer(built, findings=findings))

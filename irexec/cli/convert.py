@@ -32,8 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     report = check_readable(args.file)
-    if not args.output.lower().endswith(".xml"):
-        report.extend(refuse("U003", "the name of an IR ends with .xml", place=Place(file=args.output)))
     report = _converted(args) if report.ok else report
     if report.ok:
         print(f"{args.output}: written")

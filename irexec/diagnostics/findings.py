@@ -28,6 +28,8 @@ class Findings:
     def __init__(
         self, locate: Callable[[At], Place] | None = None, *, file: str | None = None, mode: Mode = "strict"
     ) -> None:
+        if mode not in ("strict", "openvino"):
+            raise ValueError(f"mode is {mode!r}, expected 'strict' or 'openvino'")
         self.report = Report()
         self.mode: Mode = mode
         self.file = file

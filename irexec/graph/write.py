@@ -30,11 +30,12 @@ def write_model(model: Model, path: str | os.PathLike[str], *, version: int = 11
 
     `version` is what the file says that it is: 10 only of what IR 10 can hold (see irexec.mend.older).
 
-    Raises IRError (W001) with everything in the model that IR cannot express, OSError when a file cannot be written.
+    Raises IRError (W001) with everything in the model that IR cannot express, OSError when a file cannot be written,
+    ValueError for a name without .xml.
     """
     xml = Path(path)
-    if xml.suffix == ".bin":
-        raise ValueError(f"{xml} is the place of the weights: name the .xml")
+    if xml.suffix.lower() != ".xml":
+        raise ValueError(f"the name of an IR ends with .xml, unlike {xml.name}")
     findings = Findings(file=os.fspath(path))
     with staged(xml.with_suffix(".bin"), xml) as (weights, text):
         out = Markup()

@@ -66,9 +66,13 @@ def staged(*paths: str | os.PathLike[str]) -> Iterator[list[IO[bytes]]]:
     try:
         with ExitStack() as stack:
             streams: list[IO[bytes]] = []
-            for target in targets:
+            for path, target in zip(paths, targets, strict=True):
                 folder, base = os.path.split(target)
-                handle, name = tempfile.mkstemp(prefix=f".{base[:40]}.", suffix=".part", dir=folder)
+                try:
+                    handle, name = tempfile.mkstemp(prefix=f".{base[:40]}.", suffix=".part", dir=folder)
+                except OSError as error:
+                    error.filename = os.fspath(path)  # Not that of the temporary file.
+                    raise
                 names.append(name)
                 streams.append(stack.enter_context(os.fdopen(handle, "wb")))
             yield streams

@@ -9,6 +9,7 @@ from typing import Any
 
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
+from irexec.diagnostics.nearest import did_you_mean
 from irexec.graph.evaluate import evaluate as evaluate_arrays
 from irexec.graph.evaluate import input_arrays
 from irexec.graph.model import Node
@@ -36,7 +37,8 @@ class Namespace(types.ModuleType):
         if name == "__all__":
             return sorted(types_of(self._opset))  # type: ignore[return-value]
         if name.startswith("_") or name not in types_of(self._opset):
-            raise AttributeError(f"{self._opset} has no operator {name!r}")
+            meant = did_you_mean(name, types_of(self._opset))
+            raise AttributeError(f"{self._opset} has no operator {name!r}" + (f": {meant}" if meant else ""))
         type = types_of(self._opset)[name]
         operator = contents.find(type, self._opset)
         if operator is None:

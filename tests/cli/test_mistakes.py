@@ -85,7 +85,7 @@ def test_the_package_for_onnx_is_not_there(
     Path("model.onnx").write_bytes(b"\x08\x08")
     code, text = told(capsys, *of_file(command, "model.onnx"))
     assert code == 2 and "model.onnx" in text
-    assert "ONNX" in text and (command == "fix" or "pip install irexec[onnx]" in text)
+    assert "ONNX" in text and (command == "fix" or "pip install 'irexec[onnx]'" in text)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_the_command_line_is_wrong(
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("convert", "model.xml", "out.onnx"), "U003", "the name of an IR ends with .xml"),
+        (("convert", "model.xml", "out.onnx"), "U007", "the name of an IR ends with .xml, unlike out.onnx"),
         (("convert", "model.xml", "nowhere/out.xml"), "U007", "the file cannot be written: No such file or directory"),
         (("cut", "model.xml", "--to", "stem/conv", "-o", "nowhere/out.xml"), "U007", "the file cannot be written"),
         (("report", "model.xml", "-o", "nowhere/out.html"), "U007", "the file cannot be written"),

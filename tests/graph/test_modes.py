@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -244,3 +245,9 @@ def test_an_input_port_of_an_operator_that_takes_none() -> None:
 
 
 OUTPUT = ports("output", "2", first=1)
+
+
+@pytest.mark.parametrize("ask", [irexec.validate, irexec.read_model])
+def test_a_mode_that_there_is_not(ask: Callable[..., object]) -> None:
+    with pytest.raises(ValueError, match="mode is 'strickt', expected 'strict' or 'openvino'"):
+        ask(b"<net/>", mode="strickt")

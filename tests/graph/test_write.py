@@ -286,10 +286,16 @@ def test_a_constant_of_another_type_than_it_says(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="missing"):
+    with pytest.raises(FileNotFoundError) as missing:
         irexec.save_model(relu_model(), tmp_path / "missing" / "m.xml")
-    with pytest.raises(ValueError, match=r"name the \.xml"):
-        irexec.save_model(relu_model(), tmp_path / "m.bin")
+    assert missing.value.filename == str(tmp_path / "missing" / "m.bin")
+
+
+@pytest.mark.parametrize("name", ["m.bin", "m.onnx", "m"])
+def test_a_name_that_no_ir_has(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"ends with \.xml, unlike m"):
+        irexec.save_model(relu_model(), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_saving_over_the_files_that_a_model_was_read_from(tmp_path: Path) -> None:

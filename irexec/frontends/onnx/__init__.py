@@ -23,7 +23,7 @@ def read_onnx(
     except ImportError:
         findings = Findings(file=file, mode=mode)
         message = "reading ONNX takes the package onnx, which is not installed"
-        findings.add("F001", message, place=Place(file=findings.file), hint="pip install irexec[onnx]")
+        findings.add("F001", message, place=Place(file=findings.file), hint="pip install 'irexec[onnx]'")
         return None, findings.report
     from irexec.frontends.onnx.convert import convert_file
     from irexec.frontends.onnx.findings import OnnxFindings

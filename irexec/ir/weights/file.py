@@ -66,10 +66,16 @@ class _Use(NamedTuple):
 
 
 class Weights:
-    """The bytes of a `.bin`. `data` is None when there is no such file; that matters to a constant only."""
+    """The bytes of a `.bin`. `data` is None when there is no such file; that matters to a constant only.
 
-    def __init__(self, data: bytes | memoryview | None = None, *, file: str | None = None) -> None:
+    `is_reported`: a finding has said already why there is none.
+    """
+
+    def __init__(
+        self, data: bytes | memoryview | None = None, *, file: str | None = None, is_reported: bool = False
+    ) -> None:
         self.file = file
+        self._is_reported = is_reported
         self._data = None if data is None else memoryview(data).cast("B")
         self._uses: list[_Use] = []
         # Ranges that the weights do not hold, and how many constants there are in all.
@@ -198,7 +204,7 @@ class Weights:
 
     def check_usage(self, findings: Findings) -> None:
         """Report what the constants read so far lack of the weights, what two of them share, and what none has used."""
-        if self._lacking:
+        if self._lacking and not self._is_reported:
             self._report_lacking(findings)
         self._report_shares(findings)
 
