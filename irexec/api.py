@@ -7,8 +7,7 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from irexec.diagnostics import IRError, Report
-from irexec.diagnostics.codes import CODES
+from irexec.diagnostics import Diagnostic, IRError, Report
 from irexec.diagnostics.findings import At, Findings, Mode
 from irexec.graph.build import build
 from irexec.graph.idle import idle_layers
@@ -44,11 +43,19 @@ def accepted(found: Model | None, report: Report, level: int = 3) -> Model:
     """A model that was read, with the one warning about its findings, `level` calls up. Raises IRError."""
     if found is None or not report.ok:
         raise IRError(report)
-    excused = [finding for finding in report if finding.severity is not CODES[finding.code].severity]
-    if excused:
+    if excused := _excused(report):
         others = f" (and {len(excused) - 1} more)" if len(excused) > 1 else ""
         warnings.warn(f"{excused[0]}{others}: irexec.validate shows what is not right", stacklevel=level)
     return found
+
+
+def _excused(report: Report) -> list[Diagnostic]:
+    """The findings that are errors where the file is asked to be right."""
+    if not report.diagnostics:
+        return []
+    from irexec.diagnostics.codes import CODES
+
+    return [finding for finding in report if finding.severity is not CODES[finding.code].severity]
 
 
 def load(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, Literal
 
-from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.diagnostic import At, Diagnostic, LayerRef, Place, Related, Report, Severity
 from irexec.records import replace
 
@@ -115,6 +114,8 @@ class Findings:
         In "openvino" mode an error that leaves the result defined becomes a warning: those of a lenient code, unless
         `defined` says that this one does not.
         """
+        from irexec.diagnostics.codes import CODES
+
         info = CODES[code]
         level = severity or info.severity
         if self.mode == "openvino" and level is Severity.ERROR and info.lenient and defined:

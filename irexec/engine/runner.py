@@ -10,7 +10,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from irexec.diagnostics import IRError
-from irexec.engine.bodies import body_step
 from irexec.engine.chains import Chain, Leading, handing_on
 from irexec.engine.checking import checked
 from irexec.engine.constants import BOUND
@@ -87,6 +86,8 @@ class Runner:
             return self.variables.reader(step.node)
         if step.operator.type == "Assign":
             return self.variables.writer(step.node)
+        from irexec.engine.bodies import body_step
+
         runners = [Runner(plan, self.variables, self.listeners) for plan in self.plan.subplans[number]]
         return body_step(step.node, [runner.iterate for runner in runners], self.plan.inference)
 

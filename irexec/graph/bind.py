@@ -15,7 +15,6 @@ from irexec.ir.text import INT64_MAX, cut
 from irexec.ops.declare import contents
 from irexec.ops.declare.attributes import AttributeFault
 from irexec.ops.declare.operator import REGISTRY, Operator
-from irexec.ops.declare.other_names import meant_by
 from irexec.types import ElementType, PartialShape
 from irexec.types.shape import product_within
 
@@ -117,6 +116,8 @@ def _unknown_type(layer: Layer, findings: Findings) -> Operator | None:
     if version == "extension" and type_text in _TOKENIZERS:
         _name_tokenizers(layer, findings)
         return None
+    from irexec.ops.declare.other_names import meant_by
+
     meant = meant_by(type_text)
     near = tuple(contents.nearest_types(type_text)) if meant is None else meant.types
     hint = f"did you mean {' or '.join(near)}?" if near else None

@@ -7,10 +7,8 @@ from functools import lru_cache, partial
 
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.bind import Binder, bind_operator
-from irexec.graph.bodies import build_bodies
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
-from irexec.graph.pre_process import subtract_mean
 from irexec.graph.runtime_info import keep_info, model_info
 from irexec.ir.document import Document, Layer, Net, Port
 from irexec.ir.text import digits, name_list, whole
@@ -73,6 +71,8 @@ class _Builder:
         nodes = [self._node(layer) for layer in self.net.layers]
         self._connect()
         if self.net.pre_process is not None:
+            from irexec.graph.pre_process import subtract_mean
+
             subtract_mean(self.net.pre_process, nodes, self.weights, self.findings)
         for node in nodes:
             check_arity(node, self.findings)
@@ -138,6 +138,8 @@ class _Builder:
 
     def _bodies(self, node: Node) -> None:
         if node.layer is not None and node.type in ("If", "Loop", "TensorIterator"):
+            from irexec.graph.bodies import build_bodies
+
             build_body = partial(
                 build_net, findings=self.findings, weights=self.weights, version=self.version, binder=self.binder
             )

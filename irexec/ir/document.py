@@ -80,6 +80,9 @@ class BackEdge(Item):
     to_layer: str | None = None
 
 
+_WITH_BODIES = frozenset({"If", "Loop", "TensorIterator"})
+
+
 @record
 class Layer(Item):
     """A `<layer>`. A section that is not there is an empty tuple (or None); `data_at` is -1 without `<data>`.
@@ -111,6 +114,11 @@ class Layer(Item):
     def ref(self) -> LayerRef:
         """How findings name this layer."""
         return LayerRef(self.id or "", self.name or "", self.type or "", self.version or "")
+
+    @property
+    def may_have_bodies(self) -> bool:
+        """Whether its type has bodies, or it holds one all the same."""
+        return self.type in _WITH_BODIES or not (self.body is self.then_body is self.else_body is None)
 
 
 @record

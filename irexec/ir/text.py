@@ -70,9 +70,10 @@ def int64(text: str) -> Reading[int]:
 def float64(text: str) -> Reading[float]:
     """A floating-point attribute: decimal, `inf`, `-inf` or `nan`; OpenVINO ignores whatever follows the number."""
     stripped = text.strip(_BLANKS)
-    strict = float(stripped) if re.fullmatch(_PLAIN_FLOAT, stripped) else None
+    if re.fullmatch(_PLAIN_FLOAT, stripped):
+        return Reading(float(stripped), float(stripped))
     match = re.match(_PREFIX_FLOAT, stripped)
-    return Reading(strict, None if match is None else float(match[0]))
+    return Reading(None, None if match is None else float(match[0]))
 
 
 def boolean(text: str) -> Reading[bool]:

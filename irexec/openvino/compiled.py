@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irexec import engine
 from irexec.engine.results import Results
 from irexec.graph.model import Model, Value
-from irexec.openvino import cloning
 from irexec.openvino.editing import current
 from irexec.openvino.infer_request import InferRequest
 from irexec.openvino.model import _port
 from irexec.openvino.settings import Settings
-from irexec.openvino.variable_state import VariableState
+
+if TYPE_CHECKING:
+    from irexec.openvino.variable_state import VariableState
 
 
 class CompiledModel(engine.CompiledModel):
@@ -87,6 +88,8 @@ class CompiledModel(engine.CompiledModel):
 
     def get_runtime_model(self) -> Model:
         """The model as it runs. irexec runs the layers of the file: it is a copy of the model."""
+        from irexec.openvino import cloning
+
         return cloning.clone(self.model)
 
     def export_model(self, model_stream: Any = None) -> bytes | None:

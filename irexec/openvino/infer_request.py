@@ -16,13 +16,13 @@ from irexec.engine.arguments import arrange
 from irexec.graph.model import Model, Value
 from irexec.openvino.given import as_arrays, as_tensor_for, assigned, blank, by_position, find, only, sharing
 from irexec.openvino.tensor import Tensor
-from irexec.openvino.variable_state import VariableState
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
     from irexec.engine.results import Results
     from irexec.openvino.profiling import Profile, ProfilingInfo
+    from irexec.openvino.variable_state import VariableState
 
 _BUSY = "Infer Request is busy"
 
@@ -276,6 +276,8 @@ class InferRequest:
 
     def query_state(self) -> list[VariableState]:
         """The model's variables."""
+        from irexec.openvino.variable_state import VariableState
+
         self._check_idle()
         kinds = {n.attributes["variable_id"]: n.outputs[0].element_type for n in self._compiled.model.walk()
                  if n.type == "ReadValue"}  # fmt: skip

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 from irexec.graph import model as graph
 from irexec.graph.model import Node, Value
 from irexec.graph.ports import port_of
-from irexec.openvino import cloning
 from irexec.openvino.editing import changed, current, order, replace, revalidate
 from irexec.openvino.extend import extends
 from irexec.openvino.ov_any import OVAny, unboxed
 from irexec.openvino.rt_map import RTMap
 from irexec.openvino.shapes import PartialShape, Shape, partial_shape
 from irexec.openvino.tensor import Tensor, as_tensor
-from irexec.opsets.computed import value_of
 from irexec.types import ElementType
 
 if TYPE_CHECKING:
@@ -254,12 +252,16 @@ class Model(graph.Model):
 
     def clone(self) -> graph.Model:
         """A copy that can be changed without changing this model; constants share their memory."""
+        from irexec.openvino import cloning
+
         return cloning.clone(current(self))
 
     def __copy__(self) -> graph.Model:
         raise TypeError("cannot copy 'openvino.Model'. Please, use deepcopy instead.")
 
     def __deepcopy__(self, memo: Any) -> graph.Model:
+        from irexec.openvino import cloning
+
         return cloning.clone(self)
 
     def __enter__(self) -> graph.Model:
@@ -342,6 +344,8 @@ def _find(model: graph.Model, item: Any, where: str) -> Value:
             if node.friendly_name == name and 0 <= index < len(node.outputs):
                 return node.outputs[index]
         raise RuntimeError(f"Port {index} for operation with name {name} was not found.")
+    from irexec.opsets.computed import value_of
+
     found = value_of(item)
     if found is None:
         raise TypeError(f"Incorrect type of a value to add as output{where}. It is {type(item)}")

@@ -9,7 +9,6 @@ import numpy as np
 
 from irexec.graph import model as graph
 from irexec.graph.consumers import note_inputs
-from irexec.graph.evaluate import check_count, raise_findings
 from irexec.openvino.editing import changed, connect
 from irexec.openvino.extend import extends
 from irexec.openvino.kinds import member
@@ -21,9 +20,7 @@ from irexec.openvino.shapes import PartialShape, Shape, partial_shape
 from irexec.openvino.tensor import Tensor
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.type_names import type_name
-from irexec.opsets import nodes
-from irexec.opsets.computed import value_of
-from irexec.opsets.nodes import element_type_of
+from irexec.opsets.element_types import element_type_of
 from irexec.types import DYNAMIC, ElementType, TensorType
 
 if TYPE_CHECKING:
@@ -121,17 +118,22 @@ class Node(graph.Node):
 
     def set_argument(self, index: int, value: Any) -> None:
         """Make an output the input at this position."""
+        from irexec.opsets.computed import value_of
+
         taken = value_of(value)
         assert taken is not None, f"{value!r} is no output"
         connect(self, index, taken)
 
     def set_arguments(self, values: Sequence[Any]) -> None:
         """Make outputs all the inputs, and infer the node's own outputs."""
+        from irexec.opsets.computed import value_of
+        from irexec.opsets.nodes import infer_outputs
+
         self.inputs[:] = [value_of(value) for value in values]
         note_inputs(self)
         changed(self)
         if not _missing(self):
-            nodes.infer_outputs(self)
+            infer_outputs(self)
 
     # Names and kind
 
@@ -162,6 +164,7 @@ class Node(graph.Node):
 
     def set_attribute(self, name: str, value: Any) -> None:
         """Give an attribute another value. Raises IRError for a name or value that the operator has not."""
+        from irexec.graph.evaluate import raise_findings
         from irexec.opsets import calls
 
         operator = _operator(self)
@@ -186,12 +189,15 @@ class Node(graph.Node):
 
     def constructor_validate_and_infer_types(self) -> None:
         """Infer the outputs from inputs and attributes. Raises IRError with all that the operator says against them."""
+        from irexec.graph.evaluate import check_count, raise_findings
+        from irexec.opsets.nodes import infer_outputs
+
         operator = _operator(self)
         given = {a.file_name: self.attributes[a.name] for a in operator.attributes if a.name in self.attributes}
         self.attributes, problems = operator.parse_attributes(given)
         check_count(operator, self.inputs)
         raise_findings(operator, problems, [])
-        nodes.infer_outputs(self)
+        infer_outputs(self)
 
     def set_partial_shape(self, shape: Any) -> None:
         """Give a Parameter another shape; the model follows when it is used or validated next."""

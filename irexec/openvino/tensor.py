@@ -11,7 +11,7 @@ import numpy as np
 from irexec.ir.weights.packing import pack, to_array, to_codes, unpack
 from irexec.openvino.element_types import shown_dtype
 from irexec.openvino.shapes import Shape, Strides
-from irexec.opsets.nodes import element_type_of
+from irexec.opsets.element_types import element_type_of
 from irexec.types import BF16, DYNAMIC, STRING, Array, ElementType
 
 

@@ -17,7 +17,8 @@ from irexec.inference.infer import infer_node
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
 from irexec.opsets.computed import value_of
-from irexec.types import F32, I32, Array, ElementType, TensorType, shape_like
+from irexec.opsets.element_types import element_type_of
+from irexec.types import Array, ElementType, TensorType, shape_like
 
 _before_nodes: list[Callable[[], object]] = []
 
@@ -112,17 +113,3 @@ def parameter_node(shape: Any, dtype: Any = np.float32, name: str = "") -> Node:
     if name:
         node.outputs[0].names.add(name)
     return node
-
-
-def element_type_of(given: Any) -> ElementType:
-    """An element type from itself, a NumPy dtype or a name; as in OpenVINO Python's float is f32, and its int i32.
-
-    Raises TypeError for what is none.
-    """
-    if isinstance(given, ElementType):
-        return given
-    if given is float or given is int:
-        return F32 if given is float else I32
-    if isinstance(given, str) and (named := ElementType.from_attribute(given)) is not None:
-        return named
-    return ElementType.of(given)

@@ -12,6 +12,7 @@ from irexec.graph.model import Node
 from irexec.ops.declare.operator import Operator
 from irexec.opsets import nodes
 from irexec.opsets.computed import value_of
+from irexec.opsets.element_types import element_type_of
 from irexec.types import ANY_SHAPE, DYNAMIC, shape_like
 
 Function = Callable[..., Any]
@@ -54,7 +55,7 @@ def read_value_function(operator: Operator) -> Function:
         if "variable_type" in {a.name for a in operator.attributes}:
             kind = info.data_type if info is not None else variable_type
             shape = info.data_shape if info is not None else variable_shape
-            attributes["variable_type"] = DYNAMIC if kind is None else nodes.element_type_of(kind)
+            attributes["variable_type"] = DYNAMIC if kind is None else element_type_of(kind)
             attributes["variable_shape"] = ANY_SHAPE if shape is None else shape_like(shape)
             if init_value is not None and info is None:
                 _complete(attributes, init_value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from irexec.diagnostics.findings import At, Findings
-from irexec.ir.checks.bodies import bodies_of, check_bodies
 from irexec.ir.checks.edges import check_edges
 from irexec.ir.checks.layers import check_layers
 from irexec.ir.checks.metadata import check_metadata, check_pre_process
@@ -74,7 +73,10 @@ def check_net(net: Net, version: int, findings: Findings) -> list[Net]:
     check_metadata(net, version, findings)
     nets = [net]
     for layer in net.layers:
-        check_bodies(layer, scope)
-        for body in bodies_of(layer):
-            nets += check_net(body, version, findings)
+        if layer.may_have_bodies:
+            from irexec.ir.checks.bodies import bodies_of, check_bodies
+
+            check_bodies(layer, scope)
+            for body in bodies_of(layer):
+                nets += check_net(body, version, findings)
     return nets

@@ -15,8 +15,8 @@ from irexec.types.shape import product_within
 
 _FIRST_OUTPUT_NAMES = 11
 _SAFE_BITS = 56
+_EMPTY_NAME = r"^,|(?<!\\),(?:,|$)"
 _UNUSUAL_IN_NAMES = re.compile(r"[,\\\s]")
-_EMPTY_NAME = re.compile(r"^,|(?<!\\),(?:,|$)")
 
 
 def check_layers(scope: NetScope, version: int) -> None:
@@ -229,7 +229,7 @@ def _name_list(text: str, at: At, layer: Layer, scope: NetScope, port: str | Non
         return [text]
     names = name_list(text)
     odd = []
-    if _EMPTY_NAME.search(text):
+    if re.search(_EMPTY_NAME, text):
         odd.append("an empty name")
     if len(set(names)) != len(names):
         odd.append("a name twice")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from irexec.ir.xml.positions import attribute_pattern, token_pattern
 
@@ -19,9 +20,13 @@ _NEXT_TAG = re.compile(rf"""[^<]*+<(?:/[^>]*+>|([^\s/>!?]++)((?:\s++[^\s=/>]++="
 PLAIN_ATTRIBUTE = re.compile(rf'([^\s=]++)="({PLAIN})"')
 # So many elements may be in one another.
 DEEPEST = 256
-_REFERENCE = re.compile(r"&(?:#x([0-9a-fA-F]+)|#([0-9]+)|(lt|gt|amp|quot|apos));")
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _BLANKS = str.maketrans("\t\n\r", "   ")
+
+
+@cache
+def _reference() -> re.Pattern[str]:
+    return re.compile(r"&(?:#x([0-9a-fA-F]+)|#([0-9]+)|(lt|gt|amp|quot|apos));")
 
 
 class TooDeep(Exception):
@@ -134,7 +139,7 @@ class Elements:
 def decoded(written: str) -> str:
     """A text or an attribute with its references replaced, and line ends as XML has them."""
     text = written.replace("\r\n", "\n").replace("\r", "\n") if "\r" in written else written
-    return _REFERENCE.sub(_character, text) if "&" in text else text
+    return _reference().sub(_character, text) if "&" in text else text
 
 
 def _character(reference: re.Match[str]) -> str:

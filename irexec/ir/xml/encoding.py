@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import re
 
-_DECLARED = re.compile(rb"""\s*<\?xml\b[^>]*?\bencoding\s*=\s*["']([^"'>]*)["']""")
 _CODECS = {
     "utf-8": "utf-8",
     "utf8": "utf-8",
@@ -53,7 +52,7 @@ def encoding_of(data: bytes) -> tuple[int, str]:
             return len(mark), codec
     if data.startswith((b"<\0", b"\0<")):
         return 0, "utf-16-le" if data[1] == 0 else "utf-16-be"
-    declared = _DECLARED.match(data[:512])
+    declared = _declared(data[:512]) if b"encoding" in data[:512] else None
     if declared is None:
         return 0, "utf-8"
     name = declared[1].decode("ascii", "replace")
@@ -61,6 +60,11 @@ def encoding_of(data: bytes) -> tuple[int, str]:
         before = data[: declared.start(1)].decode("ascii", "replace")
         raise EncodingProblem(f"encoding {name!r} is not accepted", before)
     return 0, _CODECS[name.lower()]
+
+
+def _declared(data: bytes) -> re.Match[bytes] | None:
+    """The encoding that an XML declaration names."""
+    return re.match(rb"""\s*<\?xml\b[^>]*?\bencoding\s*=\s*["']([^"'>]*)["']""", data)
 
 
 def _decode(data: bytes, codec: str) -> str:

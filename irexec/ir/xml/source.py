@@ -13,7 +13,6 @@ from irexec.diagnostics.findings import At, Findings
 from irexec.ir.files import open_regular
 from irexec.ir.xml.elements import Elements
 from irexec.ir.xml.encoding import EncodingProblem, decode
-from irexec.ir.xml.foreign import foreign_kind
 from irexec.ir.xml.positions import Comment, Positions, Span
 from irexec.ir.xml.wellformed import faults
 from irexec.records import NamedTuple
@@ -126,7 +125,7 @@ class Source:
     ) -> Source:
         """Decode the bytes of a file."""
         limits = limits or Limits()
-        if (foreign := foreign_kind(data[:4096])) is not None:
+        if (foreign := None if data.startswith(_BEGINNINGS) else _foreign_kind(data)) is not None:
             kind, hint = foreign
             return cls._refused(SourceFault("X008", f"this is {kind}, not an IR", Span(0, 1), hint), file)
         if len(data) > limits.size:
@@ -249,8 +248,16 @@ class Source:
         )
 
 
+# What nearly all files begin with, and no file of another kind.
+_BEGINNINGS = (b"<?xml", b"<net")
 _READABLE = {"X003", "X004", "X010", "X011"}
 
 
+def _foreign_kind(data: bytes) -> tuple[str, str | None] | None:
+    from irexec.ir.xml.foreign import foreign_kind
+
+    return foreign_kind(data[:4096])
+
+
 def _is_html(head: str) -> bool:
-    return re.match(r"<!doctype\s+html|<html\b", head) is not None
+    return head.startswith(("<!doctype", "<html")) and re.match(r"<!doctype\s+html|<html\b", head) is not None

@@ -14,6 +14,7 @@ from irexec.openvino.shapes import Shape, Strides, partial_shape
 from irexec.openvino.tensor import Tensor
 from irexec.ops.declare import contents
 from irexec.opsets import nodes
+from irexec.opsets.element_types import element_type_of
 from irexec.opsets.namespace import namespace
 from irexec.types import STRING, Array, ElementType, TensorType
 
@@ -30,7 +31,7 @@ class Constant(KindOfNode):
             return nodes.constant_node(array.values(), element_type=array.element_type)
         if isinstance(array, np.ndarray) and values is None:
             return nodes.constant_node(array)
-        kind = nodes.element_type_of(array)
+        kind = element_type_of(array)
         filled = np.asarray(values).astype(np.str_ if kind is STRING else kind.dtype)
         extents = tuple(Shape(shape))
         filled = np.full(extents, filled.reshape(-1)[0]) if filled.size == 1 else filled.reshape(extents)

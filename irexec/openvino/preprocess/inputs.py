@@ -15,7 +15,8 @@ from irexec.openvino.preprocess.formats import CHANNELS, PLANES, SINGLE_PLANE, C
 from irexec.openvino.preprocess.steps import PreProcessSteps
 from irexec.openvino.shapes import PartialShape, partial_shape
 from irexec.openvino.tensor import Tensor
-from irexec.opsets.nodes import element_type_of, parameter_node
+from irexec.opsets.element_types import element_type_of
+from irexec.opsets.nodes import parameter_node
 from irexec.types import ANY_DIMENSION, Dimension, ElementType
 
 

@@ -8,7 +8,7 @@ from irexec.graph.model import Node
 from irexec.openvino.layout import Layout, as_layout, layout_of
 from irexec.openvino.preprocess.flow import Flow, ModelInfo, Step, convert_layout, convert_type
 from irexec.openvino.preprocess.steps import PostProcessSteps
-from irexec.opsets.nodes import element_type_of
+from irexec.opsets.element_types import element_type_of
 from irexec.types import ElementType
 
 

@@ -12,6 +12,7 @@ from irexec.openvino.element_types import Type
 from irexec.openvino.exceptions import OVTypeError
 from irexec.opsets import nodes
 from irexec.opsets.computed import value_of
+from irexec.opsets.element_types import element_type_of
 from irexec.types import BF16, ElementType
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ def get_element_type(data_type: Any, bitwidth: int | None = None) -> ElementType
     elif data_type is float:
         data_type = {16: np.float16, 64: np.float64}.get(bitwidth or 32, np.float32)
     try:
-        return nodes.element_type_of(data_type)
+        return element_type_of(data_type)
     except TypeError as error:
         raise OVTypeError(f"Unidentified data type {data_type}") from error
 

@@ -11,7 +11,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -85,6 +84,8 @@ class _Pool:
     """
 
     def __init__(self, workers: int) -> None:
+        from queue import SimpleQueue
+
         self.jobs: SimpleQueue[_Share | None] = SimpleQueue()
         self.workers = workers
         for number in range(workers):

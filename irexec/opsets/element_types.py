@@ -1,0 +1,21 @@
+"""Element types as programs for OpenVINO's Python API give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.types import F32, I32, ElementType
+
+
+def element_type_of(given: Any) -> ElementType:
+    """An element type from itself, a NumPy dtype or a name; as in OpenVINO Python's float is f32, and its int i32.
+
+    Raises TypeError for what is none.
+    """
+    if isinstance(given, ElementType):
+        return given
+    if given is float or given is int:
+        return F32 if given is float else I32
+    if isinstance(given, str) and (named := ElementType.from_attribute(given)) is not None:
+        return named
+    return ElementType.of(given)
