@@ -131,12 +131,14 @@ def test_running_does_not_start_the_compiler(tmp_path: Path) -> None:
 
 # What OpenVINO's API has besides compiling and inferring, and what only a model that is wrong, odd or has bodies needs.
 ASKED_FOR_LATER = [
+    "dataclasses",
     "irexec.diagnostics.codes",
     "irexec.engine.bodies",
     "irexec.graph.bodies",
     "irexec.graph.evaluate",
     "irexec.graph.pre_process",
     "irexec.graph.write",
+    "irexec.inference.bodies",
     "irexec.ir.checks.bodies",
     "irexec.ir.xml.foreign",
     "irexec.ir.xml.parser",
@@ -165,7 +167,7 @@ def test_a_first_result_needs_little_of_the_python_api(tmp_path: Path) -> None:
     assert "irexec.openvino.compiled" in modules
     assert of(modules, ASKED_FOR_LATER) == []
     own = {module for module in modules if module.startswith("irexec.")}
-    assert len(own) <= 134, sorted(own)
+    assert len(own) <= 135, sorted(own)
 
 
 def test_a_public_name_is_the_same_whatever_was_imported_before() -> None:

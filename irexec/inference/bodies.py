@@ -5,7 +5,7 @@ Source: operation pages If-8, Loop-5, TensorIterator-1.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
 from irexec.diagnostics.findings import At, Findings
@@ -260,3 +260,11 @@ def _as_list(outer: dict[int | None, TensorType], node: Node) -> list[TensorType
 
 def _at(node: Node) -> int:
     return node.layer.at if node.layer is not None else -1
+
+
+BODIES: dict[str, Callable[[Node, Inputs, Inferring], list[TensorType]]] = {
+    "If": infer_if,
+    "Loop": infer_loop,
+    "TensorIterator": infer_tensor_iterator,
+}
+"""How the outputs of an operator with bodies are inferred."""

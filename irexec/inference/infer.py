@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.model import Body, Model, Node
-from irexec.inference import bodies
-from irexec.inference.bodies import declared_parameters, infer_if, infer_loop, infer_tensor_iterator
 from irexec.inference.breaches import report_breach, report_constraint, report_memory
 from irexec.inference.declared import DECLARED, check_declared
 from irexec.inference.inference import Inference, Types
@@ -18,7 +17,9 @@ from irexec.ops.declare.operator import Breach, ConstraintError
 from irexec.ops.declare.signature import Signature
 from irexec.types import DYNAMIC, TensorType
 
-_BODIES = {"If": infer_if, "Loop": infer_loop, "TensorIterator": infer_tensor_iterator}
+if TYPE_CHECKING:
+    from irexec.inference import bodies
+
 # A body is inferred for at most so many combinations of Parameter types, and beyond that only for its declared types.
 # Nested bodies would otherwise be inferred exponentially often.
 _MAX_TRIALS = 16
@@ -99,6 +100,8 @@ class Inferring:
         key = tuple(_key(type) for type in parameters)
         known = self._trials.setdefault(body, {})
         if key not in known and len(known) >= _MAX_TRIALS:
+            from irexec.inference.bodies import declared_parameters
+
             parameters = declared_parameters(body)
             key = tuple(_key(type) for type in parameters)
         if key not in known:
@@ -123,8 +126,11 @@ class Inferring:
         if operator is None:
             return [value.declared or TensorType() for value in node.outputs]
         inputs = self.inference.inputs(node)
-        if node.type in _BODIES and node.bodies:
-            return _BODIES[node.type](node, inputs, self)
+        if node.bodies:
+            from irexec.inference.bodies import BODIES
+
+            if node.type in BODIES:
+                return BODIES[node.type](node, inputs, self)
         key = self._repeats.key(node, inputs)
         if (known := self._repeats.known(key)) is not None:
             return known
