@@ -18,7 +18,7 @@ The rules of sharing memory; nothing else in the engine decides about it:
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from heapq import heappop, heappush
 from typing import Any
 
@@ -62,19 +62,22 @@ class _Piece:
 
     def __init__(self) -> None:
         self.size = 0
-        # Where what is free begins and ends, in order; no two touch.
+        # What is free, no two of them touching: (start, stop) by place, and (bytes, start) by size.
         self._gaps: list[tuple[int, int]] = []
+        self._by_size: list[tuple[int, int]] = []
 
     def take(self, nbytes: int) -> int:
         """Where so many bytes are free: in the smallest gap that holds them, or else at the end."""
         nbytes = -(-nbytes // _APART) * _APART
-        fitting = [(stop - start, start) for start, stop in self._gaps if stop - start >= nbytes]
-        if fitting:
-            size, start = min(fitting)
-            place = bisect_left(self._gaps, (start, start + size))
-            self._gaps[place : place + 1] = [(start + nbytes, start + size)] if size > nbytes else []
+        fitting = bisect_left(self._by_size, (nbytes, 0))
+        if fitting < len(self._by_size):
+            size, start = self._by_size[fitting]
+            self._remove(bisect_left(self._gaps, (start, start + size)))
+            if size > nbytes:
+                self._add(start + nbytes, start + size)
             return start
-        start = self._gaps.pop()[0] if self._gaps and self._gaps[-1][1] == self.size else self.size
+        is_last_free = self._gaps and self._gaps[-1][1] == self.size
+        start = self._remove(len(self._gaps) - 1)[0] if is_last_free else self.size
         self.size = start + nbytes
         return start
 
@@ -82,11 +85,19 @@ class _Piece:
         stop = start + -(-nbytes // _APART) * _APART
         place = bisect_left(self._gaps, (start, stop))
         if place < len(self._gaps) and self._gaps[place][0] == stop:
-            stop = self._gaps.pop(place)[1]
+            stop = self._remove(place)[1]
         if place and self._gaps[place - 1][1] == start:
-            place -= 1
-            start = self._gaps.pop(place)[0]
-        self._gaps.insert(place, (start, stop))
+            start = self._remove(place - 1)[0]
+        self._add(start, stop)
+
+    def _add(self, start: int, stop: int) -> None:
+        insort(self._gaps, (start, stop))
+        insort(self._by_size, (stop - start, start))
+
+    def _remove(self, place: int) -> tuple[int, int]:
+        start, stop = self._gaps.pop(place)
+        del self._by_size[bisect_left(self._by_size, (stop - start, start))]
+        return start, stop
 
 
 class Sharing:

@@ -33,7 +33,7 @@ class Plan:
     template: list[Any]
     parameters: list[int]
     results: list[int]
-    lent: list[tuple[Any, ...] | None]
+    lent: list[frozenset[int] | None]
     memory: MemoryPlan
     subplans: dict[int, list[Plan]]
     chains: Chains
@@ -160,20 +160,21 @@ class _Planner:
 
     def _lent(
         self, steps: list[Step], sharing: Sharing, parameters: list[int], results: list[int]
-    ) -> list[tuple[Any, ...] | None]:
-        """`Plan.lent`: the constants whose memory each result may share."""
+    ) -> list[frozenset[int] | None]:
+        """`Plan.lent`: the constants whose memory each result may share, by their identity."""
         foreign = {
             *parameters,
             *self.fixed,
             *(s for step in steps if step.operator.type in BOUND for s in step.outputs),
         }
-        fixed: dict[int, list[Any]] = {}
+        fixed: dict[int, set[int]] = {}
         holders: dict[int, int] = {}
         for slot in foreign - {0}:
             holders[sharing.group(slot)] = holders.get(sharing.group(slot), 0) + 1
             if slot in self.fixed:
-                fixed.setdefault(sharing.group(slot), []).append(self.template[slot])
+                fixed.setdefault(sharing.group(slot), set()).add(id(self.template[slot]))
         for slot in results:
             holders[sharing.group(slot)] = holders.get(sharing.group(slot), 0) + 1
+        constants = {group: frozenset(arrays) for group, arrays in fixed.items()}
         groups = [sharing.group(slot) for slot in results]
-        return [tuple(fixed.get(group, ())) if group == 0 or holders[group] > 1 else None for group in groups]
+        return [constants.get(group, frozenset()) if group == 0 or holders[group] > 1 else None for group in groups]

@@ -247,16 +247,16 @@ def _fits(shape: tuple[int, ...], expected: tuple[int | tuple[int, float], ...])
     return True
 
 
-def _owned(results: Sequence[Array], lent: Sequence[tuple[Any, ...] | None], held: Sequence[Any]) -> list[Array]:
+def _owned(results: Sequence[Array], lent: Sequence[frozenset[int] | None], held: Sequence[Any]) -> list[Array]:
     """The results as contiguous arrays that share no memory with anything else: copied where they might.
 
-    `lent` are, for each result, the constants that it may share memory with; `held` are the other arrays of this run.
+    `lent` is, for each result, the constants that it may share memory with; `held` are the other arrays of this run.
     """
     own: list[Array] = []
+    taken = set(map(id, held))
     for array, constants in zip(results, lent, strict=True):
-        if constants is not None:
-            others = (*held, *constants, *own)
-            if array.base is not None or any(array is other for other in others):
-                array = array.copy(order="C")
+        if constants is not None and (array.base is not None or id(array) in taken or id(array) in constants):
+            array = array.copy(order="C")
         own.append(array if array.flags.c_contiguous else array.copy(order="C"))
+        taken.add(id(own[-1]))
     return own

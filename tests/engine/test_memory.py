@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
 from typing import Annotated, Any, TypeAlias
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.work import MOST, Work
 
 import irexec
-from irexec.engine.memory import _Piece
+from irexec.engine.memory import Sharing, _Piece, plan_memory
 from irexec.engine.plan import make_plan
 from irexec.graph.model import Model, Node
 from irexec.ops.declare.operator import Elements, operator
@@ -226,3 +228,45 @@ def test_a_kernel_that_passes_its_buffer_over_spoils_nothing() -> None:
     array = np.random.default_rng(0).standard_normal(SQUARE, np.float32) * 9
     for _ in range(2):
         np.testing.assert_array_equal(compiled([array])[0], -array + np.floor(-array))
+
+
+def residuals(count: int) -> Model:
+    """Blocks that add what they make to what they take: of two buffers that could be overwritten the later one is."""
+    x = node = ops.parameter(SQUARE, np.float32)
+    for _ in range(count):
+        node = ops.add(ops.tanh(ops.sin(node)), ops.sinh(node))
+    return Model([node], [x], "residuals")
+
+
+def all_alive(count: int) -> Model:
+    """Many buffers that are in use until the end."""
+    x = ops.parameter(SQUARE, np.float32)
+    return Model([ops.concat([ops.sin(x) for _ in range(count)], axis=0)], [x], "all alive")
+
+
+def many_free(count: int) -> Model:
+    """Many buffers of all sizes that are free while a chain is computed."""
+    x = ops.parameter(SQUARE, np.float32)
+    rows = [ops.concat([ops.sin(x)] * (1 + number % 7), axis=0) for number in range(count)]
+    node = ops.sin(ops.concat([ops.sin(row) for row in rows], axis=0))
+    for _ in range(count):
+        node = ops.sin(ops.softmax(node, axis=0))
+    return Model([node], [x], "many free")
+
+
+@pytest.mark.parametrize("build", [residuals, all_alive, many_free])
+def test_the_work_of_planning_grows_with_the_steps(
+    build: Callable[[int], Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Work(monkeypatch)
+    slot = work.number()
+
+    def task(size: int) -> Callable[[], object]:
+        plan = make_plan(build(size))
+        for step in plan.steps:
+            step.inputs, step.outputs = tuple(map(slot, step.inputs)), tuple(map(slot, step.outputs))
+        sharing = Sharing(plan.steps)
+        assert len(plan_memory(plan.steps, sharing, frozenset(plan.results)).buffer_of) >= size
+        return lambda: plan_memory(plan.steps, sharing, frozenset(plan.results))
+
+    assert work.growth(task, 100) < MOST
