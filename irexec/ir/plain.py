@@ -17,21 +17,22 @@ T = TypeVar("T")
 _DIMS_PATTERN = r"(?:\s*+<dim>[^<&\r]*+</dim>)*+"
 _DIM = re.compile("<dim>([^<]*+)")
 _PORT_PATTERN = r'\s*+<port id="{0}" precision="{0}"{1}\s*+(?:/>|>{2}\s*+</port>)'
-_PORT = re.compile(_PORT_PATTERN.format(f"({PLAIN})", f'( names="{PLAIN}")?', f"({_DIMS_PATTERN})"))
+_PORT = re.compile(_PORT_PATTERN.format(f"({PLAIN})", f'( names="{PLAIN}")?', f"({_DIMS_PATTERN})"), re.ASCII)
 # Several at once, but not any number: the pattern would take memory for each.
 _PORTS_PATTERN = "(?:" + _PORT_PATTERN.format(PLAIN, f'(?: names="{PLAIN}")?', _DIMS_PATTERN) + "){0,64}"
-_PORTS = re.compile(_PORTS_PATTERN)
+_PORTS = re.compile(_PORTS_PATTERN, re.ASCII)
 # A layer up to the first of its sections that is not as usual; the end tag is matched where there is none.
 _LAYER = re.compile(
     rf'\s*+<layer id="({PLAIN})" name="({PLAIN})" type="({PLAIN})" version="({PLAIN})"\s*+>'
     rf'(?:\s*+<data((?:\s++[^\s=/>]++="{PLAIN}")*+)\s*+/>)?'
     rf"(?:\s*+<input>({_PORTS_PATTERN})\s*+</input>)?"
     rf"(?:\s*+<output>({_PORTS_PATTERN})\s*+</output>)?"
-    r"(\s*+</layer>)?"
+    r"(\s*+</layer>)?",
+    re.ASCII,
 )
 _EDGE_PATTERN = r'\s*+<edge from-layer="{0}" from-port="{0}" to-layer="{0}" to-port="{0}"\s*+/>'
-_EDGE = re.compile(_EDGE_PATTERN.format(f"({PLAIN})"))
-_EDGES = re.compile(f"(?:{_EDGE_PATTERN.format(PLAIN)}){{1,1000}}")
+_EDGE = re.compile(_EDGE_PATTERN.format(f"({PLAIN})"), re.ASCII)
+_EDGES = re.compile(f"(?:{_EDGE_PATTERN.format(PLAIN)}){{1,1000}}", re.ASCII)
 # A port without its place: its number after that of its section, id, precision, names, dims.
 _PortText = tuple[int, str, str, str | None, tuple[str, ...]]
 

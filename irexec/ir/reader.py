@@ -53,7 +53,7 @@ def read(source: Source, findings: Findings) -> Document | None:
             hint = "take the model that was compiled; the names of its layers stand in originalLayersNames"
             findings.add("N011", message, at=At(document.net.layers[0].at), hint=hint)
             return None
-        if _MAY_HOLD_TEXT.search(source.text) or "<![CDATA[" in source.text:
+        if elements.may_hold_text and (_MAY_HOLD_TEXT.search(source.text) or "<![CDATA[" in source.text):
             _stray_text(source.positions, findings)
         check_document(document, findings)
     return document

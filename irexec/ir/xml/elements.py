@@ -16,11 +16,12 @@ from irexec.ir.xml.positions import attribute_pattern, token_pattern
 # a blank. For patterns of whole elements, see `Elements.take`.
 PLAIN = r'[^"&<\t\n\r]*+'
 # The next tag: an end tag, or a start tag all of whose attributes are plain.
-_NEXT_TAG = re.compile(rf"""[^<]*+<(?:/[^>]*+>|([^\s/>!?]++)((?:\s++[^\s=/>]++="{PLAIN}")*+)\s*+(/?)>)""")
+_NEXT_TAG = re.compile(rf"""([^<]*+)<(?:/[^>]*+>|([^\s/>!?]++)((?:\s++[^\s=/>]++="{PLAIN}")*+)\s*+(/?)>)""")
 PLAIN_ATTRIBUTE = re.compile(rf'([^\s=]++)="({PLAIN})"')
 # So many elements may be in one another.
 DEEPEST = 256
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+_BLANK = " \t\n\r"
 _BLANKS = str.maketrans("\t\n\r", "   ")
 
 
@@ -41,7 +42,7 @@ class Elements:
     """A place in a text, which goes from tag to tag.
 
     `number` is that of the element whose start tag was read last, in document order (root = 0); `name` and `attributes`
-    are its own, `is_empty` says that it has no end tag.
+    are its own, `is_empty` says that it has no end tag. `may_hold_text`: there may be text between the tags so far.
     """
 
     def __init__(self, text: str, *, plain: bool = True) -> None:
@@ -54,6 +55,7 @@ class Elements:
         self.attributes: Sequence[tuple[str, str]] = ()
         self.is_empty = False
         self._depth = 0
+        self.may_hold_text = False
 
     def enter(self) -> bool:
         """Go to the next tag; False where it is an end tag, or there is none. Raises TooDeep."""
@@ -61,7 +63,9 @@ class Elements:
         if match is None:
             return self._enter_unusual()
         self._before, self._at = self._at, match.end()
-        name, attributes, empty = match.groups()
+        before, name, attributes, empty = match.groups()
+        if before and before.strip(_BLANK):
+            self.may_hold_text = True
         if name is None:
             self._depth -= 1
             return False
@@ -87,8 +91,9 @@ class Elements:
             self.skip()
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Whole elements that a pattern matches right here, and go on behind them. Their number is the caller's to add
-        to `number`; of an element with content whose end was not taken, `open` is to be told, too."""
+        """Whole elements that a pattern matches right here, and go on behind them. Between tags it takes blanks alone.
+        Their number is the caller's to add to `number`; of an element with content whose end was not taken, `open` is
+        to be told, too."""
         match = pattern.match(self._text, self._at) if self._plain else None
         if match is not None:
             self._at = match.end()
@@ -115,6 +120,7 @@ class Elements:
 
     def _enter_unusual(self) -> bool:
         """As `enter`, past comments, instructions and character data, and with attributes of any form."""
+        self.may_hold_text = self.number >= 0  # What stands before the root is no text.
         tags = token_pattern().finditer(self._text, self._at)
         match = next((m for m in tags if m["close"] is not None or m["open"] is not None), None)
         self._before, self._at = self._at, len(self._text) if match is None else match.end()

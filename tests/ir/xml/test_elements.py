@@ -111,6 +111,17 @@ def test_whole_elements_are_taken_by_a_pattern() -> None:
 
 
 @pytest.mark.parametrize(
+    ("inside", "may"),
+    [("<b/>\n", False), ("<b/>text", True), ("<b><![CDATA[text]]></b>", True), ("<b>\xa0</b>", True)],
+    ids=["blanks", "text", "character data", "a character that XML does not call a blank"],
+)
+def test_whether_there_may_be_text(inside: str, may: bool) -> None:
+    elements = Source(f'<?xml version="1.0"?>\n<!-- text --><a>\n{inside}</a>').elements()
+    elements.skip()
+    assert elements.may_hold_text is may
+
+
+@pytest.mark.parametrize(
     ("text", "name", "attributes"),
     [
         ('<a x="1" x="2"/>', "a", [("x", "1")]),
