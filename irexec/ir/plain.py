@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, TypeVar
 
 from irexec.ir.document import Edge, Layer, Port
@@ -20,7 +21,6 @@ _PORT_PATTERN = r'\s*+<port id="{0}" precision="{0}"{1}\s*+(?:/>|>{2}\s*+</port>
 _PORT = re.compile(_PORT_PATTERN.format(f"({PLAIN})", f'( names="{PLAIN}")?', f"({_DIMS_PATTERN})"), re.ASCII)
 # Several at once, but not any number: the pattern would take memory for each.
 _PORTS_PATTERN = "(?:" + _PORT_PATTERN.format(PLAIN, f'(?: names="{PLAIN}")?', _DIMS_PATTERN) + "){0,64}"
-_PORTS = re.compile(_PORTS_PATTERN, re.ASCII)
 # A layer up to the first of its sections that is not as usual; the end tag is matched where there is none.
 _LAYER = re.compile(
     rf'\s*+<layer id="({PLAIN})" name="({PLAIN})" type="({PLAIN})" version="({PLAIN})"\s*+>'
@@ -33,6 +33,14 @@ _LAYER = re.compile(
 _EDGE_PATTERN = r'\s*+<edge from-layer="{0}" from-port="{0}" to-layer="{0}" to-port="{0}"\s*+/>'
 _EDGE = re.compile(_EDGE_PATTERN.format(f"({PLAIN})"), re.ASCII)
 _EDGES = re.compile(f"(?:{_EDGE_PATTERN.format(PLAIN)}){{1,1000}}", re.ASCII)
+
+
+@cache
+def _ports_pattern() -> re.Pattern[str]:
+    """Ports by themselves, for layers that are not as usual."""
+    return re.compile(_PORTS_PATTERN, re.ASCII)
+
+
 # A port without its place: its number after that of its section, id, precision, names, dims.
 _PortText = tuple[int, str, str, str | None, tuple[str, ...]]
 
@@ -97,7 +105,7 @@ class PlainReader:
     def ports(self) -> Iterator[Port]:
         """The ports that follow."""
         elements = self._elements
-        while (match := elements.take(_PORTS)) and match[0]:
+        while (match := elements.take(_ports_pattern())) and match[0]:
             ports, elements.number = _placed(*self._read_ports(match[0]), elements.number)
             yield from ports
 
