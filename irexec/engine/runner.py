@@ -20,7 +20,7 @@ from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
 from irexec.ir.memory import no_collection
 from irexec.ops.declare.operator import ConstraintError
-from irexec.types import Array, PartialShape, TensorType
+from irexec.types import F32, Array, PartialShape, TensorType
 
 Expected = tuple[Any, Any]
 
@@ -198,11 +198,11 @@ class Runner:
 
 
 def _declared(array: Any, step: Step, port: int) -> Any:
-    """An input as a listener sees it: in its own element type, where the kernel takes a constant as the file has it."""
-    taken = array is not None and port < len(step.given) and bool(step.operator.narrow)
-    type = step.given[port] if taken else None
-    dtype = None if type is None else type.element_type.dtype
-    return array if dtype is None else array.astype(dtype, copy=False)
+    """An input as a listener sees it: the f32 that a constant is declared to be, where the kernel takes it as f16."""
+    type = step.given[port] if step.operator.narrow and port < len(step.given) else None
+    if type is None or type.element_type is not F32 or array is None or array.dtype == np.float32:
+        return array
+    return array.astype(np.float32)
 
 
 def _into(call: Callable[..., Any], out: Array) -> Callable[..., Any]:
