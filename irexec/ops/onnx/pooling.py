@@ -94,10 +94,11 @@ def max_unpool_9(x: T_ANY, indices: T_IND, output_shape: T_IND | None = None, /,
 
     An `output_shape` that is larger has its further elements at the ends of the axes.
 
-    C1: x has rank 3 to 5. C2: kernel, strides and pads have one value per spatial axis. C3: indices has x's shape, and
-    lies within the result. C4: output_shape is no smaller than the result.
+    C1: x has rank 3 to 5. C2: kernel, strides and pads have one value per spatial axis, and a pool of them can make x.
+    C3: indices has x's shape, and lies within the result. C4: output_shape is no smaller than the result.
     """
     shape = [*x.shape[:2], *windows.extents(x.shape[2:])]
+    require("C2", min(shape) >= 0, f"no pool of such windows has the shape {list(x.shape)}", port="x")
     size = math.prod(shape)
     require(
         "C3",
@@ -135,8 +136,14 @@ def _(
         if not check("C2", len(values) == rank - 2, message, attribute=name):
             return PartialShape.dynamic(rank)
     if output_shape is not None:
-        return PartialShape(output_shape.ints) if output_shape.ints else PartialShape.dynamic(rank)
+        wanted = output_shape.ints or []
+        message = f"output_shape is {wanted}, which is negative"
+        fits = check("C4", min(wanted, default=0) >= 0, message, port="output_shape")
+        return PartialShape(wanted) if wanted and fits else PartialShape.dynamic(rank)
     space = x.shape[2:]
+    least = windows.extents([extent.value if extent.is_static else 1 for extent in space])
+    if not check("C2", min(least) >= 0, f"no pool of such windows has the shape {x.shape}", port="x"):
+        return PartialShape.dynamic(rank)
     made = zip(space, windows.extents(space), strict=True)
     return PartialShape([*x.shape[:2], *(extent if given.is_static else ANY_DIMENSION for given, extent in made)])
 
@@ -217,6 +224,8 @@ def roi_align_16(
 
 def _largest(feature: Array, y: Array, x: Array) -> Array:
     """The largest of the four weighted pixels around each place; 0 for a place outside of the image."""
+    if not math.prod(feature.shape[1:]):
+        return np.zeros((len(feature), *y.shape), feature.dtype)
     v, h = Between.pixels(y, feature.shape[1]), Between.pixels(x, feature.shape[2])
     corners = [
         (one * other, i, j)
