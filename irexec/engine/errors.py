@@ -12,6 +12,7 @@ from irexec.diagnostics.findings import At, Findings
 from irexec.graph.model import Model, Node
 from irexec.inference.breaches import place_of, report_breach, report_constraint, report_failure, report_memory
 from irexec.ir.xml.source import Source
+from irexec.ops.declare.capacity import is_too_large
 from irexec.ops.declare.operator import Breach, ConstraintError
 from irexec.types import TensorType
 
@@ -38,7 +39,7 @@ def failure(node: Node, error: Exception, inputs: Sequence[Any], model: Model) -
         error = ConstraintError("inputs", f"nothing is connected to {lacking}", port=lacking)
     if isinstance(error, ConstraintError):
         report_constraint(node, error, findings, found=found)
-    elif isinstance(error, MemoryError):
+    elif is_too_large(error):
         report_memory(node, error, findings, found=found)
     else:
         report_failure(node, error, findings, found=found)

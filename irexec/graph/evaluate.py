@@ -12,7 +12,7 @@ from irexec.arrays.given import convert
 from irexec.diagnostics import IRError, Severity
 from irexec.diagnostics.findings import Findings
 from irexec.ops.declare.attributes import AttributeFault
-from irexec.ops.declare.capacity import beyond_memory
+from irexec.ops.declare.capacity import beyond_memory, is_too_large
 from irexec.ops.declare.operator import Breach, ConstraintError, Operator
 from irexec.types import Array, ElementType, TensorType
 
@@ -51,7 +51,7 @@ def _results(operator: Operator, arrays: Sequence[Array | None], attributes: dic
         findings.add("O005", error.message, constraint=constraint, port=error.port, hint=error.hint, **error.details)
         raise IRError(findings.report) from error
     except Exception as error:
-        if isinstance(error, MemoryError):
+        if is_too_large(error):
             findings.add("O011", f"{operator} needs more memory than there is: {error}")
         else:
             findings.add("O007", f"{operator} failed: {type(error).__name__}: {error}")

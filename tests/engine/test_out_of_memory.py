@@ -43,6 +43,16 @@ def test_one_whose_shape_a_value_decides() -> None:
     assert refusal(lambda: compiled([[2.0], [1 << 45]])).layer.name == "wide/result"
 
 
+@pytest.mark.parametrize("count", [1 << 61, (1 << 63) - 1])
+@pytest.mark.parametrize("mode", ["constant", "edge"])
+def test_more_elements_than_numpy_counts(mode: str, count: int) -> None:
+    x, end = o.parameter([1], np.float32, name="x"), o.parameter([1], np.int64, name="end")
+    padded = o.pad(x, o.constant(np.zeros(1, np.int64)), end, mode, o.constant(np.float32(0)), name="wide")
+    compiled = irexec.compile_model(irexec.Model([padded], [x, end]))
+    assert compiled([[2.0], [1]])[0].shape == (2,)
+    assert refusal(lambda: compiled([[2.0], [count]])).layer.name == "wide"
+
+
 def test_the_copy_of_a_result_that_finds_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     x = o.parameter([2], np.float32, name="x")
     compiled = irexec.compile_model(irexec.Model([o.reshape(x, [2, 1], special_zero=False)], [x]))

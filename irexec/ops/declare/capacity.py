@@ -56,6 +56,12 @@ def _machine_memory() -> int:
     return found
 
 
+def is_too_large(error: Exception) -> bool:
+    """True for what is raised where an array can't be held: NumPy has a ValueError for more bytes than it can count."""
+    too_many = ("array is too big", "Maximum allowed dimension exceeded")
+    return isinstance(error, MemoryError) or (isinstance(error, ValueError) and str(error).startswith(too_many))
+
+
 def reserve(shape: Sequence[int], dtype: np.dtype[Any]) -> None:
     """In a kernel, before an array that may be larger than inputs and results: raise MemoryError if it cannot be held.
 
