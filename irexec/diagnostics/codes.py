@@ -111,9 +111,13 @@ _TABLE = [
     Code("P002", W, "port ids do not ascend", "numbers ports by position: the operands are taken as they stand"),
     Code("P003", E, "an output port's precision is missing or unknown", "refuses the file"),
     Code(
-        "P004", E, "a port's precision is not the inferred element type", "silently goes by the inferred", lenient=True
+        "P004",
+        E,
+        "a port's precision is not the inferred element type",
+        "silently goes by the inferred type",
+        lenient=True,
     ),
-    Code("P005", E, "a port's dims are not the inferred shape", "silently goes by the inferred", lenient=True),
+    Code("P005", E, "a port's dims are not the inferred shape", "silently goes by the inferred shape", lenient=True),
     Code("P006", E, "a dim is not a clean integer", "reads the number at its start", lenient=True),
     Code("P007", E, "the number of ports is not what the operator takes", "refuses most such files"),
     Code("P008", W, "a list of names has empty, repeated or blank-padded items", "drops empty items, keeps blanks"),
