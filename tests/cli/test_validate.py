@@ -6,25 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from support.nets import PASSING
 
 from irexec.cli.main import main
 from irexec.ops.declare.operator import REGISTRY
 
-GOOD = """<net name="m" version="11">
-    <layers>
-        <layer id="0" name="x" type="Parameter" version="opset1">
-            <data shape="2" element_type="f32"/>
-            <output><port id="0" precision="FP32"><dim>2</dim></port></output>
-        </layer>
-        <layer id="1" name="y" type="Result" version="opset1">
-            <input><port id="0" precision="FP32"><dim>2</dim></port></input>
-        </layer>
-    </layers>
-    <edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/></edges>
-</net>
-"""
-BAD = GOOD.replace('from-layer="0"', 'from-layer="7"')
-LENIENT = GOOD.replace('to-port="0"/>', 'to-port="0"/><edge from-layer="0" from-port="0" to-layer="9" to-port="0"/>')
+BAD = PASSING.replace('from-layer="0"', 'from-layer="7"')
+LENIENT = PASSING.replace('to-port="0"/>', 'to-port="0"/><edge from-layer="0" from-port="0" to-layer="9" to-port="0"/>')
 
 HALVE = """from typing import Annotated
 
@@ -44,7 +32,7 @@ def halve(x: Float, /) -> Float:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, text in {"good.xml": GOOD, "bad.xml": BAD, "lenient.xml": LENIENT}.items():
+    for name, text in {"good.xml": PASSING, "bad.xml": BAD, "lenient.xml": LENIENT}.items():
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -120,7 +108,9 @@ def test_an_operator_of_ones_own(folder: Path, capsys: pytest.CaptureFixture[str
         f'<layer id="2" name="h" type="Halve" version="mine"><input>{ports}</input><output>{ports}</output></layer>'
         '</layers>\n<edges><edge from-layer="0" from-port="0" to-layer="2" to-port="0"/>'
     )
-    model = GOOD.replace("</layers>\n    <edges>", halve).replace('from-layer="0" from-port="0" to-layer="1"', "@", 1)
+    model = PASSING.replace("</layers>\n    <edges>", halve).replace(
+        'from-layer="0" from-port="0" to-layer="1"', "@", 1
+    )
     (folder / "halve.xml").write_text(model.replace("@", 'from-layer="2" from-port="0" to-layer="1"'))
     (folder / "ops.py").write_text(HALVE)
     assert main(["validate", "halve.xml", "--format", "json"]) == 1

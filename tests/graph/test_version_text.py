@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from support.nets import PASSING
 
 import irexec
 
-MODEL = """<net name="m" version="11">
-    <layers>
-        <layer id="0" name="x" type="Parameter" version="opset1">
-            <data shape="2" element_type="f32"/>
-            <output><port id="0" precision="FP32"><dim>2</dim></port></output>
-        </layer>
-        <layer id="1" name="y" type="Result" version="VERSION">
-            <input><port id="0" precision="FP32"><dim>2</dim></port></input>
-        </layer>
-    </layers>
-    <edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/></edges>
-</net>
-"""
+MODEL = PASSING.replace('type="Result" version="opset1"', 'type="Result" version="VERSION"')
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 import pytest
+from support.nets import PASSING
 from support.work import MOST, Work
 
 import irexec
@@ -38,20 +39,7 @@ EXAMPLE = """<layer ... reduction="sum" type="ScatterNdUpdate">
 </layer>
 """
 
-MODEL = """<?xml version="1.0"?>
-<net name="m" version="11">
-    <layers>
-        <layer id="0" name="x" type="Parameter" version="opset1">
-            <data element_type="f32" shape="2"/>
-            <output><port id="0" precision="FP32"><dim>2</dim></port></output>
-        </layer>
-        <layer id="1" name="y" type="Result" version="opset1">
-            <input><port id="0" precision="FP32"><dim>2</dim></port></input>
-        </layer>
-    </layers>
-    <edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/></edges>
-</net>
-"""
+MODEL = '<?xml version="1.0"?>\n' + PASSING
 
 
 def read(text: str | bytes) -> Snippet:

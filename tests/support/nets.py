@@ -4,6 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+PASSING = """<net name="m" version="11">
+    <layers>
+        <layer id="0" name="x" type="Parameter" version="opset1">
+            <data shape="2" element_type="f32"/>
+            <output><port id="0" precision="FP32"><dim>2</dim></port></output>
+        </layer>
+        <layer id="1" name="y" type="Result" version="opset1">
+            <input><port id="0" precision="FP32"><dim>2</dim></port></input>
+        </layer>
+    </layers>
+    <edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/></edges>
+</net>
+"""
+"""The smallest model: what it is given is its result."""
+
 KINDS = {"f32": "FP32", "f16": "FP16", "i64": "I64", "i32": "I32", "boolean": "BOOL"}
 
 
