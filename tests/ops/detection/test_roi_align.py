@@ -9,25 +9,11 @@ import numpy as np
 import pytest
 from support.cases import the
 from support.oracle import infer, openvino, run, tensor
+from support.regions import BATCHES, SETTINGS, boxes, features
 
 import irexec
 from irexec.ops.declare.operator import ConstraintError
 from irexec.types import F32, I64
-
-
-def features(seed: int = 0) -> Any:
-    return np.random.default_rng(seed).normal(size=(2, 3, 8, 7)).astype(np.float32)
-
-
-def boxes(seed: int, scale: float = 1.0) -> Any:
-    rng = np.random.default_rng(seed)
-    low = rng.uniform(-2, 6, (5, 2))
-    return (np.concatenate([low, low + rng.uniform(0.1, 6, (5, 2))], axis=1) / scale).astype(np.float32)
-
-
-BATCHES = np.array([0, 1, 1, 0, 1], np.int32)
-
-SETTINGS = [(2, 2, 2, 1.0), (3, 2, 0, 1.0), (1, 1, 1, 0.5), (2, 3, 3, 0.25)]
 
 
 @pytest.mark.parametrize("mode", ["avg", "max"])
