@@ -104,6 +104,16 @@ refused with finding [F003](codes/F003.md). {count} of {total} operators run in 
 
 ai.onnx.preview.training: {training}. From before versions counted: {experimental}.
 
+## Where ONNX Runtime differs
+
+irexec goes by ONNX's specification where ONNX Runtime 1.31 does not:
+
+- pools with `auto_pad` SAME_UPPER or SAME_LOWER that are dilated: the extents are input / stride, rounded up. ONNX
+  Runtime pads for a kernel that is not dilated
+- the same where the stride exceeds the kernel: nothing is padded. ONNX Runtime refuses MaxPool
+- a pooling kernel larger than the image and its padding fits nowhere and is refused ([O001](codes/O001.md)). ONNX
+  Runtime makes empty results, or those of the part that is there
+
 ## What is not translated
 
 - ai.onnx: {missing}
