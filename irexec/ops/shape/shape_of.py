@@ -16,13 +16,13 @@ from irexec.types import I64, Array, ElementType, PartialShape, TensorType
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 
 
-@operator("ShapeOf", "opset1")
+@operator("ShapeOf", "opset1", unaligned="input", narrow="input")
 def shape_of_1(input: T, /) -> Annotated[Array, Elements("T_OUT", {I64})]:
     """The shape of `input`, [rank] elements."""
     return np.array(input.shape, np.int64)
 
 
-@operator("ShapeOf", "opset3")
+@operator("ShapeOf", "opset3", unaligned="input", narrow="input")
 def shape_of_3(
     input: T, /, *, output_type: Annotated[Literal["i64", "i32"], ReaderDefault("dynamic")] = "i64"
 ) -> Annotated[Array, TypeFrom("output_type")]:
