@@ -98,7 +98,7 @@ class _Builder:
     def _node(self, layer: Layer) -> Node:
         operator = bind_operator(layer, self.findings)
         type = operator.type if operator is not None else layer.type or ""
-        plain = plain_constant(layer.data) if type == "Const" else None
+        plain = plain_constant(layer.data) if operator is not None and type == "Const" else None
         attributes = plain or (self.binder.attributes(layer, operator) if operator is not None else {})
         version = operator.opset if operator is not None else layer.version
         name, id = layer.name or "", layer.id or ""
