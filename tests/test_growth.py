@@ -5,8 +5,10 @@ A set that is built anew for every layer, or a list that is searched for every f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +16,13 @@ from support.work import MOST, Work
 
 import irexec
 from irexec.mend.mend import examine
+from irexec.show.printing import Printout
+from irexec.show.report.page import report_page
+from irexec.show.survey import show
+from irexec.survey.read import read_survey
+from irexec.trust.diff import diff
 
-SIZE = 100
+SIZE = 50
 
 
 def net(layers: list[str], edges: list[tuple[int, int, int, int]]) -> str:
@@ -102,7 +109,7 @@ def disconnected(count: int) -> str:
 def nested(count: int) -> str:
     """TensorIterators in TensorIterators, so deep that they have about so many layers in all."""
     text = ""
-    for _ in range(count // 20):
+    for _ in range(count // 10):
         inner = layer(1, "ReLU") if not text else _iterator(text)
         body = [parameter(0), inner, layer(2, "Result")]
         edges = [(0, 0, 1, 0), (1, 1, 2, 0)]
@@ -116,7 +123,113 @@ def _iterator(body: str) -> str:
     return plain.replace("</layer>", f"<port_map>{maps}</port_map>{body}</layer>")
 
 
-@pytest.mark.parametrize("build", [chain, fan_out, fan_in, oddly_written, unreachable, all_wrong, disconnected, nested])
+def results(count: int) -> str:
+    """All Results take the same value."""
+    layers = [parameter(0), layer(1, "ReLU"), *(layer(i, "Result") for i in range(2, count))]
+    return net(layers, [(0, 0, 1, 0), *((1, 1, i, 0) for i in range(2, count))])
+
+
+def parameters(count: int) -> str:
+    """The sum of many Parameters."""
+    half = count // 2
+    layers, edges, last = [parameter(i) for i in range(half)], [], (0, 0)
+    for i in range(1, half):
+        number = half + i
+        layers.append(layer(number, "Add", 2))
+        edges += [(*last, number, 0), (i, 0, number, 1)]
+        last = number, 2
+    return net([*layers, layer(count, "Result")], [*edges, (*last, count, 0)])
+
+
+def states(count: int) -> str:
+    """A ReadValue and an Assign for each of many variables."""
+    layers, edges = [parameter(0)], []
+    for i in range(1, count, 3):
+        for number, type, more in (
+            (i, "ReadValue", ' variable_shape="2,3" variable_type="f32"'),
+            (i + 1, "Assign", ""),
+        ):
+            data = f'<data variable_id="v{i}"{more}/>'
+            layers.append(layer(number, type, more=data).replace("opset1", "opset6"))
+        layers.append(layer(i + 2, "Result"))
+        edges += [(0, 0, i, 0), (i, 1, i + 1, 0), (i, 1, i + 2, 0)]
+    return net(layers, edges)
+
+
+def bodies(count: int) -> str:
+    """Bodies one after the other."""
+    inner = net([parameter(0), layer(1, "ReLU"), layer(2, "Result")], [(0, 0, 1, 0), (1, 1, 2, 0)])
+    body = inner.replace('<net name="m" version="11">', "<body>").replace("</net>", "</body>")
+    last = count // 4
+    layers = [_iterator(body).replace('id="1" name="n1"', f'id="{i}" name="n{i}"', 1) for i in range(1, last)]
+    edges = [(i, 1 if i else 0, i + 1, 0) for i in range(last)]
+    return net([parameter(0), *layers, layer(last, "Result")], edges)
+
+
+def cycle(count: int) -> str:
+    layers = [parameter(0), *(layer(i, "ReLU") for i in range(1, count)), layer(count, "Result")]
+    return net(layers, [(i, 1, i % (count - 1) + 1, 0) for i in range(1, count)] + [(0, 0, count, 0)])
+
+
+def one_name(count: int) -> str:
+    return re.sub(r'name="n\d+"', 'name="same"', chain(count))
+
+
+def one_id(count: int) -> str:
+    return re.sub(r'<layer id="\d+" name="n', '<layer id="1" name="n', chain(count))
+
+
+def one_tensor_name(count: int) -> str:
+    return chain(count).replace('<output><port id="1"', '<output><port names="t" id="1"')
+
+
+def unknown_types(count: int) -> str:
+    return re.sub(r'name="n(\d*)(\d)" type="ReLU"', r'name="n\1\2" type="Rellu\2"', chain(count))
+
+
+def unknown_attributes(count: int) -> str:
+    """One layer with them all."""
+    listed = "".join(f' attribute{i}="1"' for i in range(count))
+    return chain(5).replace('type="ReLU" version="opset1">', f'type="ReLU" version="opset1"><data{listed}/>', 1)
+
+
+def metadata(count: int) -> str:
+    """One layer with many entries of rt_info."""
+    entries = "".join(f'<attribute name="a{i}" version="0" value="{i}"/>' for i in range(count))
+    return chain(5).replace("</layer>", f"<rt_info>{entries}</rt_info></layer>", 1)
+
+
+def extents(count: int) -> str:
+    """A port of many dims."""
+    return chain(5).replace('<port id="0" precision="FP32">', f'<port id="0" precision="FP32">{"<dim>1</dim>" * count}')
+
+
+def tensor_names(count: int) -> str:
+    """A port of many names."""
+    names = ",".join(f"t{i}" for i in range(count))
+    return chain(5).replace('<port id="0"', f'<port names="{names}" id="0"', 1)
+
+
+def long_attribute(count: int) -> str:
+    """One attribute of many numbers."""
+    listed = ",".join("1" * count)
+    return chain(5).replace('shape="2,3"', f'shape="{listed}"')
+
+
+def idle_ports(count: int) -> str:
+    """A layer with many inputs, which nothing feeds."""
+    text = fan_in(count)
+    return text[: text.index("<edges>")] + "<edges/></net>"
+
+
+SOUND = [chain, fan_out, fan_in, oddly_written, unreachable, nested, results, parameters, states, bodies, metadata]
+WRONG = [
+    all_wrong, disconnected, cycle, one_name, one_id, one_tensor_name, unknown_types, unknown_attributes, extents,
+    tensor_names, long_attribute, idle_ports,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("build", [*SOUND, *WRONG])
 def test_validating(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert Work(monkeypatch).growth(lambda size: partial(irexec.validate, build(size).encode()), SIZE) < MOST
 
@@ -146,17 +259,42 @@ def doubled_edges(count: int) -> str:
     return text.replace("</edges>", f"{edges}</edges>")
 
 
-@pytest.mark.parametrize("build", [all_wrong, disconnected, unnamed, misspelt_edges, doubled_edges])
+@pytest.mark.parametrize("build", [*WRONG, unnamed, misspelt_edges, doubled_edges])
 def test_finding_fixes(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert Work(monkeypatch).growth(lambda size: partial(examine, build(size).encode()), SIZE) < MOST
 
 
-@pytest.mark.parametrize("build", [chain, fan_out, fan_in, nested])
+RUN = [chain, fan_out, fan_in, nested, results, parameters, states, bodies]
+
+
+@pytest.mark.parametrize("build", RUN)
 def test_compiling_and_running(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.ones((2, 3), np.float32)
 
     def task(size: int) -> Callable[[], object]:
         model = irexec.read_model(build(size).encode())
-        return lambda: irexec.compile_model(model)([x])
+        return lambda: irexec.compile_model(model)([x] * len(model.inputs))
+
+    assert Work(monkeypatch).growth(task, SIZE) < MOST
+
+
+@pytest.mark.parametrize("build", RUN)
+def test_writing_and_telling(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What save, show, report and diff do."""
+
+    def task(size: int) -> Callable[[], object]:
+        path = tmp_path / f"{size}.xml"
+        path.write_text(build(size))
+        model, other = irexec.read_model(path), irexec.read_model(build(size).replace("ReLU", "Tanh").encode())
+
+        def work() -> None:
+            irexec.save_model(model, tmp_path / "saved.xml")
+            diff(model, other)
+            survey, _ = read_survey(str(path))
+            assert survey is not None
+            show(survey, Printout(color=False))
+            report_page([survey], [])
+
+        return work
 
     assert Work(monkeypatch).growth(task, SIZE) < MOST

@@ -236,7 +236,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 @pytest.mark.parametrize("text", HOSTILE)
 def test_work_grows_no_faster_than_hostile_text(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     work = Work(monkeypatch, [scanner, tree, listed, notes, source, positions])
-    assert work.growth(lambda size: lambda: read(HOSTILE[text](size)), 500) < MOST
+    assert work.growth(lambda size: lambda: read(HOSTILE[text](size)), 150) < MOST
 
 
 def test_a_snippet_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:

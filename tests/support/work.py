@@ -1,24 +1,30 @@
 """Work that is counted, not timed: how a cost grows with a size is asserted so.
 
-What is counted are calls of functions, lookups in sets and dicts (the hashes of some classes), and the characters that
-searches with regular expressions went over.
+What is counted are steps of Python's bytecode, so that every round of a loop counts. And what goes on inside of a step:
+hashes and comparisons of some classes, as lookups and searches in lists make them; the items of lists, sets and dicts
+whose methods look at all of them; the characters that searches with regular expressions went over.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 import pytest
 
 from irexec.diagnostics import LayerRef, Place
 from irexec.graph.model import Node, Value
+from irexec.ir.document import Edge, Layer, Port
 
 # So many times the work for four times the size, at most.
 MOST = 4.4
+# Methods of containers that go over all items.
+_WHOLE = {"copy", "count", "difference", "index", "insert", "intersection", "remove", "reverse", "sort", "union"}
+_CONTAINERS = (list, set, dict)
 
 
 class Work:
@@ -26,9 +32,11 @@ class Work:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, searching: Iterable[ModuleType] = ()) -> None:
         """`searching`: modules whose patterns are watched."""
-        self.count = 0
+        self.counts: Counter[str] = Counter()
         for kind in (Node, Value, LayerRef, Place):
             monkeypatch.setattr(kind, "__hash__", self._counting(kind.__hash__))
+        for kind in (Node, Value, Layer, Port, Edge):
+            monkeypatch.setattr(kind, "__eq__", self._counting(kind.__eq__))
         for module in searching:
             for name, pattern in list(vars(module).items()):
                 if isinstance(pattern, re.Pattern):
@@ -36,32 +44,53 @@ class Work:
                 elif isinstance(pattern, dict) and all(isinstance(p, re.Pattern) for p in pattern.values()):
                     monkeypatch.setattr(module, name, {k: _Watched(p, self) for k, p in pattern.items()})
 
-    def _counting(self, hash: Callable[[object], int]) -> Callable[[object], int]:
-        def counting(item: object) -> int:
-            self.count += 1
-            return hash(item)
+    def _counting(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def counting(*items: object) -> Any:
+            self.counts["hashes and comparisons"] += 1
+            return method(*items)
 
         return counting
 
-    def of(self, work: Callable[[], object]) -> int:
-        """How much work is done."""
-        self.count = 0
+    def number(self) -> type[int]:
+        """A class of numbers whose comparisons are counted."""
+        names = ("__hash__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__")
+        kind = type("Number", (int,), {name: self._counting(getattr(int, name)) for name in names})
+        for name in ("__mul__", "__rmul__"):
+            setattr(kind, name, lambda one, other: kind(int(one) * int(other)))
+        return kind
 
-        def called(frame: object, event: str, argument: object) -> None:
-            self.count += event in ("call", "c_call")
+    def of(self, work: Callable[[], object]) -> Counter[str]:
+        """How much work of each kind is done."""
+        self.counts = Counter()
 
+        def traced(frame: FrameType, event: str, argument: object) -> Any:
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+            self.counts["steps"] += event == "opcode"
+            return traced
+
+        def called(frame: FrameType, event: str, argument: Any) -> None:
+            if event == "c_call" and argument.__name__ in _WHOLE:
+                self.counts["items"] += len(argument.__self__) if isinstance(argument.__self__, _CONTAINERS) else 0
+
+        before = sys.gettrace()
+        sys.settrace(traced)
         sys.setprofile(called)
         try:
             work()
         finally:
             sys.setprofile(None)
-        return self.count
+            sys.settrace(before)
+        return self.counts
 
     def growth(self, task: Callable[[int], Callable[[], object]], size: int) -> float:
-        """How many times the work a task of four times the size is. `task(size)` prepares it and is not counted."""
+        """How many times the work a task of four times the size is, of the kind that grows fastest.
+
+        `task(size)` prepares it and is not counted.
+        """
         self.of(task(size))  # What happens only once.
         small, large = (self.of(task(n)) for n in (size, 4 * size))
-        return large / small
+        # So that a kind that is hardly there is not looked at, each item gets one.
+        return max((large[kind] + 4 * size) / (small[kind] + size) for kind in large)
 
 
 class _Watched:
@@ -74,7 +103,7 @@ class _Watched:
         return getattr(self._pattern, name)
 
     def _counted(self, match: re.Match[str] | None, begin: int, stop: int) -> re.Match[str] | None:
-        self._work.count += max(0, (stop if match is None else match.end()) - begin)
+        self._work.counts["characters"] += max(0, (stop if match is None else match.end()) - begin)
         return match
 
     def search(self, text: str, pos: int = 0, endpos: int = sys.maxsize) -> re.Match[str] | None:
@@ -87,9 +116,9 @@ class _Watched:
         return self._counted(self._pattern.fullmatch(text, pos, endpos), pos, pos)
 
     def finditer(self, text: str, pos: int = 0, endpos: int = sys.maxsize) -> Iterator[re.Match[str]]:
-        self._work.count += min(endpos, len(text)) - pos
+        self._work.counts["characters"] += min(endpos, len(text)) - pos
         return self._pattern.finditer(text, pos, endpos)
 
     def sub(self, new: Any, text: str, count: int = 0) -> str:
-        self._work.count += len(text)
+        self._work.counts["characters"] += len(text)
         return self._pattern.sub(new, text, count)
