@@ -16,7 +16,6 @@ from irexec.inference import infer, set_types
 from irexec.ir.memory import no_collection
 from irexec.ir.reader import read
 from irexec.ir.weights.file import Weights
-from irexec.ir.xml.foreign import is_onnx_model
 from irexec.ir.xml.source import Source
 
 if TYPE_CHECKING:
@@ -115,7 +114,11 @@ def validate_snippet(source: Source, *, mode: Mode = "strict", strict: bool = Fa
 
 def is_onnx(model: PathLike | bytes) -> bool:
     """True for the name of an ONNX file, and for what such a file holds."""
-    return is_onnx_model(model) if isinstance(model, bytes) else os.fspath(model).lower().endswith(".onnx")
+    if not isinstance(model, bytes):
+        return os.fspath(model).lower().endswith(".onnx")
+    from irexec.ir.xml.foreign import is_onnx_model
+
+    return is_onnx_model(model)
 
 
 def is_snippet(source: Source) -> bool:

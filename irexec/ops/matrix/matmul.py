@@ -20,7 +20,7 @@ from irexec.ops.compute.half import widen_half
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
-from irexec.ops.matrix.product import FEW_ROWS, multiply, product_shape
+from irexec.ops.matrix.product import COPIED_BYTES, FEW_ROWS, multiply, product_shape
 from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ class ConstantMatrix:
         self._constant, self._transposed = constant, transposed
         given = constant if constant.dtype == np.float16 else constant.astype(np.float32, copy=False)
         self._given = self.right = _matrix(given, transposed, 1)
+        if constant.size * self._given.itemsize <= COPIED_BYTES:
+            self._prepare()
         self._compiled: dict[bool, CompiledProduct] = {}
         self._calls = 0
 
@@ -125,9 +127,13 @@ class ConstantMatrix:
             let_go(self.right)
         elif self._calls >= MANY_CALLS and not (self.right.flags.aligned and self.right.dtype == np.float32):
             # BLAS needs it aligned, and in f32: from now on it is not copied in blocks at each call.
-            self.right = np.require(self._wide(self._given), requirements="A")
+            self._prepare()
             let_go(self._given)
         return found
+
+    def _prepare(self) -> None:
+        """Have the matrix as BLAS takes it."""
+        self.right = np.require(self._wide(self._given), requirements="A")
 
     def _wide(self, matrix: Array) -> Array:
         """The matrix in f32."""

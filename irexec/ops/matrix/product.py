@@ -33,14 +33,14 @@ def multiply(a: Array, b: Array, out: Array) -> Array:
         return out
     batch = out.shape[:-2]
     rows, inner, columns = a.shape[-2], a.shape[-1], b.shape[-1]
+    # The same parts are multiplied in the same order however `b` lies, so that a copy of it changes no bit.
+    if a.ndim == b.ndim == 2 and rows < columns and out.size * inner > SMALL:
+        return _by_columns(a, b, out)
+    if not _is_ready(b, out.dtype):
+        b = _copied(b, out.dtype)
     if out.size * inner <= SMALL:
         np.matmul(a, b, out=out)
         return out
-    is_ready = b.flags.aligned and b.dtype == out.dtype
-    if a.ndim == b.ndim == 2 and (rows < columns or not is_ready):
-        return _by_columns(a, b, out)
-    if not is_ready:
-        b = b.astype(out.dtype)
     threads = threads_for(out.size * inner)
     axis = max(range(len(batch)), key=batch.__getitem__, default=-1)
     if axis >= 0 and batch[axis] >= threads:
@@ -69,10 +69,9 @@ def _by_columns(a: Array, b: Array, out: Array) -> Array:
     before it multiplies by it.
     """
     (rows, depth), columns = a.shape, b.shape[1]
-    lies_turned = abs(b.strides[0]) < abs(b.strides[1])
-    turns = lies_turned and 1 < rows <= min(TURNED_ROWS, depth // TURNED_DEPTH) and out.dtype.kind == "f"
-    is_ready = b.flags.aligned and b.dtype == out.dtype
-    most = columns if is_ready else max(1, COPIED_BYTES // (depth * out.itemsize))
+    turns = _lies_turned(b) and 1 < rows <= min(TURNED_ROWS, depth // TURNED_DEPTH) and out.dtype.kind == "f"
+    is_ready = _is_ready(b, out.dtype)
+    most = max(1, COPIED_BYTES // (depth * out.itemsize))
     most = min(most, TURNED_COLUMNS) if turns else most
     threads = threads_for(out.size * depth)
     pieces = split(columns, threads * -(-columns // (threads * most)), 16)
@@ -82,7 +81,7 @@ def _by_columns(a: Array, b: Array, out: Array) -> Array:
         for piece in pieces[slice(*groups[number])]:
             part, target = b[:, slice(*piece)], out[:, slice(*piece)]
             if not is_ready:
-                part = _copied(part, out.dtype, lies_turned)
+                part = _copied(part, out.dtype)
             if turns:
                 sums = scratch("turned sums", target.T.shape, out.dtype)
                 np.matmul(part.T, a.T, out=sums)
@@ -94,13 +93,22 @@ def _by_columns(a: Array, b: Array, out: Array) -> Array:
     return out
 
 
-def _copied(part: Array, dtype: np.dtype[Any], lies_turned: bool) -> Array:
+def _is_ready(b: Array, dtype: np.dtype[Any]) -> bool:
+    """Whether BLAS can take `b` as it is."""
+    return b.flags.aligned and b.dtype == dtype
+
+
+def _lies_turned(b: Array) -> bool:
+    return b.ndim == 2 and abs(b.strides[0]) < abs(b.strides[1])
+
+
+def _copied(b: Array, dtype: np.dtype[Any]) -> Array:
     """An aligned copy of this dtype, in the same order, which the next call of this thread may take over."""
-    copy = scratch("aligned", part.T.shape, dtype).T if lies_turned else scratch("aligned", part.shape, dtype)
-    if part.dtype == dtype:
-        np.copyto(copy, part)
+    copy = scratch("aligned", b.T.shape, dtype).T if _lies_turned(b) else scratch("aligned", b.shape, dtype)
+    if b.dtype == dtype:
+        np.copyto(copy, b)
     else:
-        widen_half_into(part, copy)
+        widen_half_into(b, copy)
     return copy
 
 

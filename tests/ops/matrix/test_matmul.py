@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+import irexec
+from irexec import native
+from irexec import opset13 as ops
+from irexec.graph.model import Model
 from irexec.ops.compute import parallel
 from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import NodeTypes, Operator
+from irexec.ops.matrix.matmul import matmul_1
 from irexec.types import F32, TensorType
 
 
@@ -158,3 +163,37 @@ def test_matrices_at_any_byte(a: tuple[int, ...], b: tuple[int, ...], transposed
         np.testing.assert_allclose(result, np.matmul(x, y), rtol=1e-4, atol=1e-4)
     # f16 is widened in the same blocks.
     np.testing.assert_allclose(half, np.matmul(x, y.astype(np.float16).astype(np.float32)), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 40, 700])
+@pytest.mark.parametrize("columns", [8, 600, 2000])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_how_a_matrix_lies_changes_no_bit(rows: int, columns: int, transposed: bool) -> None:
+    rng = np.random.default_rng(rows + columns)
+    a = rng.standard_normal((rows, 900)).astype(np.float32)
+    b = rng.standard_normal((columns, 900) if transposed else (900, columns)).astype(np.float32)
+    odd = np.empty(b.nbytes + 1, np.uint8)[1:].view(np.float32).reshape(b.shape)
+    odd[...] = b
+    assert not odd.flags.aligned
+    found = [matmul_1.kernel(a, matrix, transpose_b=transposed) for matrix in (b, odd)]
+    np.testing.assert_array_equal(*found)
+    narrow = b.astype(np.float16)
+    found = [matmul_1.kernel(a, matrix, transpose_b=transposed) for matrix in (narrow.astype(np.float32), narrow)]
+    np.testing.assert_array_equal(*found)
+
+
+def test_later_calls_change_no_bit_without_compiled_code() -> None:
+    """From the third call on a constant that does not lie aligned is kept as a copy."""
+    rng = np.random.default_rng(0)
+    odd = np.empty(4 * 900 * 2000 + 1, np.uint8)[1:].view(np.float32).reshape(2000, 900)
+    odd[...] = rng.standard_normal(odd.shape)
+    x = ops.parameter([-1, 900], np.float32)
+    constant = ops.constant(np.zeros((2000, 900), np.float32))
+    model = Model([ops.matmul(x, constant, False, True)], [x])
+    next(node for node in model.nodes if node.constant is not None).constant = odd
+    assert not any(node.constant.flags.aligned for node in model.nodes if node.constant is not None)
+    given = rng.standard_normal((40, 900)).astype(np.float32)
+    with native.plainly():
+        compiled = irexec.compile_model(model)
+        first, *later = [compiled([given])[0].copy() for _ in range(5)]
+    assert all(np.array_equal(first, other) for other in later)
