@@ -99,9 +99,13 @@ def test_all_who_multiply_by_a_constant_share_what_is_made_of_it(monkeypatch: py
     assert forgotten() is None
 
 
-def test_a_matrix_at_any_byte_is_copied_once_when_it_is_used_often_and_not_compiled() -> None:
-    numbers = np.random.default_rng(0).standard_normal((64, 48), np.float32)
-    odd = np.frombuffer(b"\0" + numbers.tobytes(), np.float32, offset=1).reshape(64, 48)
+def odd_copy(numbers: np.ndarray) -> np.ndarray:
+    return np.frombuffer(b"\0" + numbers.tobytes(), numbers.dtype, offset=1).reshape(numbers.shape)
+
+
+def test_a_large_matrix_at_any_byte_is_copied_once_when_it_is_used_often_and_not_compiled() -> None:
+    numbers = np.random.default_rng(0).standard_normal((900, 700), np.float32)
+    odd = odd_copy(numbers)
     matrix = ConstantMatrix.of(odd, False)
     with native.plainly():
         for _ in range(2):
@@ -109,3 +113,9 @@ def test_a_matrix_at_any_byte_is_copied_once_when_it_is_used_often_and_not_compi
             assert matrix.right is odd
         assert matrix.compiled(numbers[:, :1].T) is None
     assert matrix.right.flags.aligned and np.array_equal(matrix.right, numbers)
+
+
+def test_a_small_matrix_at_any_byte_is_copied_at_once() -> None:
+    numbers = np.random.default_rng(0).standard_normal((64, 48), np.float32)
+    right = ConstantMatrix.of(odd_copy(numbers), False).right
+    assert right.flags.aligned and np.array_equal(right, numbers)
