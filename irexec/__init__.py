@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from irexec.aliases import ModuleAliases, is_opset, opset_module, real_module
+from irexec.environment import set_while_loading
 
 if TYPE_CHECKING:
     from irexec.diagnostics import Diagnostic, IRError, Report, Severity
@@ -159,6 +160,22 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if "numpy" in sys.modules:
+        value = _named(name)
+    else:
+        with set_while_loading(*_BLAS_PATIENCE):
+            value = _named(name)
+    if name in _HOME_OF or is_opset(name) or not _is_registered(name):
+        globals()[name] = value
+    return value
+
+
+# The threads of NumPy's OpenBLAS spin for 2 ** 26 rounds once they are started, some 40 ms on cores that the first
+# result needs. After 2 ** 18 they still wait from one product to the next.
+_BLAS_PATIENCE = "OPENBLAS_THREAD_TIMEOUT", "18"
+
+
+def _named(name: str) -> Any:
     if name in _HOME_OF:
         from irexec.ir.memory import no_collection
 
@@ -166,17 +183,12 @@ def __getattr__(name: str) -> Any:
             if _HOME_OF[name].startswith("irexec.openvino."):
                 # All classes are extended before one is given away: what it returns has OpenVINO's words, too.
                 importlib.import_module("irexec.openvino.extended")
-            value = getattr(importlib.import_module(_HOME_OF[name]), name)
-    elif is_opset(name):
-        value = opset_module(name)
-    elif _is_registered(name):
+            return getattr(importlib.import_module(_HOME_OF[name]), name)
+    if is_opset(name) or _is_registered(name):
         return opset_module(name)
-    elif (module := real_module(f"irexec.{name}")) is not None:
-        value = importlib.import_module(module)
-    else:
-        raise AttributeError(f"module 'irexec' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+    if (module := real_module(f"irexec.{name}")) is not None:
+        return importlib.import_module(module)
+    raise AttributeError(f"module 'irexec' has no attribute {name!r}")
 
 
 def _is_registered(opset: str) -> bool:

@@ -6,6 +6,7 @@ benchmarks/startup.py measures the time; here nothing is timed.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -173,3 +174,25 @@ def test_a_first_result_needs_little_of_the_python_api(tmp_path: Path) -> None:
 def test_a_public_name_is_the_same_whatever_was_imported_before() -> None:
     imported("import irexec.inference, irexec.engine, irexec.snippets\nassert callable(irexec.validate)")
     imported("import irexec\nirexec.read_model\nirexec.compile_model\nassert callable(irexec.validate)")
+
+
+SEEN = """import os, sys
+
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == "numpy":
+            print(os.environ.get("OPENBLAS_THREAD_TIMEOUT"))
+
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.parametrize("given", [None, "26"])
+def test_threads_of_blas_soon_sleep_where_irexec_imports_numpy(given: str | None) -> None:
+    """And the variable that says so is gone afterwards."""
+    code = f"{SEEN}import irexec\nirexec.read_model\nprint(os.environ.get('OPENBLAS_THREAD_TIMEOUT'))"
+    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_THREAD_TIMEOUT"}
+    if given is not None:
+        environment["OPENBLAS_THREAD_TIMEOUT"] = given
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert run.stdout.split() == (["18", "None"] if given is None else [given, given])

@@ -7,15 +7,16 @@ gives a module here that is loaded when something of it is first asked for.
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import threading
 from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 from typing import Any
 
+from irexec.environment import set_while_loading
+
 # How many threads OpenBLAS starts when it is loaded. irexec divides the work itself; BLAS's threads would only spin.
-_BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+_ONE_BLAS_THREAD = "OPENBLAS_NUM_THREADS", "1"
 # So many new objects are worth a search for those that nobody needs: modules make a tenth of it, and no garbage.
 _MANY_OBJECTS = 1 << 17
 
@@ -63,14 +64,10 @@ def _load(module: ModuleType) -> None:
     spec = module.__spec__
     assert spec is not None and spec.loader is not None
     module.__path__ = spec.submodule_search_locations or []
-    given = os.environ.get(_BLAS_THREADS)
-    os.environ[_BLAS_THREADS] = given or "1"
     _loading.add(module.__name__)
     try:
-        spec.loader.exec_module(module)
+        with set_while_loading(*_ONE_BLAS_THREAD):
+            spec.loader.exec_module(module)
     finally:
         _loading.discard(module.__name__)
-        if given is None:
-            # Programs that the command starts know nothing of it.
-            del os.environ[_BLAS_THREADS]
     module.__class__ = ModuleType
