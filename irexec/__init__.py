@@ -171,8 +171,8 @@ def __getattr__(name: str) -> Any:
 
 
 # The threads of NumPy's OpenBLAS spin for 2 ** 26 rounds once they are started, some 40 ms on cores that the first
-# result needs. After 2 ** 18 they still wait from one product to the next.
-_BLAS_PATIENCE = "OPENBLAS_THREAD_TIMEOUT", "18"
+# result needs. For 2 ** 22, or 2.5 ms, they still wait from one product to the next.
+_BLAS_PATIENCE = "OPENBLAS_THREAD_TIMEOUT", "22"
 
 
 def _named(name: str) -> Any:

@@ -195,4 +195,4 @@ def test_threads_of_blas_soon_sleep_where_irexec_imports_numpy(given: str | None
     if given is not None:
         environment["OPENBLAS_THREAD_TIMEOUT"] = given
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    assert run.stdout.split() == (["18", "None"] if given is None else [given, given])
+    assert run.stdout.split() == (["22", "None"] if given is None else [given, given])
