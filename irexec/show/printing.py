@@ -87,7 +87,7 @@ class Printout:
                 self.lines.append("  " + "  ".join(line).rstrip())
 
     def findings(self, report: Report, *, verbose: bool, about: str = "") -> None:
-        """Errors with their source line; the rest, unless `verbose`, in one line each. The heading says `about` what."""
+        """Errors with their source line, the rest, unless `verbose`, in one line each; `about` ends the heading."""
         if not len(report):
             return
         self.heading(f"findings {about}".rstrip())
