@@ -9,6 +9,7 @@ from typing import Any
 from irexec import api
 from irexec.openvino import editing
 from irexec.openvino.compiled import CompiledModel
+from irexec.openvino.custom import register
 from irexec.openvino.exceptions import NotOffered
 from irexec.openvino.layout import layout_of
 from irexec.openvino.model import Model
@@ -111,9 +112,16 @@ class Core:
         self._settings.write(properties)
 
     def add_extension(self, extension: Any = None, *, library_path: Any = None, extensions: Any = None) -> None:
-        """Accept Python extensions, which register themselves. Libraries of compiled operators are not offered."""
+        """Let files name operators: a class derived from Op, or several; of other extensions nothing is needed.
+
+        Raises NotOffered for libraries of compiled operators, TypeError for what is no extension.
+        """
         if library_path is not None or isinstance(extension, (str, os.PathLike)):
-            raise NotOffered("libraries of compiled operators", "write the operator with @irexec.operator")
+            raise NotOffered("libraries of compiled operators", "write the operator as a class derived from Op")
+        given = extension if extension is not None else extensions
+        for item in given if isinstance(given, (list, tuple)) else [given]:
+            if not isinstance(item, Extension):
+                register(item)
 
     def register_plugin(self, plugin: Any, device_name: str, config: Any = None) -> None:
         raise NotOffered("plugins of other devices", "there is one device, CPU")

@@ -112,6 +112,8 @@ class Operator:
         self.generators: dict[str, Callable[..., Any]] = {}
         self.opener: Callable[..., Open | None] | None = None
         self.worker: Callable[..., int] | None = None
+        self.make_node: Callable[[dict[str, Any], int], Any] | None = None
+        """Makes a node of attributes and a number of inputs, where the operator's nodes are of a class of their own."""
         self.__doc__ = kernel.__doc__
         self.__name__ = kernel.__name__
         self.__module__ = kernel.__module__
