@@ -9,7 +9,6 @@ from typing import Any
 from irexec import api
 from irexec.openvino import editing
 from irexec.openvino.compiled import CompiledModel
-from irexec.openvino.custom import register
 from irexec.openvino.exceptions import NotOffered
 from irexec.openvino.layout import layout_of
 from irexec.openvino.model import Model
@@ -118,6 +117,8 @@ class Core:
         """
         if library_path is not None or isinstance(extension, (str, os.PathLike)):
             raise NotOffered("libraries of compiled operators", "write the operator as a class derived from Op")
+        from irexec.openvino.custom import register
+
         given = extension if extension is not None else extensions
         for item in given if isinstance(given, (list, tuple)) else [given]:
             if not isinstance(item, Extension):
