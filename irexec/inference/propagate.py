@@ -42,7 +42,7 @@ def propagate(
 
     Raises ConstraintError when known values break a constraint of the operator, MemoryError for too large a result.
     """
-    known = all([tensor is None or tensor.has_value for tensor in inputs])
+    known = all(tensor is None or tensor.has_value for tensor in inputs)
     carries = operator.values is not None and len(outputs) > 0 and outputs[0].element_type in _SHAPE_TYPES
     if not (known or carries) or not inputs or any(o.has_value or o.partial is not None for o in outputs):
         return outputs
