@@ -99,9 +99,11 @@ class PlainReader:
         """The edges that follow."""
         elements, once = self._elements, self._once.setdefault
         while match := elements.take(_EDGES):
+            at = elements.number
             for from_layer, from_port, to_layer, to_port in _EDGE.findall(match[0]):
-                elements.number += 1
-                yield Edge(elements.number, from_layer, once(from_port, from_port), to_layer, once(to_port, to_port))
+                at += 1
+                yield Edge(at, from_layer, once(from_port, from_port), to_layer, once(to_port, to_port))
+            elements.number = at
 
     def ports(self) -> Iterator[Port]:
         """The ports that follow."""
