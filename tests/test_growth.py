@@ -350,4 +350,4 @@ def test_drawing_long_skips(build: Callable[[int], str], monkeypatch: pytest.Mon
         boxes.place(scene(survey.layers).graph)
         return sum(steps)
 
-    assert work(64 * SIZE) < MOST * work(16 * SIZE)
+    assert work(32 * SIZE) < MOST * work(8 * SIZE)
