@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
 from math import prod
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -53,10 +54,10 @@ class CompiledConvolver:
         # What is read where it is must have as many pixels as a tile reads.
         self.is_direct = pointwise
         self.blocks = -(-self.outputs // self.tile.height)
-        self.weights = _packed(weights.reshape(self.groups, self.outputs, -1), self.tile.height)
+        self.weights = _laid_out(weights, self.tile.height)
         # An element of the padded input and of the sums costs about as much as so many multiply-adds.
         self.threads = threads_for(batch * self.plane * weights.size * (self.outputs + 16) // self.outputs)
-        self._kept: list[Array] = []
+        self._kept: list[Array] = [weights]
         self._functions: dict[tuple[After, ...], Native] = {}
         self.padding: _Padding | None = None
         tasks = list(self._tasks())
@@ -258,6 +259,18 @@ def pad_function(padding: float = 0.0) -> Native:
     made = compiler()
     name = "pad" if padding == 0 else "pad_with_lowest"
     return made.made(name, 5, lambda module, name: write_pad(module, name, made.lanes, padding))
+
+
+# By where the weights lie, which a convolver keeps as long as their layout, and the height of its tiles.
+_layouts: WeakValueDictionary[object, Array] = WeakValueDictionary()
+
+
+def _laid_out(weights: Array, height: int) -> Array:
+    """The layout of weights, one for the convolvers of all shapes that data may have."""
+    key = weights.ctypes.data, weights.shape, weights.strides, height
+    if (found := _layouts.get(key)) is None:
+        found = _layouts[key] = _packed(weights.reshape(*weights.shape[:2], -1), height)
+    return found
 
 
 def _packed(weights: Array, height: int) -> Array:
