@@ -48,6 +48,8 @@ def load(path: str | os.PathLike[str]) -> Array | dict[str, Array]:
             raise
         except MemoryError:
             raise BadArrayFile("there is not enough memory for its arrays") from None
+        except zipfile.BadZipFile:
+            raise BadArrayFile("the archive is broken, or was not written to its end") from None
         except Exception as error:  # NumPy and zipfile do not document what they raise for a broken file
             raise BadArrayFile(str(error) or type(error).__name__) from error
     raise BadArrayFile("it is neither .npy nor .npz")
@@ -92,7 +94,12 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
     version = np.lib.format.read_magic(stream)
     if version not in _HEADERS:
         raise BadArrayFile(f"it is written in version {version[0]}.{version[1]} of the format, which is not known")
-    shape, fortran, dtype = _HEADERS[version](stream)
+    try:
+        shape, fortran, dtype = _HEADERS[version](stream)
+    except (OSError, MemoryError, zipfile.BadZipFile):
+        raise
+    except Exception as error:  # Of a tokenizer, a parser or a type: none of them speaks to whoever gave the file.
+        raise BadArrayFile("its header cannot be read") from error
     if dtype.hasobject:
         raise BadArrayFile("it holds Python objects, which are not read from a file")
     return shape, dtype, fortran

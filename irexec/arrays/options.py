@@ -130,7 +130,7 @@ def _written_out(text: str) -> Listed | None:
 
 def _path_and_key(text: str) -> tuple[str, str | None]:
     """`file.npz:key` in its two parts; a colon elsewhere belongs to the path."""
-    start = text.find(".npz:")
+    start = max(text.find(".npz:"), text.find(".npy:"))
     return (text[: start + 4], text[start + 5 :]) if start >= 0 and not os.path.exists(text) else (text, None)
 
 

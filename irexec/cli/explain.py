@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from irexec.diagnostics.codes import CODES
-from irexec.diagnostics.nearest import nearest
+from irexec.diagnostics.nearest import nearest, suggestion
 from irexec.diagnostics.render import wants_color
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -39,7 +39,7 @@ def page(code: str) -> str:
 def _explain(code: str) -> int:
     if code not in CODES:
         near = nearest(code, CODES, cutoff=0.5)
-        advice = f"did you mean {', '.join(near)}?" if near else "`irexec explain` lists all codes"
+        advice = suggestion(near) or "`irexec explain` lists all codes"
         print(f"irexec explain: unknown code {code!r}: {advice}", file=sys.stderr)
         return 2
     if wants_color(sys.stdout):

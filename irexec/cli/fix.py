@@ -58,7 +58,7 @@ def _reports(files: list[str], args: argparse.Namespace, choice: Choice) -> Iter
         if path == STDIN:
             remaining = _stdin_mended(args.diff, **how)
         else:
-            missing = check_readable(path)
+            missing = check_readable(path, stdin=True)
             told = sys.stderr if args.format in FOR_MACHINES and not args.diff else sys.stdout
             remaining = missing if len(missing) else mended(path, diff=args.diff, out=told, **how)
         yield choice.of(remaining)

@@ -26,17 +26,17 @@ def refuse(code: str, message: str, *, place: Place | None = None, hint: str | N
     return findings.report
 
 
-def check_readable(path: str) -> Report:
-    """An empty report, or U001 when there is no file to read at `path`; STDIN can be read."""
-    if path == STDIN:
-        return Report()
+def check_readable(path: str, *, stdin: bool = False) -> Report:
+    """An empty report, or U001 when there is no file to read at `path`; with `stdin`, STDIN can be read."""
+    if path == STDIN and not os.path.exists(path):
+        wanted = "this command reads no standard input; run, validate and fix do"
+        return Report() if stdin else refuse("U001", wanted, place=Place(file=path))
     try:
         with open_regular(path):
             return Report()
     except OSError as error:
-        return refuse(
-            "U001", f"cannot read the file: {error.strerror or error}", place=Place(file=path), hint=_similar(path)
-        )
+        hint = None if os.path.lexists(path) else _similar(path)
+        return refuse("U001", f"cannot read the file: {error.strerror or error}", place=Place(file=path), hint=hint)
 
 
 def check_weights(path: str | None, files: Sequence[str]) -> Report:

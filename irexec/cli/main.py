@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import io
 import os
@@ -34,6 +35,8 @@ COMMANDS = {
 """Command → its line in the help. The module of the same name has `add_arguments(parser)` and `run(args) -> int`."""
 
 INTERRUPTED, NO_READER = 130, 141
+# Why standard output takes no more: the disk or the quota is full, the device fails.
+_NO_ROOM = {errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 EXIT_CODES = (
     "Exit codes of every command: 0 nothing is wrong or differs, 1 something is, 2 a file or the command line cannot "
@@ -44,6 +47,7 @@ EXIT_CODES = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; argparse leaves by SystemExit for --help and for wrong usage."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -57,9 +61,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _silence_stdout()
         return NO_READER
+    except OSError as error:
+        # Files that are written or read have names, and findings of their own: this is standard output.
+        if error.filename is not None or error.errno not in _NO_ROOM:
+            return _failed(error)
+        _silence_stdout()
+        print(f"irexec: the output cannot be written: {error.strerror}", file=sys.stderr)
+        return 2
     except Exception as error:
-        if os.environ.get("IREXEC_TRACEBACK") == "1":
-            raise
         return _failed(error)
 
 
@@ -68,6 +77,9 @@ def _dispatch(arguments: list[str]) -> int:
     parser, commands = command_parsers([chosen])
     if chosen and not chosen.startswith("-") and chosen not in COMMANDS:
         parser.error(f"there is no command {chosen!r}{_meant(chosen, COMMANDS)}")
+    known = parser._option_string_actions
+    if chosen.startswith("--") and not any(option.startswith(chosen) for option in known):
+        parser.error(f"unrecognized arguments: {chosen}{_meant(chosen, known)}")
     args, unknown = parser.parse_known_args(arguments)
     if unknown:
         command = commands[chosen]
@@ -120,6 +132,8 @@ class _Version(argparse.Action):
 
 def _failed(error: Exception) -> int:
     """Report an exception that escaped from a command: the findings of an IRError, or an internal error."""
+    if os.environ.get("IREXEC_TRACEBACK") == "1":
+        raise error
     from irexec.diagnostics import IRError
     from irexec.diagnostics.render import write
     from irexec.diagnostics.render.characters import visible_text
@@ -133,6 +147,13 @@ def _failed(error: Exception) -> int:
             file=sys.stderr,
         )
     return 2
+
+
+def _replace_closed_streams() -> None:
+    """Read nothing from standard streams that are closed (`<&-`, `>&-`), and write to them for nobody."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
 
 
 def _silence_stdout() -> None:

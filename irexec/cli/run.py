@@ -117,7 +117,7 @@ def _given(args: argparse.Namespace) -> tuple[Given, Report]:
         seed=args.seed,
         duplicates=args.duplicates,
     )
-    report = Report([*check_readable(args.file), *load_extensions(args.extension), *findings.report])
+    report = Report([*check_readable(args.file, stdin=True), *load_extensions(args.extension), *findings.report])
     if args.weights is not None:
         report.extend(check_readable(args.weights))
     return given, report

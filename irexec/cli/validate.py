@@ -95,7 +95,7 @@ def _too_new(path: str, target: Release) -> Report:
 
 def _prepared(path: str, args: argparse.Namespace, choice: Choice) -> Report:
     """Mend a file, where that is asked for; the findings of one that cannot be used, and is not to be validated."""
-    missing = check_readable(path)
+    missing = check_readable(path, stdin=True)
     if args.fix and path != STDIN and not len(missing) and not is_onnx(path):
         from irexec.cli.fix import mended
 

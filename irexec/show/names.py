@@ -10,11 +10,15 @@ from irexec.diagnostics.render.characters import width
 
 _PART = re.compile(r"[^./]*[./]+|[^./]+")
 _GAP = "..."
+_LONGEST = 200
+"""Characters at the end of a name that are looked at, or as many as are shown: a file may hold names of any length."""
 
 
 def shortened(names: Sequence[str], limit: int) -> list[str]:
     """The names in `limit` cells each. Of the parts of a path those are left out that most of the names have: they tell
     least."""
+    longest = max(limit, _LONGEST)
+    names = [name if len(name) <= longest else _GAP + name[-longest:] for name in names]
     different = {name for name in names if width(name) > limit}
     common = Counter(part for name in different for part in {*_parts(name)})
     # A short part is not worth a gap, unless it tells nothing: most names have it, and it is no number.

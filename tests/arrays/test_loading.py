@@ -50,8 +50,9 @@ def test_arrays_come_back(tmp_path: Path) -> None:
         (header("(" + "1," * 70 + ")"), "shape"),
         (header("(99999999999999999999,)"), "shape"),
         (b"\x93NUMPY\x07\x00", "version"),
-        (b"\x93NUMPY\x01\x00\xff\xff{}", "."),
-        (b"PK\x03\x04", "."),
+        (b"\x93NUMPY\x01\x00\xff\xff{}", "its header cannot be read"),
+        (b"\x93NUMPY\x01\x00\x14\x00" + b"(" * 19 + b"\n", "its header cannot be read"),
+        (b"PK\x03\x04", "the archive is broken"),
         (b"", "neither"),
     ],
 )

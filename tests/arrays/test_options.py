@@ -14,6 +14,7 @@ from irexec.arrays.options import file_of_option
     [
         ("x=a/b.npy", ("x=", "a/b.npy", "")),
         ("x=b.npz:key", ("x=", "b.npz", ":key")),
+        ("x=@b.npy:key", ("x=@", "b.npy", ":key")),
         ("x=@b.npz:key", ("x=@", "b.npz", ":key")),
         ("x=@odd name", ("x=@", "odd name", "")),
         ("b.npz", ("", "b.npz", "")),

@@ -61,6 +61,7 @@ def test_usage(arguments: list[str], code: int, capsys: pytest.CaptureFixture[st
     [
         (["validat", "m.xml"], "there is no command 'validat': did you mean validate?"),
         (["zzzzzz"], "there is no command 'zzzzzz'"),
+        (["--versoin"], "unrecognized arguments: --versoin: did you mean --version?"),
         (
             ["validate", "m.xml", "--statistic=1", "--selct", "D"],
             "unrecognized arguments: --selct D: did you mean --select",
@@ -129,6 +130,33 @@ def test_nobody_reads_the_output() -> None:
         )
     assert done.returncode == dispatcher.NO_READER
     assert done.stderr == ""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full, as Linux has it")
+def test_the_disk_is_full() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "irexec", "explain"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (2, "irexec: the output cannot be written: No space left on device\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell as on POSIX")
+@pytest.mark.parametrize(
+    ("closed", "code", "said"), [(">&-", 0, ""), ("2>&-", 0, "X001"), ("<&-", 0, "X001"), ("<&- >&- 2>&-", 0, "")]
+)
+def test_standard_streams_are_closed(closed: str, code: int, said: str) -> None:
+    command = f'"{sys.executable}" -m irexec explain {closed}'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stdout[:4], done.stderr) == (code, said, "")
+
+
+def test_nothing_is_read_of_a_closed_standard_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(["validate", "-"]) == 1
+    assert "the file holds no element" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="signals as on POSIX")

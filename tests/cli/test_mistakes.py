@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -55,6 +56,29 @@ def test_there_is_no_model(command: str, path: str, capsys: pytest.CaptureFixtur
     code, text = told(capsys, *of_file(command, path))
     assert (code, text.partition(":")[0]) == (2, "error[U001]")
     assert path in text and len(text.splitlines()) < 10
+
+
+@pytest.mark.parametrize("command", [command for command in READING if command not in ("run", "validate", "fix")])
+def test_commands_that_read_no_standard_input(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = told(capsys, *of_file(command, "-"))
+    assert code == 2 and "error[U001]: this command reads no standard input; run, validate and fix do" in text
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and pipes as on POSIX")
+@pytest.mark.parametrize("path", ["loop.xml", "pipe.xml"])
+def test_another_file_is_suggested_only_where_there_is_none(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("loop.xml").symlink_to("loop.xml")
+    os.mkfifo("pipe.xml")
+    Path("loops.xml").touch()
+    Path("pipes.xml").touch()
+    assert "did you mean" not in told(capsys, "validate", path)[1]
+    assert "did you mean pipes.xml?" in told(capsys, "validate", "piper.xml")[1]
+
+
+def test_weights_that_are_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(CLASSIFIER / "model.xml", "model.xml")
+    Path("model.bin").mkdir()
+    assert "there are no weights: model.bin is a directory;" in told(capsys, "validate", "model.xml")[1]
 
 
 @pytest.mark.parametrize("command", READING)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from support.work import MOST
 
 from irexec.diagnostics.render.characters import width
+from irexec.show import names
 from irexec.show.names import shortened
 from irexec.show.printing import Printout
 
@@ -35,6 +37,23 @@ def test_of_one_name_the_end_is_kept() -> None:
 
 def test_a_name_without_parts_is_cut_at_the_front() -> None:
     assert shortened(["x" * 50], 10) == ["..." + "x" * 7]
+
+
+@pytest.mark.parametrize("part", ["x", "x/", "."])
+def test_names_of_any_length_are_cut_at_once(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def characters(size: int) -> int:
+        looked_at = 0
+
+        def counted(text: str) -> int:
+            nonlocal looked_at
+            looked_at += len(text)
+            return width(text)
+
+        monkeypatch.setattr(names, "width", counted)
+        assert len(shortened([part * size], 10)[0]) <= 10
+        return looked_at
+
+    assert characters(40_000) < MOST * characters(10_000)
 
 
 @pytest.mark.parametrize("columns", [80, 100, 200])

@@ -212,7 +212,7 @@ class Weights:
         details: dict[str, Any] = {"at": first.at("offset"), "layer": first.ref if count == 1 else None}
         details["attribute"] = "offset"
         if self._data is None:
-            where = f": {self.file} does not exist" if self.file else ""
+            where = f": {self.file} {_why_not(self.file)}" if self.file else ""
             message = f"there are no weights{where}; {needed:,} bytes are needed, {affected}"
             hint = "--weights names another file" if self.file else None
             findings.add("C010", message, hint=hint, **details)
@@ -322,3 +322,8 @@ def _spoilt(array: Array) -> int:
     if not np.isnan(array).any() and not array[finite].any():
         return 0
     return int(array.size - np.count_nonzero(finite))
+
+
+def _why_not(path: str) -> str:
+    """Why a file beside a model holds no weights."""
+    return "is a directory" if os.path.isdir(path) else "does not exist"

@@ -30,6 +30,22 @@ _CODE_OF_ERROR = {
 _LONG = 10_000_000
 # Where the two may differ: what is no version of XML, attributes of XML's own, namespaces, instructions.
 _DECLARED = re.compile(r"""\s*<\?xml\s+version=(["'])1\.[0-9]\1|\s*<(?!\?)""", re.ASCII)
+# What libxml2 says for programmers, by its first words.
+_PLAINLY = {
+    "AttValue: ' expected": "the text ends within the value of an attribute",
+    "AttValue: \" or ' expected": "the value of an attribute is not in quotes",
+    "attributes construct error": "a blank is missing between attributes",
+    "Couldn't find end of Start Tag": "a start tag does not end with '>'",
+    "Specification mandates value for attribute": "an attribute has no value",
+    "error parsing attribute name": "what stands between attributes is no name of one",
+    "StartTag: invalid element name": "a '<' begins no element; the character itself is written &lt;",
+    "xmlParseEntityRef: no name": "a '&' begins no entity; the character itself is written &amp;",
+    "EntityRef: expecting ';'": "an entity does not end with ';'; the character '&' itself is written &amp;",
+    "Comment not terminated": "a comment does not end with '-->'",
+    "Double hyphen within comment": "'--' stands within a comment",
+    "ParsePI:": "an instruction does not end with '?>'",
+    "Excessive depth in document": "more than 256 elements are in one another",
+}
 _UNBALANCED = {"ERR_TAG_NAME_MISMATCH", "ERR_TAG_NOT_FINISHED"}
 
 
@@ -128,4 +144,5 @@ def _parser() -> XMLParser:
 
 
 def _sentence(message: str | None) -> str:
-    return (message or "not well-formed").strip().splitlines()[0]
+    said = (message or "not well-formed").strip().splitlines()[0]
+    return next((plainly for theirs, plainly in _PLAINLY.items() if said.startswith(theirs)), said)

@@ -52,6 +52,28 @@ def test_what_expat_accepts_libxml2_accepts(count: int = 4000) -> None:
         assert list(wellformed.faults(Positions(text))) == [], text
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('<r a="1>', "the text ends within the value of an attribute"),
+        ("<r a=1/>", "the value of an attribute is not in quotes"),
+        ('<r a="1"b="2"/>', "a blank is missing between attributes"),
+        ("<r", "a start tag does not end with '>'"),
+        ("<r a/>", "an attribute has no value"),
+        ('<r =""/>', "what stands between attributes is no name of one"),
+        ("<r>< </r>", "a '<' begins no element; the character itself is written &lt;"),
+        ("<r>a & b</r>", "a '&' begins no entity; the character itself is written &amp;"),
+        ("<r>&lt</r>", "an entity does not end with ';'; the character '&' itself is written &amp;"),
+        ("<r><!-- ", "a comment does not end with '-->'"),
+        ("<r><!-- -- --></r>", "'--' stands within a comment"),
+        ("<?pi <r/>", "an instruction does not end with '?>'"),
+        ("<r>" * 1000, "more than 256 elements are in one another"),
+    ],
+)
+def test_what_libxml2_finds_is_said_plainly(text: str, message: str) -> None:
+    assert next(wellformed.faults(Positions(text))).message == message
+
+
 @pytest.mark.parametrize("text", [TEXTS[0], TEXTS[1], TEXTS[3]])
 def test_libxml2_is_not_asked_about_usual_texts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lxml", None)
