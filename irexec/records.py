@@ -1,9 +1,10 @@
 """Classes of fields that cost an import next to nothing: their methods are written when somebody first calls them.
 
 `dataclass` and `typing.NamedTuple` write and compile the methods of each class when its module is imported, in 0.4 and
-0.1 ms; the classes made here take 0.02 and 0.01. `irexec validate` starts with 26 records and 40 named tuples, and some
-13 ms earlier. Classes that every start imports are made here; others may well be the standard library's. The
-functions of `dataclasses` (`fields`, `replace`, `asdict`) work with records, too.
+0.1 ms; the classes made here take 0.02 and 0.01. Importing `dataclasses` itself, with `inspect` and nine others, takes
+9 ms. `irexec validate` of a file that is right starts with 29 records and 41 named tuples, and some 20 ms earlier.
+Classes that every start imports are made here; others may well be the standard library's. The functions of
+`dataclasses` (`fields`, `replace`, `asdict`) work with records, too.
 """
 
 from __future__ import annotations
