@@ -46,7 +46,7 @@ def _is_nested(given: list[Any], ports: list[Value]) -> bool:
 def _position(key: Any, ports: list[Value]) -> int:
     if isinstance(key, Value):
         for index, port in enumerate(ports):
-            if port is key:
+            if port.is_port(key):
                 return index
     elif isinstance(key, int) and 0 <= key < len(ports):
         return key

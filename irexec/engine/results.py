@@ -32,7 +32,8 @@ class Results(Mapping[Any, Array]):
 
     def _index(self, port: Value) -> int:
         for index, own in enumerate(self._ports):
-            if own is port or (own.node.inputs and own.node.inputs[0] is port):
+            taken = own.node.inputs[0] if own.node.inputs else None
+            if own.is_port(port) or (taken is not None and taken.is_port(port)):
                 return index
         raise KeyError(f"{port!r} is no output of this model")
 

@@ -39,7 +39,7 @@ def _models(where: str, a: Model, b: Model) -> Iterable[str]:
         theirs = [numbers_b.get(n) for n in getattr(b, what)]
         yield from _unequal(f"{where}the order of {what}", ours, theirs)
     for ours, theirs in zip(a.nodes, b.nodes, strict=True):
-        yield from _nodes(f"{where}{ours!r}: ", ours, theirs, numbers_a, numbers_b)
+        yield from _nodes(f"{where}{ours.type} {ours.given_name!r}: ", ours, theirs, numbers_a, numbers_b)
 
 
 def _nodes(where: str, a: Node, b: Node, numbers_a: _Numbers, numbers_b: _Numbers) -> Iterable[str]:

@@ -22,7 +22,8 @@ from irexec.ops.declare.type_names import type_name
 from irexec.records import field, record
 from irexec.types import Array, ElementType, PartialShape, Stored, TensorType
 
-# Every node has a number of its own: in the order of their making, and for names where none was given.
+# Every node has a number of its own: in the order of their making, and for names where none was given. The nodes of a
+# copied model have those of the first one.
 _numbers = itertools.count(1)
 
 
@@ -59,6 +60,10 @@ class Value:
         if not self.names:
             raise RuntimeError(f"output {self.index} of {self.node.friendly_name!r} has no name")
         return min(self.names)
+
+    def is_port(self, other: Value) -> bool:
+        """Whether this is another value, or the value in its place in a copy of its model."""
+        return self is other or (self.index == other.index and self.node.number == other.node.number)
 
     def get_any_name(self) -> str:
         return self.any_name
@@ -266,7 +271,9 @@ class Node:
         return self.rt_info
 
     def __repr__(self) -> str:
-        return f"<{self.type}-{self.version.removeprefix('opset')}: {self.given_name!r}>"
+        shapes = ", ".join(f"[{value.type.shape.to_string()}]" for value in self.outputs)
+        kind = f", {self.outputs[0].element_type}" if self.type == "Parameter" and self.outputs else ""
+        return f"<{self.get_type_name()}: {self.friendly_name!r} ({shapes}{kind})>"
 
 
 class Defaults:

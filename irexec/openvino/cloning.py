@@ -27,6 +27,7 @@ def clone(model: Model) -> Model:
 
 def _copy(node: Node, values: dict[Value, Value]) -> Node:
     copied = like(node, [None if value is None else values.get(value, value) for value in node.inputs])
+    copied.number = node.number  # As unnamed nodes are called by it: a copy is called as the node is.
     copied.bodies = [_copy_body(body) for body in node.bodies]
     values.update(zip(node.outputs, copied.outputs, strict=True))
     source, taken = (node.inputs[0], copied.inputs[0]) if node.type == "Result" and node.inputs else (None, None)

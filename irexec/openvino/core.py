@@ -62,7 +62,9 @@ class Core:
         if isinstance(device_name, Mapping):
             device_name, config = None, device_name
         _check_device(device_name)
-        return CompiledModel(_as_model(model, weights), self._settings.with_values(config))
+        # What the caller does to the model later is nothing to what was compiled.
+        compiled = model.clone() if isinstance(model, Model) else _read(model, weights)
+        return CompiledModel(compiled, self._settings.with_values(config))
 
     def import_model(self, model_stream: Any, device_name: str = "CPU", config: Any = None) -> CompiledModel:
         """The compiled model that `CompiledModel.export_model` wrote. Raises RuntimeError for any other bytes."""
@@ -171,10 +173,6 @@ def compile_model(model: Any, device_name: Any = None, config: Any = None) -> Co
     """A model, or the one in a file, ready to run. `device_name`: CPU, or one that chooses. Raises IRError."""
     compiled: CompiledModel = Core().compile_model(model, device_name, config)
     return compiled
-
-
-def _as_model(model: Any, weights: Any = None) -> Any:
-    return model if isinstance(model, Model) else _read(model, weights)
 
 
 def _check_device(name: Any) -> None:

@@ -11,7 +11,36 @@ from irexec.openvino.extend import extends
 from irexec.types import BOOLEAN, DYNAMIC, NF4, STRING
 
 
-@extends()
+class Answer(int):
+    """True or False, which may be called, too: OpenVINO asks `Type.f32.is_real()`, irexec `Type.f32.is_real`."""
+
+    def __call__(self) -> bool:
+        return bool(self)
+
+    def __repr__(self) -> str:
+        return repr(bool(self))
+
+
+_NAMED_IN_C = {
+    "bf16": "bfloat16",
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "double64",
+    "nf4": "nfloat4",
+    "boolean": "char",
+}
+_NAMED_IN_C |= {f"i{bits}": f"int{bits}_t" for bits in (4, 8, 16, 32, 64)}
+_NAMED_IN_C |= {f"u{bits}": f"uint{bits}_t" for bits in (1, 2, 3, 4, 6, 8, 16, 32, 64)}
+# As OpenVINO has it: what it makes of quantised models, sums of 32 bits among them.
+_QUANTIZED = frozenset({"i4", "i8", "i32", "u8", "nf4", "f8e4m3", "f8e5m2", "f8e8m0", "f4e2m1"})
+_YES, _NO = Answer(1), Answer(0)
+
+
+def _answer(yes: bool) -> Answer:
+    return _YES if yes else _NO
+
+
+@extends(replacing=("is_dynamic", "is_integral", "is_real", "is_signed", "__repr__"))
 class Type(types.ElementType):
     """An element type. `Type(numpy.float32)` is `Type.f32`."""
 
@@ -54,36 +83,55 @@ class Type(types.ElementType):
         return (self.bitwidth + 7) // 8
 
     @property
-    def is_static(self) -> bool:
-        return self is not DYNAMIC
+    def is_dynamic(self) -> Answer:  # type: ignore[override]
+        return _answer(self is DYNAMIC)
 
     @property
-    def is_integral_number(self) -> bool:
-        return self.is_integral and self is not BOOLEAN
+    def is_static(self) -> Answer:
+        return _answer(self is not DYNAMIC)
 
     @property
-    def is_quantized(self) -> bool:
-        return (self.kind == "iu"[0] and 1 < self.bitwidth <= 8) or self.name in ("u2", "u3", "u4", "u6", "u8")
+    def is_real(self) -> Answer:  # type: ignore[override]
+        return _answer(self.kind == "f")
+
+    @property
+    def is_signed(self) -> Answer:  # type: ignore[override]
+        return _answer(self.kind in "if")
+
+    @property
+    def is_integral(self) -> Answer:  # type: ignore[override]
+        return _answer(self.kind in "iu")
+
+    @property
+    def is_integral_number(self) -> Answer:
+        return _answer(self.kind in "iu" and self is not BOOLEAN)
+
+    @property
+    def is_quantized(self) -> Answer:
+        return _answer(self.name in _QUANTIZED)
 
     @property
     def integral(self) -> bool:
-        return self.is_integral
+        return self.is_integral()
 
     @property
     def integral_number(self) -> bool:
-        return self.is_integral and self is not BOOLEAN
+        return self.is_integral_number()
 
     @property
     def quantized(self) -> bool:
-        return Type.is_quantized.fget(self)  # type: ignore[attr-defined, no-any-return]
+        return self.is_quantized()
 
     @property
     def real(self) -> bool:
-        return self.is_real
+        return self.is_real()
 
     @property
     def signed(self) -> bool:
-        return self.is_signed
+        return self.is_signed()
+
+    def __repr__(self) -> str:
+        return f"<Type: '{_NAMED_IN_C.get(self.name, self.name)}'>"
 
     def get_type_name(self) -> str:
         return self.name

@@ -79,9 +79,15 @@ def find(ports: Sequence[Value], key: Any) -> int | None:
         if isinstance(key, str):
             if key in port.names or key == port.node.friendly_name:
                 return index
-        elif port is key or (isinstance(key, Value) and port.node.type == "Result" and port.node.inputs[0] is key):
+        elif isinstance(key, Value) and (port.is_port(key) or _is_result_of(port, key)):
             return index
     return None
+
+
+def _is_result_of(port: Value, value: Value) -> bool:
+    """Whether a port is the Result that takes a value."""
+    taken = port.node.inputs[0] if port.node.type == "Result" else None
+    return taken is not None and taken.is_port(value)
 
 
 def position(ports: Sequence[Value], key: Any) -> int:

@@ -149,6 +149,8 @@ class InferRequest:
     def set_callback(self, callback: Callable[[Any], Any], userdata: Any = None) -> None:
         """Call `callback(userdata)` whenever an inference that was started is done, in its thread."""
         self._check_idle()
+        if not callable(callback):
+            raise TypeError(f"a callback is a function of userdata, not {callback!r}")
         self._callback, self.userdata = callback, userdata
 
     @property

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from irexec.graph import model as graph
 from irexec.graph.model import Node, Value
+from irexec.graph.order import ordered
 from irexec.graph.ports import port_of
 from irexec.openvino.editing import changed, current, order, replace, revalidate
 from irexec.openvino.extend import extends
@@ -29,9 +30,10 @@ class Model(graph.Model):
     def __init__(self, results: Any, *rest: Any, **named: Any) -> None:
         """`Model(results, parameters, name="", sinks=())`, and OpenVINO's other forms: see `_parts`.
 
-        `results`: nodes, values or Results, or one of them.
+        `results`: nodes, values or Results, or one of them. Raises RuntimeError where they need other parameters.
         """
         self._assemble(*_parts(results, rest, named))
+        _check_parameters(self)
 
     # Ports
 
@@ -90,8 +92,8 @@ class Model(graph.Model):
         return list(self.nodes)
 
     def get_ordered_ops(self) -> list[Node]:
-        order(self)
-        return list(self.nodes)
+        """All nodes in OpenVINO's order: from the last parameter, sink and result to the first."""
+        return ordered([*reversed(self.parameters), *reversed(self.sinks), *reversed(self.results)])
 
     def get_sinks(self) -> list[Node]:
         return list(self.sinks)
@@ -227,15 +229,17 @@ class Model(graph.Model):
         """A model's variables are those that its ReadValue and Assign nodes name: nothing is to be added."""
 
     def remove_result(self, result: Node) -> None:
-        self.results.remove(result)
+        """Remove a Result; one that is none of the model's is left alone, as with the other parts."""
+        self.results = [node for node in self.results if node is not result]
         _edited(self)
 
     def remove_parameter(self, parameter: Node) -> None:
-        self.parameters.remove(parameter)
+        self.parameters = [node for node in self.parameters if node is not parameter]
         _edited(self)
 
     def remove_sink(self, sink: Any) -> None:
-        self.sinks.remove(sink.node if isinstance(sink, Value) else sink)
+        removed = sink.node if isinstance(sink, Value) else sink
+        self.sinks = [node for node in self.sinks if node is not removed]
         _edited(self)
 
     def remove_variable(self, variable: Variable) -> None:
@@ -383,6 +387,15 @@ def _parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[
         results = [results]
     sinks = [sink.node if isinstance(sink, Value) else sink for sink in parts.get("sinks", ())]
     return results, parts.get("parameters", ()), name, sinks
+
+
+def _check_parameters(model: graph.Model) -> None:
+    """Raises RuntimeError when a node takes a Parameter that is not among the model's."""
+    known = set(model.parameters)
+    missing = [node for node in model.nodes if node.type == "Parameter" and node not in known]
+    if missing:
+        names = ", ".join(repr(node.friendly_name) for node in missing)
+        raise RuntimeError(f"Model references undeclared parameters: {names}")
 
 
 def _are_parameters(items: list[Any]) -> bool:

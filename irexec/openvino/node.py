@@ -9,6 +9,7 @@ import numpy as np
 
 from irexec.graph import model as graph
 from irexec.graph.consumers import note_inputs
+from irexec.graph.ports import position
 from irexec.openvino.editing import changed, connect
 from irexec.openvino.extend import extends
 from irexec.openvino.kinds import member
@@ -36,7 +37,7 @@ class Node(graph.Node):
     # Outputs
 
     def output(self, output_index: int = 0) -> graph.Value:
-        return self.outputs[output_index]
+        return self.outputs[position(self.outputs, output_index)]
 
     @property
     def shape(self) -> Shape:
@@ -72,16 +73,16 @@ class Node(graph.Node):
         return len(self.outputs)
 
     def get_output_element_type(self, index: int) -> ElementType:
-        return self.outputs[index].element_type
+        return self.output(index).element_type
 
     def get_output_partial_shape(self, index: int) -> PartialShape:
-        return PartialShape(self.outputs[index].type.shape)
+        return PartialShape(self.output(index).type.shape)
 
     def get_output_shape(self, index: int) -> Shape:
-        return Shape(self.outputs[index].type.shape.to_shape())
+        return Shape(self.output(index).type.shape.to_shape())
 
     def get_output_tensor(self, index: int) -> DescriptorTensor:
-        return DescriptorTensor(self.outputs[index])
+        return DescriptorTensor(self.output(index))
 
     def set_output_type(self, index: int, element_type: ElementType, shape: Any) -> None:
         if index >= len(self.outputs):
@@ -95,10 +96,10 @@ class Node(graph.Node):
     # Inputs
 
     def input(self, input_index: int = 0) -> Input:
-        return Input(self, range(len(self.inputs))[input_index])
+        return Input(self, position(self.inputs, input_index))
 
     def input_value(self, index: int) -> graph.Value | None:
-        return self.inputs[index]
+        return self.inputs[position(self.inputs, index)]
 
     def input_values(self) -> list[graph.Value | None]:
         return list(self.inputs)
@@ -107,16 +108,16 @@ class Node(graph.Node):
         return len(self.inputs)
 
     def get_input_element_type(self, index: int) -> ElementType:
-        return Input(self, index).element_type
+        return self.input(index).element_type
 
     def get_input_partial_shape(self, index: int) -> PartialShape:
-        return Input(self, index).partial_shape
+        return self.input(index).partial_shape
 
     def get_input_shape(self, index: int) -> Shape:
-        return Input(self, index).shape
+        return self.input(index).shape
 
     def get_input_tensor(self, index: int) -> DescriptorTensor:
-        return DescriptorTensor(Input(self, index).get_source_output())
+        return DescriptorTensor(self.input(index).get_source_output())
 
     def set_argument(self, index: int, value: Any) -> None:
         """Make an output the input at this position."""
@@ -162,7 +163,15 @@ class Node(graph.Node):
             kind = self.attributes["element_type"]
             return {"element_type": kind.name, "shape": list(self.outputs[0].type.shape.to_shape())}
         operator = _operator(self)
-        return {a.file_name: _plain(self.attributes.get(a.name, a.default)) for a in operator.attributes}
+        found = {a.file_name: _plain(self.attributes.get(a.name, a.default)) for a in operator.attributes}
+        if found.get("auto_broadcast") != "pdpd":
+            found.pop("auto_broadcast.auto_broadcast_axis", None)
+        return found
+
+    def visit_attributes(self, visitor: Any) -> bool:
+        """Tell a visitor the attributes: `visitor.on_attributes(attributes)`."""
+        visitor.on_attributes(self.get_attributes())
+        return True
 
     def set_attribute(self, name: str, value: Any) -> None:
         """Give an attribute another value. Raises IRError for a name or value that the operator has not."""

@@ -242,3 +242,7 @@ class DescriptorTensor:
 
     def get_value_symbol(self) -> list[Any]:
         return []
+
+    def __repr__(self) -> str:
+        names = ", ".join(sorted(self.names))
+        return f"<DescriptorTensor: names[{names}] shape{self.partial_shape} type: {self.element_type}>"

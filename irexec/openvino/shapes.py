@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from irexec import types
+from irexec.graph.ports import position
 from irexec.openvino.exceptions import NotOffered
 from irexec.openvino.extend import extends
 from irexec.types import DimLike
@@ -64,7 +65,7 @@ class Shape(IntVector):
             values = types.PartialShape.parse(values).to_shape()
         super().__init__(values)
         if any(extent < 0 for extent in self):
-            raise ValueError(f"a shape has no negative extent: {list(self)}")
+            raise TypeError(f"a shape has no negative extent: {list(self)}")
 
     def __getitem__(self, index: Any) -> Any:
         found = super().__getitem__(index)
@@ -77,9 +78,15 @@ class Shape(IntVector):
 class Strides(IntVector):
     """Steps along the axes."""
 
+    def __str__(self) -> str:
+        return ", ".join(map(str, self))
+
 
 class CoordinateDiff(IntVector):
     """Differences of coordinates, such as paddings."""
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self))
 
 
 class Coordinate(IntVector):
@@ -200,18 +207,26 @@ class PartialShape(types.PartialShape):
 
     def __setitem__(self, index: int, value: Any) -> None:
         dims = list(self.dims)
-        dims[index] = _dimension(value)
+        dims[position(dims, index)] = _dimension(value)
         self._dims = tuple(dims)
 
     def __getitem__(self, index: Any) -> Any:
-        found = super().__getitem__(index)
-        return PartialShape(found) if isinstance(index, slice) else found
+        if isinstance(index, slice):
+            return PartialShape(super().__getitem__(index))
+        return self.dims[position(self.dims, index)]
+
+    def __str__(self) -> str:
+        return f"[{super().to_string()}]"
+
+    def to_string(self) -> str:
+        """The shape in brackets, as OpenVINO's texts have it; in a file it stands without."""
+        return str(self)
 
     def __iter__(self) -> Iterator[types.Dimension]:
         return iter(self._dims or ())
 
     def get_dimension(self, index: int) -> types.Dimension:
-        return self.dims[index]
+        return self[index]  # type: ignore[no-any-return]
 
     def get_shape(self) -> Any:
         return self.to_shape()

@@ -47,6 +47,8 @@ class Tensor:
             self._of_array(source, shape, type, bool(shared_memory))
         elif isinstance(source, (list, tuple)):
             self._of_array(np.array(source), None, None, shared=False)
+        elif _is_array_like(source):
+            self._of_array(_array_of(source), shape, type, bool(shared_memory))
         else:
             self._allocate(element_type_of(source), Shape(() if shape is None else shape))
 
@@ -72,6 +74,8 @@ class Tensor:
         self._memory = flat if self._kind.is_packed else flat.view(self._kind.dtype).reshape(self._shape)  # type: ignore[arg-type]
 
     def _allocate(self, kind: ElementType, shape: Shape) -> None:
+        if kind is DYNAMIC:
+            raise RuntimeError("a tensor has an element type: dynamic is none")
         self._kind, self._shape = kind, shape
         if kind.is_packed:
             self._memory = np.zeros(kind.nbytes(math.prod(shape)), np.uint8)
@@ -119,7 +123,10 @@ class Tensor:
 
     @str_data.setter
     def str_data(self, values: Any) -> None:
-        self._memory[...] = np.asarray(values).astype(np.str_).astype(np.dtypes.StringDType())
+        given = np.asarray(values).astype(np.str_).astype(np.dtypes.StringDType())
+        if given.size != self.size:
+            raise RuntimeError(f"{given.size} strings were given for a tensor of {self.size}")
+        self._memory[...] = given.reshape(self._memory.shape)
 
     @property
     def bytes_data(self) -> Array:
@@ -237,6 +244,17 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"<Tensor: shape{self._shape} type: {self._kind}>"
+
+
+def _is_array_like(source: Any) -> bool:
+    """True for an object that NumPy can read as an array; classes, which stand for element types, are none."""
+    return not isinstance(source, type) and (hasattr(source, "__array__") or hasattr(source, "__array_interface__"))
+
+
+def _array_of(source: Any) -> Array:
+    """What shows itself as an array: a tensor of another library, a scalar of NumPy; a picture is one of a batch."""
+    array = np.asarray(source)
+    return array[np.newaxis] if type(source).__module__.startswith("PIL.") else array
 
 
 class TensorVector(list[Tensor]):

@@ -44,6 +44,8 @@ def make_node(operator: Operator, inputs: Sequence[Any], attributes: dict[str, A
     node = Node(operator, values, parsed, name=name)
     note_inputs(node)
     infer_outputs(node)
+    if operator.type == "Result" and values[0] is not None:
+        node.outputs[0].names |= values[0].names
     return node
 
 

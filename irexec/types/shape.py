@@ -226,9 +226,24 @@ def common_shape(*shapes: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def shape_like(value: Any) -> PartialShape:
-    """A PartialShape from a PartialShape, a text, or a sequence of extents (None and -1 mean any)."""
+    """A PartialShape from a PartialShape, a text, or a sequence of extents.
+
+    An extent is a number, a Dimension, a text, or a pair (least, most); None and -1 mean any.
+    """
     if isinstance(value, PartialShape):
         return value if value.__class__ is PartialShape else PartialShape(value._dims)
     if isinstance(value, str):
         return PartialShape.parse(value)
-    return PartialShape([ANY_DIMENSION if d is None else d for d in value])
+    return PartialShape([_extent(item) for item in value])
+
+
+def _extent(item: Any) -> DimLike:
+    if item is None:
+        return ANY_DIMENSION
+    if isinstance(item, str):
+        return parse_dimension(item)
+    if isinstance(item, (tuple, list)):
+        least, most = item
+        return Dimension(least, most)
+    found: DimLike = item
+    return found

@@ -92,3 +92,33 @@ def test_packing_there_and_back(kind: str, low: int, high: int) -> None:
     np.testing.assert_array_equal(unpack_data(packed, type, [3, 7]), values)
     constant = openvino.op.Constant(getattr(openvino.Type, kind), openvino.Shape([3, 7]), values.ravel().tolist())
     np.testing.assert_array_equal(packed.view(np.uint8), constant.data.view(np.uint8))
+
+
+def test_arrays_of_other_libraries_are_taken() -> None:
+    torch = pytest.importorskip("torch")
+    source = torch.ones(2, 3)
+    shared = ov.Tensor(source, shared_memory=True)
+    source[0, 0] = 5
+    assert shared.data.tolist() == [[5, 1, 1], [1, 1, 1]]
+    image = pytest.importorskip("PIL.Image").new("RGB", (2, 1), (1, 2, 3))
+    assert ov.Tensor(image).data.tolist() == [[[[1, 2, 3], [1, 2, 3]]]]
+    assert ov.Tensor(np.float32(3)).data.tolist() == 3
+
+
+def test_strings_are_as_many_as_before() -> None:
+    tensor = ov.Tensor(ov.Type.string, [2])
+    with pytest.raises(RuntimeError, match="1 strings were given for a tensor of 2"):
+        tensor.str_data = ["x"]
+
+
+def test_a_port_of_a_model_means_that_of_its_compiled_copy() -> None:
+    ops = ov.opset13
+    x = ops.parameter([2], np.float32, name="x")
+    model = ov.Model([ops.relu(x)], [x])
+    compiled = ov.compile_model(model)
+    assert compiled.input(0) is not model.input(0)
+    results = compiled({model.input(0): np.float32([-1, 2])})
+    assert results[model.output(0)].tolist() == [0, 2]
+    request = compiled.create_infer_request()
+    assert request.get_tensor(model.output(0)).shape == [2]
+    assert [op.friendly_name for op in model.clone().get_ops()] == [op.friendly_name for op in model.get_ops()]

@@ -56,7 +56,7 @@ def test_a_shape_is_a_list_that_equals_tuples() -> None:
     assert shape == (2, 3) == shape == [2, 3] and shape == ov.PartialShape([2, 3]) and shape != [2, 4]
     shape[0] = ov.Dimension(5)
     assert (str(shape), np.zeros(shape).shape) == ("[5,3]", (5, 3))
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(TypeError, match="negative"):
         ov.Shape([-1])
 
 

@@ -99,8 +99,9 @@ def test_a_computed_array_is_an_array_and_a_node() -> None:
     total = irexec.opset1.add(np.float32([1, 2]), 3)
     assert isinstance(total, np.ndarray) and isinstance(total, irexec.Node)
     assert (total.tolist(), total.get_type_name(), total.get_input_size()) == ([4, 5], "Add", 2)
-    node = irexec.opset1.multiply(irexec.opset1.parameter([2]), total)
-    assert [n.get_type_name() for n in irexec.Model([node], []).nodes][-2:] == ["Multiply", "Result"]
+    parameter = irexec.opset1.parameter([2])
+    node = irexec.opset1.multiply(parameter, total)
+    assert [n.get_type_name() for n in irexec.Model([node], [parameter]).nodes][-2:] == ["Multiply", "Result"]
     assert not isinstance(total[:1], irexec.Node) and not isinstance(total + 1, irexec.Node)
     halves = irexec.opset1.split(np.arange(4.0), 0, 2)
     assert [h.tolist() for h in halves] == [[0, 1], [2, 3]] and halves.get_output_size() == 2

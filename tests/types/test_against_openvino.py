@@ -92,8 +92,8 @@ def test_element_types(name: str) -> None:
     assert own.name == their.get_type_name()
     # To OpenVINO boolean is a signed char, and nf4, which holds real numbers, an integer.
     if name not in ("boolean", "nf4"):
-        assert own.is_real is their.is_real()
-        assert own.is_signed is their.is_signed()
+        assert own.is_real == their.is_real()
+        assert own.is_signed == their.is_signed()
     if name != "string":  # OpenVINO counts the bits of its C++ string object.
         assert own.bitwidth == their.bitwidth
         assert own.nbytes(1) == max(1, ov.Tensor(their, ov.Shape([1])).byte_size)

@@ -174,3 +174,86 @@ def information_in_a_file(ov: ModuleType) -> Any:
         third = ov.Core().read_model(Path(folder, "second.xml"))
     value = third.get_rt_info(["model_info", "labels"])
     return [getattr(value, "value", value), third.has_rt_info(["model_info", "dogs"])]
+
+
+@program
+def change_a_model_that_is_compiled(ov: ModuleType) -> Any:
+    model = perceptron(ov)
+    compiled = ov.compile_model(model, "CPU", F32)
+    before = compiled([X])[0]
+    model.reshape([7, 4])
+    hidden = next(op for op in model.get_ordered_ops() if op.get_friendly_name() == "hidden")
+    hidden.output(0).replace(ov.opset13.negative(hidden.input_value(0)).output(0))
+    model.add_outputs(hidden.output(0))
+    said = [str(compiled.input(0).partial_shape), str(model.input(0).partial_shape), len(compiled.outputs)]
+    return [*said, before, compiled([X])[0], compiled([X[:1]])[0]]
+
+
+@program
+def walk_a_model_of_many_inputs(ov: ModuleType) -> Any:
+    ops = ov.opset13
+    a, b, c = (ops.parameter([2], np.float32, name=name) for name in "abc")
+    total = ops.add(b, a, name="total")
+    outputs = [ops.result(ops.relu(total, name="relu"), name="first"), ops.result(c, name="second")]
+    return [op.friendly_name for op in ov.Model(outputs, [a, b, c], "many").get_ordered_ops()]
+
+
+@program
+def show_what_there_is(ov: ModuleType) -> Any:
+    ops = ov.opset13
+    x = ops.parameter([-1, 4], np.float32, name="x")
+    split = ops.split(x, 1, 2, name="halves")
+    shown = [repr(split), repr(ops.relu(x, name="relu")), repr(ops.constant(np.int8([1]), name="one"))]
+    kinds = (ov.Type.f32, ov.Type.bf16, ov.Type.boolean, ov.Type.u1, ov.Type.nf4, ov.Type.i64, ov.Type.string)
+    shown += [repr(kind) for kind in kinds]
+    shown += [repr(ov.PartialShape([1, -1])), ov.PartialShape([1, (2, 3)]).to_string(), str(ov.Strides([1, 2]))]
+    return [*shown, repr(split.output(1)), repr(split.input(0)), repr(split.output(0).get_tensor())]
+
+
+@program
+def ask_an_element_type(ov: ModuleType) -> Any:
+    kinds = [ov.Type.f32, ov.Type.i8, ov.Type.u4, ov.Type.dynamic, ov.Type.boolean]
+    questions = ("is_static", "is_dynamic", "is_real", "is_quantized")
+    return [[getattr(kind, question)() for question in questions] for kind in kinds]
+
+
+@program
+def parameters_of_all_kinds_of_dims(ov: ModuleType) -> Any:
+    ops = ov.opset13
+    shapes: list[Any] = [
+        [1, -1, (2, 3), "..5", "4..", ov.Dimension(7)],
+        "[1,?]",
+        [],
+        ov.Shape([2]),
+        ov.PartialShape("..."),
+    ]
+    return [str(ops.parameter(shape).partial_shape) for shape in shapes]
+
+
+@program
+def ask_for_what_is_not_there(ov: ModuleType) -> Any:
+    model = perceptron(ov)
+    node = model.get_ordered_ops()[-2]
+    calls = [
+        lambda: node.output(3), lambda: node.input(9), lambda: node.input_value(7), lambda: node.get_output_shape(4),
+        lambda: node.get_input_partial_shape(4), lambda: node.get_output_tensor(5), lambda: model.input("nowhere"),
+        lambda: ov.PartialShape([1, 2])[2], lambda: ov.PartialShape([1, 2]).get_dimension(5),
+        lambda: ov.Model([node], [], "without parameters"), lambda: ov.Tensor(ov.Type.dynamic, [2]),
+    ]  # fmt: skip
+    return [_raises(RuntimeError, call) for call in calls]
+
+
+def _raises(kind: type[Exception], call: Any) -> bool:
+    try:
+        call()
+    except kind:
+        return True
+    return False
+
+
+@program
+def remove_what_the_model_has_not(ov: ModuleType) -> Any:
+    model = perceptron(ov)
+    model.remove_parameter(ov.opset13.parameter([1]))
+    model.remove_result(ov.opset13.result(ov.opset13.parameter([1])))
+    return [len(model.inputs), len(model.outputs)]
