@@ -12,8 +12,8 @@ from types import ModuleType
 _MODULES = {
     f"irexec.{name}": f"irexec.openvino.{name}"
     for name in (
-        "_pyopenvino", "exceptions", "experimental", "frontend", "helpers", "layout_helpers", "op", "package_utils",
-        "passes", "preprocess", "properties", "utils",
+        "_offline_transformations", "_pyopenvino", "exceptions", "experimental", "frontend", "helpers",
+        "layout_helpers", "op", "package_utils", "passes", "preprocess", "properties", "utils",
     )
 }  # fmt: skip
 

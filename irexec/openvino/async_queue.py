@@ -105,3 +105,6 @@ class AsyncInferQueue:
         error, self._error = self._error, None
         if error is not None:
             raise error
+
+    def __repr__(self) -> str:
+        return f"<AsyncInferQueue: {len(self._requests)} jobs>"

@@ -53,14 +53,19 @@ def serialize(model: Model, xml_path: Any, bin_path: Any = "", version: str = "U
 
 def _compressed(model: Model) -> Model:
     copy = clone(model)
-    for part in (copy, *(body.model for node in copy.walk() for body in node.bodies)):
+    compress(copy)
+    return copy
+
+
+def compress(model: Model) -> None:
+    """Make constants of f32 constants of f16, which are converted when the model runs; such as would lose much stay."""
+    for part in (model, *(body.model for node in model.walk() for body in node.bodies)):
         for node in list(part.nodes):
             for index, value in enumerate(node.inputs):
                 if value is not None and _is_compressible(value.node, node):
                     node.inputs[index] = _as_f16(value.node).outputs[0]
                     note_inputs(node)
         order(part)
-    return copy
 
 
 def _is_compressible(constant: Node, taker: Node) -> bool:

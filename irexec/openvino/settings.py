@@ -77,6 +77,8 @@ def _fitting(name: str, value: Any, first: Any) -> Any:
             return _TRUE[value.upper()]
         if isinstance(first, Members) and isinstance(value, str):
             return type(first).__members__[value.upper()]
+        if hasattr(value, "to_integer"):  # properties.streams.Num
+            return value.to_integer()
         if isinstance(first, int) and not isinstance(first, bool) and isinstance(value, str):
             return value if value == "AUTO" else int(value)
         if isinstance(first, type(DYNAMIC)) and isinstance(value, str):

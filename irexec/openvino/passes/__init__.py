@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from irexec.openvino.exceptions import missing
 from irexec.openvino.passes.base import ModelPass, PassBase
 from irexec.openvino.passes.conversions import ConstantFolding, ConvertFP32ToFP16
 from irexec.openvino.passes.manager import Manager
@@ -22,7 +21,7 @@ from irexec.openvino.passes.predicates import (
     type_matches_any,
 )
 from irexec.openvino.passes.rewrite import BackwardGraphRewrite, GraphRewrite, MatcherPass
-from irexec.openvino.passes.stateful import MakeStateful
+from irexec.openvino.passes.stateful import LowLatency2, MakeStateful
 from irexec.openvino.passes.writing import Serialize, Version, VisualizeTree
 
 __all__ = [
@@ -32,5 +31,3 @@ __all__ = [
     "has_static_dims", "has_static_rank", "has_static_shape", "rank_equals", "shape_matches", "type_matches",
     "type_matches_any",
 ]  # fmt: skip
-
-LowLatency2 = missing("LowLatency2", "the pass LowLatency2", "bodies of TensorIterator and Loop run as they are")

@@ -15,6 +15,7 @@ from irexec.openvino.passes.writing import Serialize
 _NAMED: dict[str, type[ModelPass]] = {
     "ConstantFolding": conversions.ConstantFolding,
     "ConvertFP32ToFP16": conversions.ConvertFP32ToFP16,
+    "LowLatency2": stateful.LowLatency2,
     "MakeStateful": stateful.MakeStateful,
 }
 

@@ -1,4 +1,4 @@
-"""MakeStateful: what goes from a Result to a Parameter in the next inference becomes a variable of the model."""
+"""State: what goes from a Result to a Parameter in the next inference becomes a variable of the model."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from irexec.graph.model import Model, Node
 from irexec.openvino.editing import changed, order, replace
+from irexec.openvino.exceptions import NotOffered
 from irexec.openvino.op.util import Variable, VariableInfo
 from irexec.openvino.passes.base import ModelPass, checked_model
 from irexec.openvino.shapes import PartialShape
@@ -32,6 +33,20 @@ class MakeStateful(ModelPass):
         changed(checked)
         order(checked)
         return True
+
+
+class LowLatency2(ModelPass):
+    """Makes the state of TensorIterator and Loop variables of the model; of models that have neither, nothing."""
+
+    def __init__(self, use_const_initializer: bool = True) -> None:
+        self._with_constants = use_const_initializer
+
+    def run_on_model(self, model: Any) -> bool:
+        """Raises NotOffered for a model with TensorIterator or Loop: irexec leaves their state in the layer."""
+        loops = [node.friendly_name for node in checked_model(model).walk() if node.type in ("TensorIterator", "Loop")]
+        if loops:
+            raise NotOffered(f"variables in the place of the state of {loops[0]!r}", "its body runs as it is")
+        return False
 
 
 def _named(model: Model, pairs: Pairs) -> list[tuple[Node, Node, str]]:

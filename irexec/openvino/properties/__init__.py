@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from irexec.openvino.properties import device, hint, intel_auto, intel_cpu, intel_gpu, log, streams
-from irexec.openvino.properties.known import CacheMode, WorkloadType
+from irexec.openvino.properties import device, hint, intel_auto, intel_cpu, intel_gpu, intel_npu, log, streams
+from irexec.openvino.properties.known import CacheMode, CompatibilityCheck, WorkloadType
 from irexec.openvino.properties.names import Property, ReadOnly
 
 auto_batch_timeout = Property("AUTO_BATCH_TIMEOUT")
@@ -33,4 +33,7 @@ value_cache_precision = Property("VALUE_CACHE_PRECISION")
 weights_path = Property("WEIGHTS_PATH")
 workload_type = Property("WORKLOAD_TYPE")
 
-__all__ = ["CacheMode", "WorkloadType", "device", "hint", "intel_auto", "intel_cpu", "intel_gpu", "log", "streams"]
+__all__ = [
+    "CacheMode", "CompatibilityCheck", "WorkloadType", "device", "hint", "intel_auto", "intel_cpu", "intel_gpu",
+    "intel_npu", "log", "streams",
+]  # fmt: skip

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from irexec.openvino.properties.known import DeviceType as Type
-from irexec.openvino.properties.names import Property, ReadOnly
+from irexec.openvino.properties.known import Type
+from irexec.openvino.properties.names import Joined, Property, ReadOnly
 
 architecture = ReadOnly("DEVICE_ARCHITECTURE")
 capabilities = ReadOnly("OPTIMIZATION_CAPABILITIES")
@@ -12,10 +12,24 @@ gops = ReadOnly("DEVICE_GOPS")
 id = Property("DEVICE_ID")
 luid = ReadOnly("DEVICE_LUID")
 pci_info = ReadOnly("DEVICE_PCI_INFO")
-priorities = Property("MULTI_DEVICE_PRIORITIES")
+priorities = Joined("MULTI_DEVICE_PRIORITIES")
 properties = Property("DEVICE_PROPERTIES")
 thermal = ReadOnly("DEVICE_THERMAL")
 type = ReadOnly("DEVICE_TYPE")
 uuid = ReadOnly("DEVICE_UUID")
 
-__all__ = ["Type"]
+
+class Capability:
+    """What a device may be able to do: items of `capabilities`."""
+
+    BF16 = "BF16"
+    BIN = "BIN"
+    EXPORT_IMPORT = "EXPORT_IMPORT"
+    FP16 = "FP16"
+    FP32 = "FP32"
+    INT16 = "INT16"
+    INT8 = "INT8"
+    WINOGRAD = "WINOGRAD"
+
+
+__all__ = ["Capability", "Type"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from irexec.openvino.members import Members, member
 from irexec.openvino.properties.names import Property
 
 device_bind_buffer = Property("DEVICE_BIND_BUFFER")
@@ -11,3 +12,9 @@ enable_startup_fallback = Property("ENABLE_STARTUP_FALLBACK")
 low_power_device = Property("LOW_POWER_DEVICE")
 perf_curve_table = Property("PERF_CURVE_TABLE")
 schedule_policy = Property("SCHEDULE_POLICY")
+
+
+class SchedulePolicy(Members):
+    ROUND_ROBIN = member(0)
+    DEVICE_PRIORITY = member(1)
+    DEFAULT = member(1)

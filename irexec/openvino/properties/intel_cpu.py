@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from irexec.openvino.members import Members, member
 from irexec.openvino.properties.names import Property
 
 denormals_optimization = Property("CPU_DENORMALS_OPTIMIZATION")
 sparse_weights_decompression_rate = Property("CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE")
 tbb_partitioner = Property("TBB_PARTITIONER")
+
+
+class TbbPartitioner(Members):
+    STATIC = member(1)
+    AUTO = member(2)

@@ -44,7 +44,7 @@ class ModelDistributionPolicy(Members):
     PIPELINE_PARALLEL = member(1)
 
 
-class DeviceType(Members):
+class Type(Members):
     INTEGRATED = member(0)
     DISCRETE = member(1)
 
@@ -61,6 +61,12 @@ class Level(Members):
 class CacheMode(Members):
     OPTIMIZE_SIZE = member(0)
     OPTIMIZE_SPEED = member(1)
+
+
+class CompatibilityCheck(Members):
+    NOT_APPLICABLE = member(0)
+    SUPPORTED = member(1)
+    UNSUPPORTED = member(2)
 
 
 class WorkloadType(Members):
@@ -88,7 +94,7 @@ DEVICE: dict[str, Known] = {
     "EXECUTION_DEVICES": Known(["CPU"], False),
     "FULL_DEVICE_NAME": Known(platform.processor() or platform.machine() or "CPU", False),
     "OPTIMIZATION_CAPABILITIES": Known(["FP32", "FP16", "BF16", "INT8", "BIN", "EXPORT_IMPORT"], False),
-    "DEVICE_TYPE": Known(DeviceType.INTEGRATED, False),
+    "DEVICE_TYPE": Known(Type.INTEGRATED, False),
     "DEVICE_ARCHITECTURE": Known(platform.machine(), False),
     "NUM_STREAMS": Known(1),
     "INFERENCE_NUM_THREADS": Known(0),

@@ -25,3 +25,10 @@ class ReadOnly(Property):
         if values:
             raise TypeError(f"{self} can only be read")
         return str(self)
+
+
+class Joined(Property):
+    """The name of a property whose value is a list between commas."""
+
+    def __call__(self, *values: Any) -> Any:
+        return (str(self), OVAny(",".join(map(str, values)))) if values else str(self)

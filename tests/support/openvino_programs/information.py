@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import tempfile
 from pathlib import Path
@@ -113,3 +114,22 @@ def strings_as_bytes(ov: ModuleType) -> Any:
     request = compiled.create_infer_request()
     results.append(request.infer([np.array(["", "xyz"])], decode_strings=False)[0])
     return [[array.dtype.kind, array.tolist()] for array in results]
+
+
+@program
+def values_of_properties(ov: ModuleType) -> Any:
+    props = importlib.import_module(f"{ov.__name__}.properties")
+    importlib.import_module(f"{ov.__name__}.properties.intel_gpu.hint")
+    importlib.import_module(f"{ov.__name__}.properties.intel_npu")
+    members = [
+        props.device.Type.DISCRETE, props.CompatibilityCheck.SUPPORTED, props.intel_auto.SchedulePolicy.DEFAULT,
+        props.intel_cpu.TbbPartitioner.AUTO, props.intel_npu.CompilerType.DRIVER,
+        props.intel_gpu.hint.ThrottleLevel.HIGH,
+    ]  # fmt: skip
+    found: list[Any] = [[member.name, member.value, repr(member)] for member in members]
+    found += [props.device.Capability.EXPORT_IMPORT, props.intel_gpu.MemoryType.surface]
+    found += [props.streams.Num(5).to_integer(), props.streams.Num.AUTO.to_integer(), str(props.streams.num)]
+    name, value = props.device.priorities("CPU", "GPU")
+    core = ov.Core()
+    core.set_property("CPU", props.streams.num(props.streams.Num(2)))
+    return [*found, name, value.value.rstrip(","), core.get_property("CPU", props.streams.num)]

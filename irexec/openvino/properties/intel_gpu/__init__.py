@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from irexec.openvino.properties.intel_gpu import hint
 from irexec.openvino.properties.names import Property, ReadOnly
 
 device_max_alloc_mem_size = ReadOnly("GPU_DEVICE_MAX_ALLOC_MEM_SIZE")
@@ -11,3 +12,20 @@ enable_loop_unrolling = Property("GPU_ENABLE_LOOP_UNROLLING")
 execution_units_count = ReadOnly("GPU_EXECUTION_UNITS_COUNT")
 memory_statistics = ReadOnly("GPU_MEMORY_STATISTICS")
 uarch_version = ReadOnly("GPU_UARCH_VERSION")
+
+
+class CapabilityGPU:
+    """What a GPU may be able to do."""
+
+    HW_MATMUL = "GPU_HW_MATMUL"
+    USM_MEMORY = "GPU_USM_MEMORY"
+
+
+class MemoryType:
+    """What a remote tensor may lie in."""
+
+    buffer = "GPU_BUFFER"
+    surface = "GPU_SURFACE"
+
+
+__all__ = ["CapabilityGPU", "MemoryType", "hint"]

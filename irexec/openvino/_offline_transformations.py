@@ -1,0 +1,68 @@
+"""Transformations of whole models that tools apply before they save them.
+
+irexec runs layers as they are: those that only prepare a model for another device's kernels leave it alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.openvino.core import get_version
+from irexec.openvino.editing import changed
+from irexec.openvino.exceptions import NotOffered
+from irexec.openvino.passes import ConstantFolding, LowLatency2, MakeStateful
+from irexec.openvino.passes.base import checked_model
+from irexec.openvino.passes.stateful import Pairs
+from irexec.openvino.saving import compress
+
+__version__ = get_version()
+
+
+def apply_moc_transformations(model: Any, cf: bool, smart_reshape: bool = False) -> None:
+    """Fold constants where `cf` says so. Fusions, which compute the same, are not made."""
+    checked = checked_model(model)
+    if cf:
+        ConstantFolding().run_on_model(checked)
+
+
+def apply_moc_legacy_transformations(model: Any, params_with_custom_types: Any) -> None:
+    """Nothing is to be done."""
+    checked_model(model)
+
+
+def apply_make_stateful_transformation(model: Any, param_res_names: Pairs | None = None, **named: Any) -> None:
+    """See passes.MakeStateful; `pairs_to_replace` is another name of what it is given."""
+    pairs = named.pop("pairs_to_replace") if param_res_names is None else param_res_names
+    MakeStateful(pairs).run_on_model(model)
+
+
+def apply_low_latency_transformation(model: Any, use_const_initializer: bool = True) -> None:
+    """See passes.LowLatency2."""
+    LowLatency2(use_const_initializer).run_on_model(model)
+
+
+def compress_model_transformation(model: Any) -> None:
+    """Make constants of f32 constants of f16, which are converted when the model runs."""
+    compress(checked_model(model))
+    changed(model)
+
+
+def apply_fused_names_cleanup(model: Any) -> None:
+    """Forget which layers each layer was made of."""
+    for node in checked_model(model).walk():
+        for key in [key for key in node.rt_info if key.startswith("fused_names")]:
+            del node.rt_info[key]
+
+
+def _not_offered(what: str) -> Any:
+    def refuse(*arguments: Any, **keywords: Any) -> None:
+        raise NotOffered(what, "apply it with OpenVINO, and read the model that it saves")
+
+    return refuse
+
+
+apply_pruning_transformation = _not_offered("pruning")
+compress_quantize_weights_transformation = _not_offered("the compression of quantised weights")
+convert_sequence_to_tensor_iterator_transformation = _not_offered("TensorIterators in the place of sequences")
+paged_attention_transformation = _not_offered("paged attention")
+stateful_to_stateless_transformation = _not_offered("models without the state that they have")

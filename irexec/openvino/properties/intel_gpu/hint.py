@@ -1,0 +1,19 @@
+"""Hints for OpenVINO's GPU device, which irexec has not: their names and values."""
+
+from __future__ import annotations
+
+from irexec.openvino.properties.known import Priority
+from irexec.openvino.properties.names import Property
+
+host_task_priority = Property("GPU_HOST_TASK_PRIORITY")
+queue_priority = Property("GPU_QUEUE_PRIORITY")
+queue_throttle = Property("GPU_QUEUE_THROTTLE")
+
+
+class ThrottleLevel:
+    """How much the device holds back: priorities under other names."""
+
+    LOW = Priority.LOW
+    MEDIUM = Priority.MEDIUM
+    HIGH = Priority.HIGH
+    DEFAULT = Priority.DEFAULT

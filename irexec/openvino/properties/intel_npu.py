@@ -1,0 +1,11 @@
+"""Properties of OpenVINO's NPU device, which irexec has not: their values."""
+
+from __future__ import annotations
+
+from irexec.openvino.members import Members, member
+
+
+class CompilerType(Members):
+    PLUGIN = member(0)
+    DRIVER = member(1)
+    PREFER_PLUGIN = member(2)
