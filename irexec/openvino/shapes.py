@@ -9,13 +9,15 @@ import numpy as np
 
 from irexec import types
 from irexec.graph.ports import position
-from irexec.openvino.exceptions import NotOffered
 from irexec.openvino.extend import extends
 from irexec.types import DimLike
 
 
 class Symbol:
-    """Says that two dimensions are equal without saying what they are. irexec infers none."""
+    """Says that two dimensions are equal without saying what they are.
+
+    Dimensions and shapes keep them; models do not.
+    """
 
     def __bool__(self) -> bool:
         return True
@@ -133,7 +135,7 @@ class Dimension(types.Dimension):
 
     @staticmethod
     def dynamic() -> types.Dimension:
-        return types.ANY_DIMENSION
+        return types.Dimension(-1)
 
     def get_min_length(self) -> int:
         return self.min
@@ -162,14 +164,15 @@ class Dimension(types.Dimension):
         return (self.is_dynamic and other.is_dynamic) or self == other
 
     def has_symbol(self) -> bool:
-        return False
+        return hasattr(self, "symbol")
 
     def get_symbol(self) -> Symbol | None:
-        return None
+        found: Symbol | None = getattr(self, "symbol", None)
+        return found
 
     def set_symbol(self, symbol: Symbol) -> None:
-        """Raises NotOffered: what two dimensions have in common is not kept."""
-        raise NotOffered("symbols of dimensions", "the interval of a dimension: Dimension(minimum, maximum)")
+        """Say that this dimension is that of a symbol. A dimension of a shape is a copy: put it back into the shape."""
+        self.symbol = symbol
 
     def to_string(self) -> str:
         return str(self)
@@ -213,7 +216,7 @@ class PartialShape(types.PartialShape):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return PartialShape(super().__getitem__(index))
-        return self.dims[position(self.dims, index)]
+        return _copied(self.dims[position(self.dims, index)])
 
     def __str__(self) -> str:
         return f"[{super().to_string()}]"
@@ -223,7 +226,7 @@ class PartialShape(types.PartialShape):
         return str(self)
 
     def __iter__(self) -> Iterator[types.Dimension]:
-        return iter(self._dims or ())
+        return map(_copied, self._dims or ())
 
     def get_dimension(self, index: int) -> types.Dimension:
         return self[index]  # type: ignore[no-any-return]
@@ -277,6 +280,14 @@ class PartialShape(types.PartialShape):
         return PartialShape(self)
 
 
+def _copied(dim: types.Dimension) -> types.Dimension:
+    """A dimension that may be given a symbol of its own: those of shapes are shared by many."""
+    made = types.Dimension(dim.min, dim.max)
+    if hasattr(dim, "symbol"):
+        made.symbol = dim.symbol
+    return made
+
+
 def _dims_of(shape: types.PartialShape) -> tuple[types.Dimension, ...] | None:
     return shape._dims
 
@@ -306,4 +317,4 @@ def _dimension(item: Any) -> types.Dimension:
 
 def partial_shape(given: Any) -> types.PartialShape:
     """The core's own PartialShape from whatever stands for one."""
-    return types.PartialShape(_dims_of(PartialShape(given)))
+    return types.without_symbols(PartialShape(given))

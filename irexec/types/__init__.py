@@ -56,7 +56,7 @@ from irexec.types.element import (
     UNSIGNED,
     ElementType,
 )
-from irexec.types.shape import ANY_SHAPE, PartialShape, common_shape, element_count, shape_like
+from irexec.types.shape import ANY_SHAPE, PartialShape, common_shape, element_count, shape_like, without_symbols
 from irexec.types.stored import Stored
 from irexec.types.tensor import MAX_KNOWN, Array, TensorType
 
@@ -127,4 +127,5 @@ __all__ = [
     "parse_dimension",
     "sequence_of",
     "shape_like",
+    "without_symbols",
 ]

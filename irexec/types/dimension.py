@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from enum import Enum, auto
 from functools import lru_cache, reduce
 from math import prod
-from typing import Union
+from typing import Any, Union
 
 DimLike = Union["Dimension", int]
 MAX_LENGTH = 2**63 - 1
@@ -29,7 +29,9 @@ class NotStatic(ValueError, RuntimeError):
 class Dimension:
     """An extent, known (`min == max`) or within the interval [min, max]; `max` None means without bound."""
 
-    __slots__ = ("max", "min")
+    __slots__ = ("max", "min", "symbol")
+    symbol: Any
+    """What says that it equals other dimensions; only those have it that were given one, and none in a model."""
 
     def __init__(self, minimum: int | str = -1, maximum: int | None = _SAME) -> None:
         """`Dimension(5)` is 5, `Dimension(1, 10)` 1..10, `Dimension(2, None)` 2.., `Dimension(-1)` ?; -1 is no bound.

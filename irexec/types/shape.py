@@ -231,10 +231,18 @@ def shape_like(value: Any) -> PartialShape:
     An extent is a number, a Dimension, a text, or a pair (least, most); None and -1 mean any.
     """
     if isinstance(value, PartialShape):
-        return value if value.__class__ is PartialShape else PartialShape(value._dims)
+        return value if value.__class__ is PartialShape else without_symbols(value)
     if isinstance(value, str):
         return PartialShape.parse(value)
     return PartialShape([_extent(item) for item in value])
+
+
+def without_symbols(shape: PartialShape) -> PartialShape:
+    """A shape as models have it: equal ones are one there, so that no dimension can have a symbol."""
+    dims = shape._dims
+    if dims is None:
+        return PartialShape.dynamic()
+    return PartialShape([Dimension(d.min, d.max) if hasattr(d, "symbol") else d for d in dims])
 
 
 def _extent(item: Any) -> DimLike:

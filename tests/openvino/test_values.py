@@ -7,7 +7,6 @@ import openvino
 import pytest
 
 import irexec as ov
-from irexec.openvino.exceptions import NotOffered
 
 
 @pytest.mark.parametrize("given", [(), (5,), (-1,), (1, 10), (-1, 10), (10, -1), ("?",), ("..10",), ("3..",)])
@@ -101,8 +100,24 @@ def test_a_box() -> None:
     assert box.astype(int) == 5 and box.get() == "5"
 
 
-def test_symbols_of_dimensions_are_not_offered() -> None:
-    dimension = ov.Dimension(2, 5)
-    assert not dimension.has_symbol()
-    with pytest.raises(NotOffered, match="symbols of dimensions"):
-        dimension.set_symbol(ov.Symbol())
+def test_dimensions_and_shapes_keep_symbols() -> None:
+    symbol, dimension = ov.Symbol(), ov.Dimension()
+    dimension.set_symbol(symbol)
+    assert dimension.has_symbol() and dimension.get_symbol() is symbol
+    assert not ov.Dimension().has_symbol() and ov.Dimension.dynamic().get_symbol() is None
+    shape = ov.PartialShape([-1, 3])
+    copied = shape[0]
+    copied.set_symbol(symbol)
+    assert not shape[0].has_symbol()
+    shape[0] = copied
+    assert [dim.has_symbol() for dim in shape] == [True, False]
+    assert ov.PartialShape(shape)[0].get_symbol() is symbol
+
+
+def test_equal_shapes_of_a_model_do_not_share_a_symbol() -> None:
+    dimension = ov.Dimension()
+    dimension.set_symbol(ov.Symbol())
+    one = ov.opset13.parameter(ov.PartialShape([dimension, 3]))
+    other = ov.opset13.parameter(ov.PartialShape([-1, 3]))
+    model = ov.Model([ov.opset13.relu(other), ov.opset13.relu(one)], [one, other])
+    assert not any(port.partial_shape[0].has_symbol() for port in (*model.inputs, *model.outputs))
