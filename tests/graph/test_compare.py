@@ -29,9 +29,7 @@ def test_every_kind_of_difference_is_told() -> None:
 
     assert changed(lambda m: None) == []
     assert changed(lambda m: setattr(m, "name", "n")) == ["the model's name: 'm' and 'n'"]
-    assert changed(lambda m: node(m, "Clamp").attributes.update(max=2.0)) == [
-        "Clamp '': attribute max: 1.0 and 2.0"
-    ]
+    assert changed(lambda m: node(m, "Clamp").attributes.update(max=2.0)) == ["Clamp '': attribute max: 1.0 and 2.0"]
     assert changed(lambda m: setattr(node(m, "Const"), "constant", np.float32([1, 3]))) == [
         "Const '': the constants differ"
     ]
