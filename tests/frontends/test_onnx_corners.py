@@ -55,6 +55,9 @@ CORNERS = {
     "none, as only a run knows": Corner("TopK", [(2, 3), np.array([0])], {}, outputs=2, constants=()),
     "two, as only a run knows": Corner("TopK", [(2, 3), np.array([2])], {"axis": 0}, outputs=2, constants=()),
     "fewer indices than data": Corner("GatherElements", [(3, 4, 2), np.array([[[0], [-1]], [[2], [1]]])], {"axis": 0}),
+    "statistics of doubles are floats": Corner(
+        "LayerNormalization", [np.arange(6.0).reshape(2, 3) ** 2, np.ones(3)], {"axis": 1}, outputs=3
+    ),
     "the norm of whole numbers": Corner("ReduceL2", [WHOLE, np.array([1])], {}),
     "the logarithm of sums of whole numbers": Corner("ReduceLogSum", [abs(WHOLE), np.array([0])], {}),
     "the logarithm of exponentials of a whole number": Corner("ReduceLogSumExp", [np.array(5)], {}),

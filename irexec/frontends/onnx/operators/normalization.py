@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.frontends.onnx.op import Op
+from irexec.frontends.onnx.operators.quantization import typed
 from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
-from irexec.types import F32, F64
+from irexec.types import F32, F64, FLOATS
 
 
 @translates("BatchNormalization", since=(14, 15))
@@ -68,8 +69,11 @@ def _layer_normalization(op: Op) -> list[Value]:
     rank = op.needs_rank()
     axes = list(range(op.axis("axis", -1), rank))
     x, epsilon = op[0], op.number("epsilon", 1e-5)
-    # What the statistics are computed in is f32, unless the input is wider.
-    wide = x if op.integer("stash_type", 1) != 1 or x.element_type is F64 else op.convert(x, F32)
+    # The statistics are of a type of their own. It is what they are computed in, too, unless the input is wider.
+    kind = typed(op, "stash_type") or F32
+    if kind not in FLOATS:
+        op.refuse(f"stash_type names {kind}, expected a floating-point type", attribute="stash_type")
+    wide = op.convert(x, F32) if kind is F32 and x.element_type is not F64 else x
     normal = op.convert(normalized(op, wide, axes, epsilon), x.element_type)
     y = op.make("Multiply", normal, op[1], opset=1)
     results = [y if op.get(2) is None else op.make("Add", y, op[2], opset=1)]
@@ -79,7 +83,8 @@ def _layer_normalization(op: Op) -> list[Value]:
         squares = op.make("Multiply", apart, apart, opset=1)
         variance = op.make("ReduceMean", squares, axes, opset=1, keep_dims=True)
         deviation = op.make("Sqrt", op.make("Add", variance, op.number_of(epsilon, wide), opset=1), opset=1)
-        results += [mean, op.make("Divide", op.number_of(1, wide), deviation, opset=1)]
+        inverse = op.make("Divide", op.number_of(1, wide), deviation, opset=1)
+        results += [op.convert(mean, kind), op.convert(inverse, kind)]
     return results
 
 
