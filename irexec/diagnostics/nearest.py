@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 _CLEAR, _LEAD = 0.8, 0.06
 LONGEST = 200
@@ -14,14 +15,18 @@ def nearest(name: str, known: Iterable[str], count: int = 3, cutoff: float = 0.6
 
     `cutoff` is the least similarity, from 0 to 1 (identical).
     """
-    if len(name) > LONGEST:
-        return []
+    return [] if len(name) > LONGEST else list(_nearest(name, tuple(known), count, cutoff))
+
+
+@lru_cache(maxsize=64)
+def _nearest(name: str, known: tuple[str, ...], count: int, cutoff: float) -> tuple[str, ...]:
+    """Kept, because a file that has a wrong name has it many times, and a search takes some milliseconds."""
     import difflib  # Imported late: only needed when a name is wrong.
 
     by_folded: dict[str, str] = {}
     for candidate in known:
         by_folded.setdefault(candidate.lower(), candidate)
-    return [by_folded[folded] for folded in difflib.get_close_matches(name.lower(), by_folded, count, cutoff)]
+    return tuple(by_folded[folded] for folded in difflib.get_close_matches(name.lower(), by_folded, count, cutoff))
 
 
 def did_you_mean(

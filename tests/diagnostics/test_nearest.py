@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+from typing import Any
+
+import pytest
+
 from irexec.diagnostics.nearest import LONGEST, alike, did_you_mean, nearest
 
 
@@ -26,3 +31,18 @@ def test_a_long_text_is_no_slip() -> None:
     assert nearest(name, [name, name + "y"]) == []
     assert not alike(name, name + "y", 0.5)
     assert alike("layer", "lager", 0.7)
+
+
+def test_a_name_that_is_wrong_many_times_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[str] = []
+    search = difflib.get_close_matches
+
+    def counted(name: str, *others: Any) -> list[str]:
+        searched.append(name)
+        return search(name, *others)
+
+    monkeypatch.setattr(difflib, "get_close_matches", counted)
+    known = ["softmax", "sort", "searched once"]
+    assert [nearest("sotfmax", known) for _ in range(3)] == [["softmax"]] * 3
+    assert nearest("sotfmax", known[1:]) == []
+    assert searched == ["sotfmax"] * 2

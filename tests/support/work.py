@@ -87,7 +87,7 @@ class Work:
 
         `task(size)` prepares it and is not counted.
         """
-        self.of(task(size))  # What happens only once.
+        task(size)()  # What happens only once.
         small, large = (self.of(task(n)) for n in (size, 4 * size))
         # So that a kind that is hardly there is not looked at, each item gets one.
         return max((large[kind] + 4 * size) / (small[kind] + size) for kind in large)
