@@ -30,7 +30,9 @@ def as_taken(nodes: Iterable[Node]) -> dict[Value, Array]:
     """The constants that kernels take otherwise than the nodes have them, by the values that they are."""
     nodes = list(nodes)
     halves = _halves(nodes)
-    return halves | aligned([node for node in nodes if not node.outputs or node.outputs[0] not in halves])
+    if halves:
+        nodes = [node for node in nodes if not node.outputs or node.outputs[0] not in halves]
+    return halves | aligned(nodes)
 
 
 def _halves(nodes: Sequence[Node]) -> dict[Value, Array]:

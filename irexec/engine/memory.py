@@ -101,30 +101,26 @@ class _Piece:
 
 
 class Sharing:
-    """Which slots may share memory: rule 2 as groups, each known by one of its slots."""
+    """Which slots may share memory: rule 2 as groups, each known by one of its slots.
 
-    def __init__(self, steps: list[Step]) -> None:
-        self._parent: dict[int, int] = {}
+    `group`: of each slot, the group that it is in.
+    """
+
+    def __init__(self, steps: list[Step], slots: int) -> None:
+        self._parent = list(range(slots))
         for step in steps:
             if step.takes_out:
                 continue
             shared = [slot for index, slot in enumerate(step.inputs) if slot and _may_view(step, index)]
             for slot in (*shared, *step.outputs[1:]):
                 self._parent[self._root(slot)] = self._root(step.outputs[0])
-        self._group = {slot: self._root(slot) for slot in self._parent}
+        self.group = [slot if slot == up else self._root(slot) for slot, up in enumerate(self._parent)]
 
     def _root(self, slot: int) -> int:
-        while (up := self._parent.get(slot, slot)) != slot:
-            self._parent[slot] = self._parent.get(up, up)
-            slot = self._parent[slot]
+        parent = self._parent
+        while (up := parent[slot]) != slot:
+            parent[slot] = slot = parent[up]
         return slot
-
-    def group(self, slot: int) -> int:
-        return self._group.get(slot, slot)
-
-    def members(self, groups: set[int]) -> set[int]:
-        """All slots of these groups."""
-        return groups.union(slot for slot, group in self._group.items() if group in groups)
 
 
 def _may_view(step: Step, index: int) -> bool:
@@ -134,12 +130,14 @@ def _may_view(step: Step, index: int) -> bool:
 
 def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -> MemoryPlan:
     """Assign buffers. `escaping`: slots that outlive the run (results, assigned values)."""
-    end: dict[int, float] = {}
+    group = sharing.group
+    # Of each group, the number of the step after which nothing reads it.
+    end: list[float] = [0] * len(group)
     for number, step in enumerate(steps):
         for slot in step.frees:
-            end[sharing.group(slot)] = number
+            end[group[slot]] = number
     for slot in escaping:
-        end[sharing.group(slot)] = math.inf
+        end[group[slot]] = math.inf
     plan = MemoryPlan()
     piece = _Piece()
     given: dict[int, int] = {}
@@ -157,10 +155,10 @@ def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -
         need = _planned_bytes(step)
         if need is None:
             continue
-        last = end[sharing.group(step.outputs[0])]
+        last = end[group[step.outputs[0]]]
         if last == math.inf:
             continue
-        buffer = _in_place(step, number, sharing, end, given)
+        buffer = _in_place(step, number, group, end, given)
         if buffer is None and need < _MIN_BYTES and not (need and hasattr(step.call, "leads")):
             continue
         if buffer is None:
@@ -182,7 +180,7 @@ def _planned_bytes(step: Step) -> int | None:
     return math.prod(shape) * dtype.itemsize
 
 
-def _in_place(step: Step, number: int, sharing: Sharing, end: dict[int, float], given: dict[int, int]) -> int | None:
+def _in_place(step: Step, number: int, group: list[int], end: list[float], given: dict[int, int]) -> int | None:
     """The buffer of an input that dies here and may be overwritten (rule 4), or None.
 
     Of several the one made last: the layer that made it may then compute this one with it (irexec.engine.chains).
@@ -191,9 +189,9 @@ def _in_place(step: Step, number: int, sharing: Sharing, end: dict[int, float], 
     for index, slot in enumerate(step.inputs):
         if slot not in given or step.operator.signature.input(index).name not in step.operator.inplace:
             continue
-        group = sharing.group(slot)
-        alone = [other for other in step.inputs if other and sharing.group(other) == group] == [slot]
-        if end[group] == number and alone and _same_type(step, index):
+        own = group[slot]
+        alone = [other for other in step.inputs if other and group[other] == own] == [slot]
+        if end[own] == number and alone and _same_type(step, index):
             found.append(slot)
     # Steps number the slots of their results in order.
     return given[max(found)] if found else None

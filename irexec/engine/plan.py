@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -91,7 +92,7 @@ class _Planner:
         self.typings: dict[tuple[Any, ...], _Typing] = {}
 
     def plan(self) -> Plan:
-        parameters = [self._slot(parameter.outputs[0]) for parameter in self.model.parameters]
+        parameters = [self._made(parameter.outputs)[0] for parameter in self.model.parameters]
         steps: list[Step] = []
         bound: list[Step] = []
         subplans: dict[int, list[Plan]] = {}
@@ -104,7 +105,7 @@ class _Planner:
                     bound.append(steps[-1])
         results = [self._input(node.inputs[0]) for node in self.model.results]
         self._free_after_last_use(steps, results)
-        sharing = Sharing(steps)
+        sharing = Sharing(steps, len(self.template))
         assigned = {slot for step in bound if step.operator.type == "Assign" for slot in step.inputs}
         kept = frozenset(results) | assigned
         memory = plan_memory(steps, sharing, kept)
@@ -120,11 +121,13 @@ class _Planner:
     def _body(self, model: Model) -> Plan:
         return make_plan(model, self.inference, self.constants, observed=self.observed)
 
-    def _slot(self, value: Value) -> int:
-        if value not in self.slots:
-            self.slots[value] = len(self.template)
+    def _made(self, values: Sequence[Value]) -> range:
+        """The slots of values that are new: one after another."""
+        first = len(self.template)
+        for slot, value in enumerate(values, first):
+            self.slots[value] = slot
             self.template.append(None)
-        return self.slots[value]
+        return range(first, len(self.template))
 
     def _input(self, value: Value | None) -> int:
         """The slot that a step or result reads; computes a constant when it is first read."""
@@ -135,18 +138,19 @@ class _Planner:
         while value.node.type == "Result":  # no step: it is what it reads
             value = value.node.inputs[0]
             assert value is not None
-        slot = self._slot(value)
-        if slot not in self.fixed and value in self.folding:
-            self.template[slot] = self.folding.array(value)
-            self.fixed.add(slot)
-        return slot
+        if value not in self.slots:
+            (slot,) = self._made([value])
+            if value in self.folding:
+                self.template[slot] = self.folding.array(value)
+                self.fixed.add(slot)
+        return self.slots[value]
 
     def _step(self, node: Node) -> Step:
         operator = node.operator
         assert operator is not None
         inputs = tuple([self._input(value) for value in node.inputs])
         arrays = tuple([self.template[slot] for slot in inputs])
-        outputs = tuple([self._slot(value) for value in node.outputs])
+        outputs = self._made(node.outputs)
         typing = self._typing(node)
         used = None if self.observed or len(outputs) == 1 else tuple([value in self.read for value in node.outputs])
         call, takes_out = self.folding.kernels.call(node, typing.given, typing.made, arrays, used)
@@ -203,12 +207,14 @@ class _Planner:
         return found[1]
 
     def _free_after_last_use(self, steps: list[Step], results: list[int]) -> None:
-        seen = set(results) | self.fixed
+        unseen = [True] * len(self.template)
+        for slot in (*results, *self.fixed):
+            unseen[slot] = False
         for step in reversed(steps):
             dead = []
             for slot in (*step.inputs, *step.outputs):
-                if slot not in seen:
-                    seen.add(slot)
+                if unseen[slot]:
+                    unseen[slot] = False
                     dead.append(slot)
             step.frees = tuple(dead)
 
@@ -217,13 +223,12 @@ class _Planner:
 
         `foreign`: slots whose memory the run does not own, besides those of the constants.
         """
-        groups = [sharing.group(slot) for slot in results]
+        groups = [sharing.group[slot] for slot in results]
         holders = Counter(groups)
         constants: dict[int, set[int]] = {group: set() for group in holders}
-        for slot in sharing.members(set(groups) - {0}):
-            group = sharing.group(slot)
-            if slot in self.fixed or slot in foreign:
+        for slot, group in enumerate(sharing.group):
+            if group in holders and slot and (slot in self.fixed or slot in foreign):
                 holders[group] += 1
-            if slot in self.fixed:
-                constants[group].add(id(self.template[slot]))
+                if slot in self.fixed:
+                    constants[group].add(id(self.template[slot]))
         return [frozenset(constants[group]) if group == 0 or holders[group] > 1 else None for group in groups]

@@ -28,7 +28,7 @@ class Step:
     operator: Operator
     inputs: tuple[int, ...]
     given: tuple[TensorType | None, ...]
-    outputs: tuple[int, ...]
+    outputs: range
     types: tuple[TensorType, ...]
     call: Call
     takes_out: bool

@@ -265,7 +265,7 @@ def test_the_work_of_planning_grows_with_the_steps(
         plan = make_plan(build(size))
         for step in plan.steps:
             step.inputs, step.outputs = tuple(map(slot, step.inputs)), tuple(map(slot, step.outputs))
-        sharing = Sharing(plan.steps)
+        sharing = Sharing(plan.steps, len(plan.template))
         assert len(plan_memory(plan.steps, sharing, frozenset(plan.results)).buffer_of) >= size
         return lambda: plan_memory(plan.steps, sharing, frozenset(plan.results))
 
