@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from irexec.openvino.core import get_version
-from irexec.openvino.editing import changed
+from irexec.openvino.editing import changed, checked_model
 from irexec.openvino.exceptions import NotOffered
 from irexec.openvino.passes import ConstantFolding, LowLatency2, MakeStateful
-from irexec.openvino.passes.base import checked_model
 from irexec.openvino.passes.stateful import Pairs
 from irexec.openvino.saving import compress
 

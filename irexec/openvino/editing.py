@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from irexec.diagnostics import IRError
@@ -47,6 +48,13 @@ def link(nodes: Iterable[Node]) -> None:
     """Make the consumers of values known, as those of a model that was read are not."""
     for node in nodes:
         note_inputs(node)
+
+
+def checked_model(given: Any) -> graph.Model:
+    """What was given, if it is a model. Raises TypeError."""
+    if not isinstance(given, graph.Model):
+        raise TypeError("Incompatible `model` argument. Please provide a valid openvino.Model instance.")
+    return given
 
 
 def current(model: graph.Model) -> graph.Model:

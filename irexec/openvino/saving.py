@@ -14,7 +14,7 @@ from irexec.graph.model import Model, Node
 from irexec.graph.runtime_info import RuntimeAttribute
 from irexec.graph.write import write_model
 from irexec.openvino.cloning import clone
-from irexec.openvino.editing import current, order
+from irexec.openvino.editing import checked_model, current, order
 from irexec.opsets import nodes
 from irexec.opsets.namespace import namespace
 from irexec.types import F16, F32
@@ -31,7 +31,7 @@ def save_model(model: Model, output_model: Any, compress_to_fp16: bool = False) 
     `compress_to_fp16`: constants of f32 are written as f16 and converted when the model runs. (OpenVINO does so unless
     told otherwise; irexec writes what the model is.) Raises IRError for what IR cannot say, OSError.
     """
-    model = current(model)
+    model = current(checked_model(model))
     write_model(_compressed(model) if compress_to_fp16 else model, output_model)
 
 
@@ -39,6 +39,7 @@ def serialize(model: Model, xml_path: Any, bin_path: Any = "", version: str = "U
     """Write a model as IR v11, the weights at a path of their own where one is given. Raises IRError, OSError."""
     if version not in ("UNSPECIFIED", "IR_V11"):
         raise RuntimeError(f"irexec writes IR_V11, not {version}")
+    checked_model(model)
     xml = Path(xml_path)
     weights = Path(bin_path) if bin_path else xml.with_suffix(".bin")
     if weights == xml.with_suffix(".bin"):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 import irexec
 from irexec import opset15 as ops
@@ -40,3 +43,15 @@ def test_other_models_keep_what_their_file_declares(tmp_path) -> None:
     irexec.compile_model(edited)
     irexec.compile_model(read)
     assert [value.declared for node in read.get_ops() for value in node.outputs] == declared
+
+
+def test_what_is_no_model() -> None:
+    calls: list[Any] = [
+        lambda: irexec.preprocess.PrePostProcessor(3),
+        lambda: irexec.save_model(3, "three.xml"),  # type: ignore[arg-type]
+        lambda: irexec.serialize(3, "three.xml"),  # type: ignore[arg-type]
+        lambda: irexec.passes.Manager().run_passes(None),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"provide a valid openvino\.Model instance"):
+            call()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from irexec.graph import model as graph
-
 
 class PassBase:
     """A transformation with a name, which is that of its class unless it is given another."""
@@ -28,10 +26,3 @@ class ModelPass(PassBase):
     def run_on_model(self, model: Any) -> Any:
         """Raises RuntimeError where a caller's class has not overridden it."""
         raise RuntimeError(f"{type(self).__name__} has no run_on_model: override it")
-
-
-def checked_model(given: Any) -> graph.Model:
-    """What was given, if it is a model. Raises TypeError."""
-    if not isinstance(given, graph.Model):
-        raise TypeError("Incompatible `model` argument. Please provide a valid openvino.Model instance.")
-    return given

@@ -10,8 +10,8 @@ from irexec.engine.constants import Constants
 from irexec.graph.consumers import consumers
 from irexec.graph.model import Model, Node
 from irexec.inference import infer
-from irexec.openvino.editing import changed, current, order, replace, revalidate
-from irexec.openvino.passes.base import ModelPass, checked_model
+from irexec.openvino.editing import changed, checked_model, current, order, replace, revalidate
+from irexec.openvino.passes.base import ModelPass
 from irexec.opsets.nodes import constant_node
 from irexec.types import F16, F32
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from irexec.openvino.editing import changed
+from irexec.openvino.editing import changed, checked_model
 from irexec.openvino.exceptions import NotOffered
 from irexec.openvino.passes import conversions, stateful
-from irexec.openvino.passes.base import ModelPass, PassBase, checked_model
+from irexec.openvino.passes.base import ModelPass, PassBase
 from irexec.openvino.passes.rewrite import GraphRewrite, MatcherPass
 from irexec.openvino.passes.writing import Serialize
 

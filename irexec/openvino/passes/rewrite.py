@@ -8,8 +8,8 @@ from typing import Any
 
 from irexec.graph.model import Model, Node
 from irexec.graph.order import ordered
-from irexec.openvino.editing import changed
-from irexec.openvino.passes.base import ModelPass, PassBase, checked_model
+from irexec.openvino.editing import changed, checked_model
+from irexec.openvino.passes.base import ModelPass, PassBase
 from irexec.openvino.passes.matcher import Matcher
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from irexec.graph.model import Model, Node
-from irexec.openvino.editing import changed, order, replace
+from irexec.openvino.editing import changed, checked_model, order, replace
 from irexec.openvino.exceptions import NotOffered
 from irexec.openvino.op.util import Variable, VariableInfo
-from irexec.openvino.passes.base import ModelPass, checked_model
+from irexec.openvino.passes.base import ModelPass
 from irexec.openvino.shapes import PartialShape
 from irexec.opsets.namespace import namespace
 

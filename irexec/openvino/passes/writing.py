@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from irexec.graph.model import Model, Node
+from irexec.openvino.editing import checked_model
 from irexec.openvino.members import Members, member
-from irexec.openvino.passes.base import ModelPass, checked_model
+from irexec.openvino.passes.base import ModelPass
 from irexec.openvino.saving import serialize
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from irexec.graph.consumers import consumers
-from irexec.openvino.editing import changed, connect, order
+from irexec.openvino.editing import changed, checked_model, connect, order
 from irexec.openvino.layout import give_layout
 from irexec.openvino.model import Model, _port
 from irexec.openvino.preprocess.inputs import InputInfo
@@ -16,6 +16,7 @@ class PrePostProcessor:
     """Steps before and behind a model. `build` puts them into the model and returns it."""
 
     def __init__(self, model: Model) -> None:
+        checked_model(model)
         self._model = model
         self._inputs = [InputInfo(parameter) for parameter in model.parameters]
         self._outputs = [OutputInfo(result) for result in model.results]
@@ -88,7 +89,8 @@ class PrePostProcessor:
             lines += _shown(result, flow, "Post-processing", "post-processing")
         return "\n".join(lines) + "\n"
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return f"<PrePostProcessor: {str(self).strip()}>"
 
 
 def _name(port: Any) -> str:
