@@ -5,18 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from irexec.graph.model import Value
+from irexec.openvino.ports import DescriptorTensor
 from irexec.openvino.shapes import partial_shape
 from irexec.types import ElementType, TensorType
 
 
-def set_element_type(output: Value, element_type: ElementType) -> None:
+def set_element_type(output: Value | DescriptorTensor, element_type: ElementType) -> None:
     """Say the element type of a value. Inference says it anew when the model is validated."""
-    output.type = TensorType(element_type, output.type.shape)
+    value = _value(output)
+    value.type = TensorType(element_type, value.type.shape)
 
 
-def set_tensor_type(output: Value, element_type: ElementType, shape: Any) -> None:
+def set_tensor_type(output: Value | DescriptorTensor, element_type: ElementType, shape: Any) -> None:
     """Say the type of a value. Inference says it anew when the model is validated."""
-    output.type = TensorType(element_type, partial_shape(shape))
+    _value(output).type = TensorType(element_type, partial_shape(shape))
+
+
+def _value(output: Value | DescriptorTensor) -> Value:
+    return output.described if isinstance(output, DescriptorTensor) else output
 
 
 def evaluate_as_partial_shape(output: Value, shape: Any) -> bool:

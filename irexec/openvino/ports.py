@@ -90,6 +90,9 @@ class Output(graph.Value):
         """An order of all outputs: those of a node follow each other."""
         return (id(self.node), self.index) < (id(other.node), other.index)
 
+    def __le__(self, other: graph.Value) -> bool:
+        return self is other or self < other
+
     def __copy__(self) -> graph.Value:
         return self
 
@@ -175,6 +178,11 @@ class DescriptorTensor:
 
     def __init__(self, value: graph.Value) -> None:
         self._value = value
+
+    @property
+    def described(self) -> graph.Value:
+        """The output whose tensor it is."""
+        return self._value
 
     @property
     def names(self) -> set[str]:

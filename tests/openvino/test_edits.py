@@ -55,3 +55,18 @@ def test_what_is_no_model() -> None:
     for call in calls:
         with pytest.raises(TypeError, match=r"provide a valid openvino\.Model instance"):
             call()
+
+
+def test_the_type_of_a_tensor_is_said() -> None:
+    port = ops.parameter([1], "f32").output(0)
+    irexec.experimental.set_element_type(port.get_tensor(), irexec.Type.i8)
+    assert port.get_element_type() is irexec.Type.i8
+    irexec.experimental.set_tensor_type(port, irexec.Type.i4, [2])
+    assert repr(port.get_tensor()) == "<DescriptorTensor: names[] shape[2] type: i4>"
+
+
+def test_outputs_have_an_order() -> None:
+    halves = ops.split(ops.parameter([2], "f32"), 0, 2)
+    first, second = halves.outputs
+    assert first < second and first <= second and first <= first and second >= first and second > first
+    assert not first >= second

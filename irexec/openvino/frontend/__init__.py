@@ -55,6 +55,9 @@ class FrontEndManager:
         """The frontend of a file by its name; None where there is none."""
         return next((end for end in map(FrontEnd, _READABLE) if end.supported(model)), None)
 
+    def __repr__(self) -> str:
+        return "<FrontEndManager>"
+
     def register_front_end(self, name: str, library: Any) -> None:
         raise NotOffered("frontends of others", _NEAREST)
 
