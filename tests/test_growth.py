@@ -307,6 +307,16 @@ def test_compiling_and_running(build: Callable[[int], str], monkeypatch: pytest.
     assert Work(monkeypatch).growth(task, SIZE) < MOST
 
 
+def test_compiling_and_running_constants(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.ones((2, 3), np.float32)
+
+    def task(size: int) -> Callable[[], object]:
+        model = irexec.read_model(constants(size).encode(), weights=bytes(12 * size))
+        return lambda: irexec.compile_model(model)([x])
+
+    assert Work(monkeypatch).growth(task, SIZE) < MOST
+
+
 @pytest.mark.parametrize("build", RUN)
 def test_writing_and_telling(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What save, show, report and diff do."""
