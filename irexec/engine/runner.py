@@ -15,14 +15,19 @@ from irexec.engine.checking import checked
 from irexec.engine.constants import BOUND
 from irexec.engine.errors import failure, too_large, wrong_result
 from irexec.engine.plan import Plan
+from irexec.engine.recorded import Recorder
 from irexec.engine.state import Variables
 from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
 from irexec.ir.memory import no_collection
+from irexec.native import has_begun
+from irexec.ops.compute.parallel import num_threads
 from irexec.ops.declare.operator import ConstraintError
 from irexec.types import F32, Array, PartialShape, TensorType
 
 Expected = tuple[Any, Any]
+# The first run that is recorded. Each one after twice as many runs is, too: by then more may be compiled code.
+FIRST_RECORDED = 4
 
 
 class Listener(Protocol):
@@ -41,6 +46,9 @@ class Runner:
     def __init__(self, plan: Plan, variables: Variables, listeners: Sequence[Listener]) -> None:
         self.plan, self.variables, self.listeners = plan, variables, listeners
         self._calls: list[tuple[Any, ...]] | None = None
+        self._runs = 0
+        self._recorded: Recorder | None = None
+        self._threads = 0
         self._outs: dict[int, Array] = {}
         self._leads = False
 
@@ -68,9 +76,9 @@ class Runner:
             leading = Leading(chain, self._outs[chain.first])
             _, inputs, *rest = calls[chain.first]
             calls[chain.first] = (leading, (*inputs, *chain.operands), *rest)
-            for number, port in chain.ports.items():
+            for number in chain.following:
                 call, *rest = calls[number]
-                calls[number] = (handing_on(leading, port, call), *rest)
+                calls[number] = (handing_on(leading, call, self._outs[number]), *rest)
         self._leads = True
 
     def _buffers(self) -> dict[int, Array]:
@@ -97,13 +105,23 @@ class Runner:
             self._calls = self._bind()
         if not self._leads and (chains := self.plan.chains.when_run()) is not None:
             self._lead(self._calls, chains)
-        slots = self.plan.template.copy()
+        self._runs += 1
+        if self._threads != num_threads():
+            # What was recorded is divided for another number of threads.
+            self._recorded, self._runs, self._threads = None, 1, num_threads()
+        records = self._runs >= FIRST_RECORDED and self._runs & (self._runs - 1) == 0 and has_begun()
+        template = self.plan.template if self._recorded is None or records else self._recorded.template
+        slots = template.copy()
         for slot, array in zip(self.plan.parameters, inputs, strict=True):
             slots[slot] = array
         if self.listeners:
             self._run_watched(slots)
+        elif records:
+            self._record(slots)
+        elif self._recorded is not None:
+            self._run(slots, self._recorded.entries, self._recorded.numbers)
         else:
-            self._run(slots)
+            self._run(slots, self._calls, range(len(self._calls)))
         held = [*inputs, *self.variables.values.values(), *self.variables.pending.values()]
         try:
             return _owned([slots[slot] for slot in self.plan.results], self.plan.lent, held)
@@ -126,28 +144,42 @@ class Runner:
         self.variables.commit()
         return results
 
-    def _run(self, slots: list[Any]) -> None:
-        assert self._calls is not None
+    def _run(self, slots: list[Any], calls: list[tuple[Any, ...]], numbers: Sequence[int]) -> None:
+        """Do calls, which are those of the steps with these numbers."""
         number = 0
         try:
-            for number, (call, ins, single, outs, checks, frees) in enumerate(self._calls):
+            for number, (call, ins, single, outs, checks, frees) in enumerate(calls):
                 result = call(*[slots[i] for i in ins])
                 if single:
                     if result.__class__ is not np.ndarray:
                         result = np.asarray(result)
                     dtype, shape = checks
                     if result.dtype is not dtype or result.shape != shape:
-                        self._verify(number, 0, result, dtype, shape)
+                        self._verify(numbers[number], 0, result, dtype, shape)
                     slots[outs] = result
                 else:
-                    self._store(number, result, slots, outs, checks)
+                    self._store(numbers[number], result, slots, outs, checks)
                 for slot in frees:
                     slots[slot] = None
         except IRError:
             raise
         except Exception as error:
-            step = self.plan.steps[number]
+            step = self.plan.steps[numbers[number]]
             raise IRError(failure(step.node, error, [slots[i] for i in step.inputs], self.plan.model)) from error
+
+    def _record(self, slots: list[Any]) -> None:
+        """The same, one step at a time, noting what the runs after it can do without Python."""
+        assert self._calls is not None
+        recorder = Recorder(self.plan)
+        for number, entry in enumerate(self._calls):
+            inputs = [slots[slot] for slot in entry[1]]
+            with recorder.noting() as taken:
+                self._run(slots, [(*entry[:-1], ())], (number,))
+            recorder.add(number, entry, inputs, taken, slots)
+            for slot in entry[-1]:
+                slots[slot] = None
+        recorder.end()
+        self._recorded = recorder if len(recorder.entries) < len(self._calls) else None
 
     def _run_watched(self, slots: list[Any]) -> None:
         """The same, one step at a time, calling the listeners."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from irexec.native.notes import keep
 from irexec.types import Array
 
 
 def address(array: Array) -> int:
     """Where a contiguous array begins. NumPy's own answer takes several times as long."""
+    keep(array)
     memory: Any = array
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(memory))

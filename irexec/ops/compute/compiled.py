@@ -9,6 +9,7 @@ import numpy as np
 from irexec.native import compiler
 from irexec.native.elementwise import write_elementwise
 from irexec.native.memory import address
+from irexec.native.notes import keep
 from irexec.ops.compute.contiguous import all_contiguous, contiguous
 from irexec.ops.compute.follow import Layout, Operands
 from irexec.ops.compute.parallel import num_threads, split
@@ -31,6 +32,7 @@ class CompiledPointwise:
         )
 
     def __call__(self, source: Array, out: Array, coming: Sequence[Array]) -> None:
+        keep(self)
         source, operands = contiguous(source), all_contiguous(coming)
         records = self._operands.records(operands)
         layer = np.array([address(source), address(out), address(records), self._width, self._size])

@@ -13,6 +13,7 @@ import numpy as np
 
 from irexec.native.after import NUMBERS, OPERAND, After, Kind
 from irexec.native.memory import address
+from irexec.native.notes import keep
 from irexec.ops.declare.operator import Operator
 from irexec.records import NamedTuple
 from irexec.types import Array, TensorType
@@ -123,6 +124,7 @@ class Operands:
 
     def records(self, coming: Sequence[Array]) -> Array:
         """The records of all, with the addresses of the arrays that came, which are contiguous."""
+        keep(self)
         if not self._missing:
             return self._records
         complete = self._records.copy()

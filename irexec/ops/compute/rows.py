@@ -8,6 +8,7 @@ from irexec.native import compiler
 from irexec.native.after import After
 from irexec.native.llvm import Native
 from irexec.native.memory import address
+from irexec.native.notes import keep
 from irexec.native.rows import Kind, write_rows
 from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.parallel import num_threads, split
@@ -15,7 +16,16 @@ from irexec.ops.compute.team import WORTH_PRODUCTS, Tasks, run_tasks
 from irexec.types import Array
 
 # What an element costs, in multiply-adds.
-WORK: dict[Kind, int] = {"mean": 2, "centred": 6, "normalized_inside": 10, "normalized_outside": 10, "softmax": 48}
+WORK: dict[Kind, int] = {
+    "mean": 2,
+    "length": 3,
+    "largest": 2,
+    "smallest": 2,
+    "centred": 6,
+    "normalized_inside": 10,
+    "normalized_outside": 10,
+    "softmax": 48,
+}
 
 
 class CompiledRows:
@@ -31,6 +41,7 @@ class CompiledRows:
         self, data: Array, width: int, out: Array, after: tuple[After, ...] = (), operands: Array | None = None
     ) -> None:
         """Rows of `data` so wide, into `out`, which is contiguous and may be `data` itself."""
+        keep(self)
         data = contiguous(data)
         records = 0 if operands is None else address(operands)
         layer = np.array([address(data), address(out), records, address(self._number), width])

@@ -14,6 +14,7 @@ from irexec.native.after import After
 from irexec.native.convolution import LAYER, LINE, PADDING, TASK, write_convolve, write_pad, write_padding
 from irexec.native.llvm import Native
 from irexec.native.memory import address, with_addresses
+from irexec.native.notes import keep
 from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.parallel import scratch, split
 from irexec.ops.compute.team import Tasks, run_tasks, threads_for
@@ -68,6 +69,7 @@ class CompiledConvolver:
 
     def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
         """Convolve, with what comes `after`: the records of an operand for each, see `native.epilogue`."""
+        keep(self)
         data = contiguous(data)
         if self.padding is not None:
             data = self.padding(data)
@@ -247,6 +249,7 @@ class _Padding:
         self.function = made.made("pad_channels", 4, lambda module, name: write_padding(module, name, made.lanes))
 
     def __call__(self, data: Array) -> Array:
+        keep(self)
         padded = scratch("padded input", (self.size,), F32)
         record = self.record.copy()
         record[0], record[1] = address(data), address(padded)

@@ -16,6 +16,7 @@ import numpy as np
 from irexec.ir.weights.file import let_go
 from irexec.native import pays
 from irexec.native.after import After
+from irexec.native.notes import all_is_noted
 from irexec.ops.compute.contiguous import all_contiguous
 from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
@@ -63,8 +64,10 @@ class Convolve:
         """Convolve; into `out` when it is given."""
         found = self._prepared(data.shape)
         target = summing_buffer(found.result, self.sums, out)
-        run, _ = found.runner()
+        run, is_compiled = found.runner()
         run(data if data.dtype == self.sums else data.astype(self.sums), target)
+        if is_compiled:
+            all_is_noted()
         return settle(target, self.dtype, out)
 
     def followed(self, data: Array, out: Array, after: tuple[After, ...], operands: Array) -> bool:

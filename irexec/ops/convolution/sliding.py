@@ -12,6 +12,7 @@ from irexec.native import compiler
 from irexec.native.after import DEAR, After
 from irexec.native.llvm import Native
 from irexec.native.memory import address, with_addresses
+from irexec.native.notes import keep
 from irexec.native.sliding import LAYER, TASK, write_sliding
 from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.follow import Operands
@@ -30,12 +31,16 @@ MANY_TAPS = 25
 
 
 class SlidingMean:
-    """The mean of each window: a function (data, out). `counts` are what the sums are divided by, for each pixel."""
+    """The mean of each window: a function (data, out). `counts` are what the sums are divided by, for each pixel.
+
+    What is summed are parts of the elements, a power of two of them, so that no sum overflows.
+    """
 
     def __init__(self, batch: int, channels: int, windows: Windows, counts: Array) -> None:
-        self._sums = Sliding(batch, channels, np.ones((channels, prod(windows.kernel)), np.float32), windows)
-        plane = prod(windows.counts)
-        divisors = np.ascontiguousarray(np.broadcast_to(counts, windows.counts), np.float32)
+        taps, plane = prod(windows.kernel), prod(windows.counts)
+        part = np.float32(0.5 ** (taps - 1).bit_length())
+        self._sums = Sliding(batch, channels, np.full((channels, taps), part), windows)
+        divisors = np.ascontiguousarray(np.broadcast_to(counts, windows.counts) * part, np.float32)
         self._divide = (After("divide", "plane"),)
         self._operands = Operands([divisors], [(1, plane, 1)])
 
@@ -106,6 +111,7 @@ class Sliding:
 
     def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
         """Slide, with what comes `after`: the records of an operand for each, see `native.epilogue`."""
+        keep(self)
         data = contiguous(data)
         layer = with_addresses(self.layer, data, out, operands if after else None)
         run_tasks(self._function(after), layer, self.tasks, self.scratch)

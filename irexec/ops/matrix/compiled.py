@@ -10,6 +10,7 @@ from irexec.native import compiler
 from irexec.native.after import After
 from irexec.native.llvm import Native
 from irexec.native.memory import address, with_addresses
+from irexec.native.notes import keep
 from irexec.native.products import write_multiply
 from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.parallel import num_threads, parallel_for, split
@@ -48,6 +49,7 @@ class CompiledProduct:
 
     def __call__(self, a: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
         """Into `out`, which is contiguous, with what comes after: see `native.epilogue`. Both have any leading axes."""
+        keep(self)
         a = contiguous(a)
         known = a.size, after
         # Other threads may be here too, and clear what is kept.

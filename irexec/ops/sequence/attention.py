@@ -13,6 +13,7 @@ from irexec.native import compiler
 from irexec.native.attention import LAYER, Mask, write_attention
 from irexec.native.llvm import Native
 from irexec.native.memory import address
+from irexec.native.notes import keep, more_is_done
 from irexec.ops.compute.parallel import num_threads, split
 from irexec.ops.compute.team import Tasks, run_tasks, threads_for
 from irexec.ops.convolution.compiled import record_of
@@ -60,13 +61,16 @@ class CompiledAttention:
         layer = arrangement.layer.copy()
         layer[: len(arrays)] = [_address(array) for array in arrays]
         layer[4], layer[5] = address(out), address(scale)
+        keep(arrangement)
         run_tasks(arrangement.function, layer, arrangement.tasks, arrangement.scratch)
 
 
 def by_rows(array: Array) -> Array:
     """The array itself, or one whose rows are runs of memory."""
-    is_so = array.strides[-1] == array.itemsize and array.flags.aligned
-    return array if is_so else np.ascontiguousarray(array)
+    if array.strides[-1] == array.itemsize and array.flags.aligned:
+        return array
+    more_is_done()
+    return np.ascontiguousarray(array)
 
 
 def _arrange(
