@@ -19,7 +19,7 @@ import numpy as np
 from irexec.engine.memory import MemoryPlan
 from irexec.engine.step import Step
 from irexec.native import is_available
-from irexec.native.notes import all_is_noted
+from irexec.native.notes import all_is_noted, more_is_done
 from irexec.ops.compute.follow import Leader, Link, follow_of
 from irexec.ops.compute.pointwise import Pointwise
 from irexec.records import NamedTuple, record
@@ -194,16 +194,18 @@ def seen_in(target: tuple[int, ...], shape: tuple[int, ...], extents: tuple[int,
 
 
 class Leading:
-    """The call of a chain's first step; `did_all`: in this run it computed the whole chain."""
+    """The call of a chain's first step; `did_all`: in this run it computed those that are `following`, too."""
 
     def __init__(self, chain: Chain, out: Array) -> None:
-        self._chain, self._out = chain, out
+        self._chain, self._out, self.following = chain, out, chain.following
         self.did_all = False
 
     def __call__(self, *inputs: Any) -> Array:
         self.did_all = self._chain.lead(*inputs, out=self._out)
         if self.did_all:
             all_is_noted()
+        else:
+            more_is_done()
         return self._out
 
 

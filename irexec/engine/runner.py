@@ -15,12 +15,13 @@ from irexec.engine.checking import checked
 from irexec.engine.constants import BOUND
 from irexec.engine.errors import failure, too_large, wrong_result
 from irexec.engine.plan import Plan
-from irexec.engine.recorded import Recorder
+from irexec.engine.recorded import Recorder, Recording
 from irexec.engine.state import Variables
 from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
 from irexec.ir.memory import no_collection
 from irexec.native import has_begun
+from irexec.native.notes import more_is_done
 from irexec.ops.compute.parallel import num_threads
 from irexec.ops.declare.operator import ConstraintError
 from irexec.types import F32, Array, PartialShape, TensorType
@@ -47,7 +48,7 @@ class Runner:
         self.plan, self.variables, self.listeners = plan, variables, listeners
         self._calls: list[tuple[Any, ...]] | None = None
         self._runs = 0
-        self._recorded: Recorder | None = None
+        self._recording: Recording | None = None
         self._threads = 0
         self._outs: dict[int, Array] = {}
         self._leads = False
@@ -70,8 +71,9 @@ class Runner:
             calls.append((call, step.inputs, single, outputs, checks[0] if single else checks, step.frees))
         return calls
 
-    def _lead(self, calls: list[tuple[Any, ...]], chains: list[Chain]) -> None:
-        """Let the first steps of chains lead the others."""
+    def _led(self, calls: list[tuple[Any, ...]], chains: list[Chain]) -> list[tuple[Any, ...]]:
+        """The calls where the first steps of chains lead the others."""
+        calls = calls.copy()
         for chain in chains:
             leading = Leading(chain, self._outs[chain.first])
             _, inputs, *rest = calls[chain.first]
@@ -80,6 +82,7 @@ class Runner:
                 call, *rest = calls[number]
                 calls[number] = (handing_on(leading, call, self._outs[number]), *rest)
         self._leads = True
+        return calls
 
     def _buffers(self) -> dict[int, Array]:
         """The memory of each step that the plan gives a buffer. Raises IRError when there is not so much."""
@@ -104,24 +107,21 @@ class Runner:
         if self._calls is None:
             self._calls = self._bind()
         if not self._leads and (chains := self.plan.chains.when_run()) is not None:
-            self._lead(self._calls, chains)
-        self._runs += 1
-        if self._threads != num_threads():
-            # What was recorded is divided for another number of threads.
-            self._recorded, self._runs, self._threads = None, 1, num_threads()
-        records = self._runs >= FIRST_RECORDED and self._runs & (self._runs - 1) == 0 and has_begun()
-        template = self.plan.template if self._recorded is None or records else self._recorded.template
+            self._calls = self._led(self._calls, chains)
+        # In a layer that runs a model, what that one does is noted for its own runs alone.
+        more_is_done()
+        is_recorded = self._is_recorded()
+        recording = None if is_recorded or self.listeners else self._recording
+        template, calls, numbers = recording or (self.plan.template, self._calls, range(len(self._calls)))
         slots = template.copy()
         for slot, array in zip(self.plan.parameters, inputs, strict=True):
             slots[slot] = array
         if self.listeners:
             self._run_watched(slots)
-        elif records:
+        elif is_recorded:
             self._record(slots)
-        elif self._recorded is not None:
-            self._run(slots, self._recorded.entries, self._recorded.numbers)
         else:
-            self._run(slots, self._calls, range(len(self._calls)))
+            self._run(slots, calls, numbers)
         held = [*inputs, *self.variables.values.values(), *self.variables.pending.values()]
         try:
             return _owned([slots[slot] for slot in self.plan.results], self.plan.lent, held)
@@ -129,6 +129,14 @@ class Runner:
             arrays = [slots[slot] for slot in self.plan.results]
             largest = max(range(len(arrays)), key=lambda index: arrays[index].nbytes)
             raise IRError(too_large(self.plan.model.results[largest], error, self.plan.model)) from error
+
+    def _is_recorded(self) -> bool:
+        """Whether the run that begins is to be recorded."""
+        if self._threads != num_threads():
+            # What was recorded is divided for another number of threads.
+            self._recording, self._runs, self._threads = None, 0, num_threads()
+        self._runs += 1
+        return self._runs >= FIRST_RECORDED and self._runs & (self._runs - 1) == 0 and has_begun()
 
     def iterate(self, inputs: Sequence[Array]) -> list[Array]:
         """As `run`, for a body: assigned values are visible in the next iteration.
@@ -171,15 +179,15 @@ class Runner:
         """The same, one step at a time, noting what the runs after it can do without Python."""
         assert self._calls is not None
         recorder = Recorder(self.plan)
-        for number, entry in enumerate(self._calls):
-            inputs = [slots[slot] for slot in entry[1]]
+        for number, call in enumerate(self._calls):
+            *bound, frees = call
+            inputs = [slots[slot] for slot in call[1]]
             with recorder.noting() as taken:
-                self._run(slots, [(*entry[:-1], ())], (number,))
-            recorder.add(number, entry, inputs, taken, slots)
-            for slot in entry[-1]:
+                self._run(slots, [(*bound, ())], (number,))
+            recorder.add(number, call, inputs, taken, slots)
+            for slot in frees:
                 slots[slot] = None
-        recorder.end()
-        self._recorded = recorder if len(recorder.entries) < len(self._calls) else None
+        self._recording = recorder.recording()
 
     def _run_watched(self, slots: list[Any]) -> None:
         """The same, one step at a time, calling the listeners."""
@@ -249,6 +257,7 @@ def _into(call: Callable[..., Any], out: Array) -> Callable[..., Any]:
             if result.shape != out.shape or result.dtype != out.dtype:
                 wrong: Array = result
                 return wrong
+            more_is_done()
             np.copyto(out, result)
         return out
 

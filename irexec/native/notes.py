@@ -14,14 +14,13 @@ from typing import Any
 class Notes:
     """The jobs of one layer, in order, and whether they are all that it did to its arrays.
 
-    `kept` is what compiled code reads or writes by its address. `memory` is scratch memory by slot, for noted layers
-    alone: that of a thread is not there any more, or somebody else's, when they are done again.
+    `memory` is scratch memory by slot, for noted layers alone: that of a thread is not there any more, or somebody
+    else's, when they are done again.
     """
 
     def __init__(self, memory: dict[str, Any]) -> None:
         self.memory = memory
         self.jobs: list[Any] = []
-        self.kept: list[Any] = []
         self._said_all = self._did_more = False
 
     @property
@@ -45,15 +44,6 @@ def noting(memory: dict[str, Any]) -> Iterator[Notes]:
         yield taken
     finally:
         _notes.reset(token)
-
-
-def keep(thing: Any) -> None:
-    """What compiled code is to find at its address for as long as the notes are used.
-
-    A kernel keeps itself: two threads may compile one at once, and only one of the two stays.
-    """
-    if (taken := notes()) is not None:
-        taken.kept.append(thing)
 
 
 def all_is_noted() -> None:

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from support.graphs import RandomGraph, candidates, compiled_at_once, difference
+from support.ownership import unheld
 
 import irexec
 from irexec import native
 from irexec.engine import CompiledModel, InferRequest, runner
-from irexec.engine.recorded import _Sequence
 from irexec.graph.model import Model
-from irexec.ops.compute import parallel
+from irexec.ops.compute import parallel, team
 
 ops: Any = irexec.opset15
 rng = np.random.default_rng(0)
@@ -45,12 +45,12 @@ def numbers(*shape: int) -> np.ndarray:
 def entries(request: InferRequest) -> list[str]:
     """What the runs after a recorded one do: sequences and layers."""
     (own,) = request._runners.values()
-    recorded = own._recorded
-    if recorded is None:
+    recording = own._recording
+    if recording is None:
         return [step.node.type for step in own.plan.steps]
     return [
-        "sequence" if isinstance(entry[0], _Sequence) else own.plan.steps[number].node.type
-        for number, entry in zip(recorded.numbers, recorded.entries, strict=True)
+        "sequence" if isinstance(call[0], team.Sequence) else own.plan.steps[number].node.type
+        for number, call in zip(recording.numbers, recording.calls, strict=True)
     ]
 
 
@@ -63,6 +63,7 @@ def checked(model: Model, *shape: int) -> InferRequest:
             expected = CompiledModel(model).create_infer_request().infer(given).to_tuple()
         for found, wanted in zip(request.infer(given).to_tuple(), expected, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
+    assert unheld(request) == []
     return request
 
 
@@ -212,23 +213,17 @@ def test_recording_waits_until_a_model_runs_again(monkeypatch: pytest.MonkeyPatc
         assert ("sequence" in entries(request)) == (number >= 4)
 
 
-def test_a_recording_holds_the_kernels_whose_memory_it_reads() -> None:
-    """Of two threads that compile a kernel at once, one loses what it recorded with, if nobody else holds that."""
+def test_a_recording_holds_the_memory_that_it_reads() -> None:
+    """Of two threads that compile a kernel at once, one loses what it recorded with, which nobody else holds."""
     x = ops.parameter([1, 6, 20, 20], np.float32, name="x")
-    model = Model([ops.exp(convolution(convolution(x)))], [x])
-    request = checked(model, 1, 6, 20, 20)
+    request = checked(Model([ops.exp(convolution(convolution(x)))], [x]), 1, 6, 20, 20)
+    given = numbers(1, 6, 20, 20)
+    expected = request.infer([given])[0]
     (own,) = request._runners.values()
-    made = [
-        weakref.ref(prepared._runner[0])
-        for step in own.plan.steps
-        if step.node.type == "Convolution"
-        for prepared in step.call.convolve.prepared.values()
-    ]
-    for step in own.plan.steps:
-        if step.node.type == "Convolution":
-            step.call.convolve.prepared.clear()
+    convolutions = [step.call.convolve for step in own.plan.steps if step.node.type == "Convolution"]
+    made = [weakref.ref(prepared._runner[0]) for each in convolutions for prepared in each.prepared.values()]
+    for each in convolutions:
+        each.prepared.clear()
     gc.collect()
-    assert [kernel() is not None for kernel in made] == [
-        False,
-        True,
-    ]  # the first layer, of a new input, is not recorded
+    assert [kernel() for kernel in made] == [None, None]
+    np.testing.assert_array_equal(request.infer([given])[0], expected)

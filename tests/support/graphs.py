@@ -17,6 +17,7 @@ from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.opsets.nodes import make_node
 from irexec.types import F16, F32, I32, Array, ElementType, PartialShape
 from support.examples import Example, example_of
+from support.ownership import unheld
 
 ops: Any = irexec.opset15
 # The engine runs their bodies, keeps their state, or has their values.
@@ -167,6 +168,8 @@ def difference(model: Model, inputs: list[Array], runs: int = 3, tolerance: floa
         kept.append(request.infer(copies).to_tuple())
         if any(a.tobytes() != b.tobytes() for a, b in zip(copies, own, strict=True) if a.dtype.kind != "T"):
             return f"run {number}: an input was written to"
+    if native.has_begun() and unheld(request):
+        return "compiled code is told of memory that nobody holds"
     for number, got in enumerate(kept):
         for index, (a, b) in enumerate(zip(got, expected[number % 2], strict=True)):
             if not _alike(np.asarray(a), b, tolerance):

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irexec.native import compiler, has_begun
-from irexec.native.memory import address
-from irexec.native.notes import keep, more_is_done, notes
+from irexec.native.memory import Records
+from irexec.native.notes import more_is_done, notes
 from irexec.ops.compute.parallel import num_threads, scratch, split
 from irexec.records import NamedTuple
 from irexec.types import Array
 
 if TYPE_CHECKING:
     from irexec.native.llvm import Native
-    from irexec.ops.compute.team import Tasks
 
 # Smaller arrays are left to NumPy, which begins sooner.
 LEAST_SIZE = 1 << 12
@@ -59,24 +58,20 @@ def all_contiguous(arrays: Sequence[Array]) -> list[Array]:
 
 class _Copying(NamedTuple):
     function: Native
-    layer: Array
-    starts: Array
-    tasks: Tasks
+    layer: Records
+    tasks: Records
 
     def run(self, array: Array, out: Array) -> None:
         from irexec.ops.compute.team import run_tasks
 
-        layer = self.layer.copy()
-        layer[0], layer[1] = address(array[(0,) * (array.ndim - 1) + (slice(1),)]), address(out)
-        keep(self)
-        run_tasks(self.function, layer, self.tasks, 0)
+        run_tasks(self.function, self.layer.filled(array, out), self.tasks, 0)
 
 
 @lru_cache(maxsize=256)
 def _copying(shape: tuple[int, ...], strides: tuple[int, ...], threads: int) -> _Copying | None:
     """How to copy an array of f32, matrix by matrix of its last axes; None where there are too many of them."""
     from irexec.native.transposing import LAYER, write_copy, write_transpose
-    from irexec.ops.compute.team import Tasks, threads_for
+    from irexec.ops.compute.team import threads_for
 
     axes = [(1, 0), (1, 0), *_joined(shape, [stride // 4 for stride in strides])]
     (rows, step), (columns, pitch) = axes[-2:]
@@ -90,8 +85,8 @@ def _copying(shape: tuple[int, ...], strides: tuple[int, ...], threads: int) -> 
         starts = np.add.outer(starts, np.arange(extent) * stride).reshape(-1)
     parts = 1 if threads_for(prod(shape) * WORK) == 1 else 4 * threads
     matrices = split(len(starts), parts)
-    layer = np.array([0, 0, address(starts), rows, columns, step, pitch])
-    assert len(layer) == len(LAYER)
+    layer = Records.of([[0, 0, starts, rows, columns, step, pitch]])
+    assert layer.numbers.shape == (1, len(LAYER))
     if step == 1 and rows >= lanes and columns >= lanes:
         pieces = [piece for piece in split(rows, parts // len(matrices), lanes) if piece[1] - piece[0] >= lanes]
         pieces[-1] = (pieces[-1][0], rows)
@@ -99,8 +94,8 @@ def _copying(shape: tuple[int, ...], strides: tuple[int, ...], threads: int) -> 
     else:
         pieces = split(rows, parts // len(matrices))
         function = made.made("copy", 4, lambda module, name: write_copy(module, name, lanes))
-    tasks = Tasks(np.array([[*matrix, *piece] for matrix, piece in product(matrices, pieces)]))
-    return _Copying(function, layer, starts, tasks)
+    tasks = Records.of([[*matrix, *piece] for matrix, piece in product(matrices, pieces)])
+    return _Copying(function, layer, tasks)
 
 
 def _joined(shape: tuple[int, ...], strides: list[int]) -> list[tuple[int, int]]:

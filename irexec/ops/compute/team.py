@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
@@ -16,7 +17,7 @@ import numpy as np
 
 from irexec.native import compiler
 from irexec.native.llvm import Native
-from irexec.native.memory import address
+from irexec.native.memory import Records, begin
 from irexec.native.notes import notes
 from irexec.native.team import (
     AT,
@@ -33,7 +34,6 @@ from irexec.native.team import (
     write_serve,
 )
 from irexec.ops.compute.parallel import all_cores_have_callers, num_threads
-from irexec.types import Array
 
 # A member that found nothing to do for so many spins, some 100 µs, sleeps until it is woken.
 SPINS = 4000
@@ -43,18 +43,6 @@ BREAK = 20
 WORTH_PRODUCTS = 1 << 20
 
 
-class Tasks:
-    """A table with a record of 64-bit numbers for each task, where compiled code finds it."""
-
-    def __init__(self, records: Array) -> None:
-        self._records = np.ascontiguousarray(records, np.int64)
-        self.address, self.stride = address(self._records), self._records.strides[0]
-        self.count = len(self._records)
-
-    def __len__(self) -> int:
-        return self.count
-
-
 class Job(NamedTuple):
     """Call function(shared, task, scratch, round) for each of the tasks, and that in so many rounds.
 
@@ -62,29 +50,32 @@ class Job(NamedTuple):
     """
 
     function: Native
-    shared: int
-    tasks: Tasks
+    shared: Records
+    tasks: Records
     rounds: int
     scratch_bytes: int
 
 
 class Sequence:
-    """Jobs that are done one after the other, without Python between them."""
+    """Jobs that are done one after the other, without Python between them, when it is called."""
 
     def __init__(self, jobs: list[Job]) -> None:
-        self.jobs = jobs
         self.scratch_bytes = max(job.scratch_bytes for job in jobs)
         self.is_shared = [job.tasks.count > 1 for job in jobs]
-        self._records = np.array(
+        self.jobs = Records.of(
             [
-                [job.rounds, job.tasks.count, job.function.address, job.shared, job.tasks.address, job.tasks.stride]
+                [job.rounds, job.tasks.count, job.function.address, job.shared, job.tasks, job.tasks.stride]
                 for job in jobs
             ]
         )
-        self.address = address(self._records)
+
+    def __call__(self) -> None:
+        members = num_threads() - 1 if any(self.is_shared) and not all_cores_have_callers() else 0
+        if not (members and _the_team(members).run(self)):
+            _alone().go_on(self)
 
     def __len__(self) -> int:
-        return len(self.jobs)
+        return self.jobs.count
 
 
 class State:
@@ -98,7 +89,7 @@ class State:
         self.numbers[PATIENCE] = SPINS
         self.numbers[REST], self.numbers[REST_FOR] = _rest()
         self.numbers[MEMBERS] = members
-        self.address = address(self.numbers)
+        self.address = begin(self.numbers)
         self._scratch, self._size = np.empty(0, np.uint8), 0
 
     def lead(self, job: Job) -> None:
@@ -106,20 +97,24 @@ class State:
         function, shared, tasks, rounds, scratch_bytes = job
         if self._size < scratch_bytes:
             self._grow(scratch_bytes)
-        self._lead(self.address, rounds, tasks.count, function.address, shared, tasks.address, tasks.stride)
+        self._lead(self.address, rounds, tasks.count, function.address, shared.address, tasks.address, tasks.stride)
 
     def go_on(self, sequence: Sequence, at: int = 0) -> int:
         """Do a sequence from this job on; with which to go on once those who sleep are woken, or how many it has."""
         if self._size < sequence.scratch_bytes:
             self._grow(sequence.scratch_bytes)
-        made = compiler()
-        run = made.made("sequence", 4, lambda module, name: write_sequence(module, name, made.lanes)).call
-        run(self.address, sequence.address, at, len(sequence))
+        _run_sequence()(self.address, sequence.jobs.address, at, len(sequence))
         return int(self.numbers[AT])
 
     def _grow(self, scratch_bytes: int) -> None:
         self._scratch, self._size = np.empty(scratch_bytes * self._members, np.uint8), scratch_bytes
-        self.numbers[SCRATCH], self.numbers[SCRATCH_STRIDE] = address(self._scratch), scratch_bytes
+        self.numbers[SCRATCH], self.numbers[SCRATCH_STRIDE] = begin(self._scratch), scratch_bytes
+
+
+@cache
+def _run_sequence() -> Callable[..., None]:
+    made = compiler()
+    return made.made("sequence", 4, lambda module, name: write_sequence(module, name, made.lanes)).call
 
 
 @cache
@@ -196,25 +191,18 @@ def threads_for(products: int) -> int:
     return num_threads() if products >= WORTH_PRODUCTS else 1
 
 
-def run_tasks(function: Native, shared: Array, tasks: Tasks, scratch_size: int, rounds: int = 1) -> None:
+def run_tasks(function: Native, shared: Records, tasks: Records, scratch_size: int, rounds: int = 1) -> None:
     """Call function(shared, task, scratch, round) for each task, with `scratch_size` elements of f32 each.
 
     No round begins before the one before is done. All threads take part, unless others have work for them: then the
     calling thread does it all.
     """
-    job = Job(function, address(shared), tasks, rounds, 4 * scratch_size)
+    job = Job(function, shared, tasks, rounds, 4 * scratch_size)
     if (taken := notes()) is not None:
         taken.jobs.append(job)
     members = num_threads() - 1 if tasks.count > 1 and not all_cores_have_callers() else 0
     if not (members and _the_team(members).run(job)):
         _alone().lead(job)
-
-
-def run_sequence(sequence: Sequence) -> None:
-    """As `run_tasks`, for many jobs."""
-    members = num_threads() - 1 if any(sequence.is_shared) and not all_cores_have_callers() else 0
-    if not (members and _the_team(members).run(sequence)):
-        _alone().go_on(sequence)
 
 
 def _alone() -> State:

@@ -11,11 +11,10 @@ import numpy as np
 from irexec.native import compiler
 from irexec.native.llvm import Native
 from irexec.native.matrices import LAYER, PLACE, write_matrices
-from irexec.native.memory import address
-from irexec.native.notes import keep
+from irexec.native.memory import Records
 from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.parallel import num_threads, split
-from irexec.ops.compute.team import Tasks, run_tasks, threads_for
+from irexec.ops.compute.team import run_tasks, threads_for
 from irexec.types import Array
 
 # Vectors in a panel of the right matrix.
@@ -29,9 +28,8 @@ class _Arrangement(NamedTuple):
     """What is known of a call from the shapes and strides of its arrays."""
 
     function: Native
-    layer: Array
-    places: Array
-    tasks: Tasks
+    layer: Records
+    tasks: Records
     scratch: int
 
 
@@ -51,10 +49,7 @@ class CompiledMatrices:
             if len(self._arranged) >= KEPT:
                 self._arranged.clear()
             self._arranged[known] = found
-        layer = found.layer.copy()
-        layer[0], layer[1], layer[2] = _begin(left), _begin(right), address(out)
-        keep(found)
-        run_tasks(found.function, layer, found.tasks, found.scratch)
+        run_tasks(found.function, found.layer.filled(left, right, out), found.tasks, found.scratch)
 
 
 def _arrange(left: Array, right: Array, batch: tuple[int, ...]) -> _Arrangement:
@@ -62,19 +57,19 @@ def _arrange(left: Array, right: Array, batch: tuple[int, ...]) -> _Arrangement:
     (rows, depth), columns = left.shape[-2:], right.shape[-1]
     height, across = made.height(rows, VECTORS), VECTORS * made.lanes
     starts = [_starts(left, batch), _starts(right, batch), np.arange(prod(batch)) * (rows * columns)]
-    places = np.ascontiguousarray(np.stack(starts, axis=1), np.int64)
-    assert places.shape[1] == len(PLACE)
+    places = Records(np.stack(starts, axis=1))
+    assert places.numbers.shape[1] == len(PLACE)
     strides = [left.strides[-2] // F32_BYTES, right.strides[-2] // F32_BYTES, right.strides[-1] // F32_BYTES]
-    layer = np.array([0, 0, 0, address(places), rows, depth, columns, *strides, height * across])
-    assert len(layer) == len(LAYER)
+    layer = Records.of([[0, 0, 0, places, rows, depth, columns, *strides, height * across]])
+    assert layer.numbers.shape == (1, len(LAYER))
     wanted = 1 if threads_for(len(places) * rows * depth * columns) == 1 else 4 * num_threads()
     parts = split(len(places), wanted)
     pieces = [piece for piece in split(rows, wanted // len(parts), height) if piece[1] - piece[0] >= height]
     pieces[-1] = (pieces[-1][0], rows)
-    tasks = Tasks(np.array([[*part, *piece] for part, piece in product(parts, pieces)]))
+    tasks = Records.of([[*part, *piece] for part, piece in product(parts, pieces)])
     name = f"matrices_{height}"
     function = made.made(name, 4, lambda module, name: write_matrices(module, name, made.lanes, height, VECTORS))
-    return _Arrangement(function, layer, places, tasks, height * across + -(-columns // across) * across * depth)
+    return _Arrangement(function, layer, tasks, height * across + -(-columns // across) * across * depth)
 
 
 def _starts(array: Array, batch: tuple[int, ...]) -> Array:
@@ -84,8 +79,3 @@ def _starts(array: Array, batch: tuple[int, ...]) -> Array:
     for extent, stride in zip(batch, strides, strict=False):
         starts = np.add.outer(starts, np.arange(extent) * (stride // F32_BYTES)).reshape(-1)
     return starts
-
-
-def _begin(array: Array) -> int:
-    """Where an array begins that need not be contiguous."""
-    return address(array[(0,) * (array.ndim - 1) + (slice(1),)])

@@ -10,11 +10,10 @@ import numpy as np
 from irexec.native import compiler
 from irexec.native.after import After
 from irexec.native.llvm import Native
-from irexec.native.memory import address
+from irexec.native.memory import Records
 from irexec.native.recurrence import GATES, LAYER, TASK, VECTORS, Kind, write_recurrence
-from irexec.ops.compute.follow import operand_records
 from irexec.ops.compute.parallel import num_threads, split
-from irexec.ops.compute.team import Tasks, run_tasks
+from irexec.ops.compute.team import run_tasks
 from irexec.ops.matrix.compiled import CompiledProduct
 from irexec.types import Array
 
@@ -39,12 +38,12 @@ class _CompiledSequence:
         self.bias = np.ascontiguousarray(b[:, : self.gates * self.units], F32)
         self.recurrent_bias = np.zeros((self.directions, self.padded), F32)
         self.recurrent_bias[:, : b.shape[1] - self.gates * self.units] = b[:, self.gates * self.units :]
-        self.bias_place = operand_records([address(self.bias)])
+        self.bias_place = Records.of([[self.bias, 1, 1, 1]])
         self.panels = _packed(r, self.gates, self.blocks, block)
         self.clip = clip if 0 < clip < np.inf else 0.0
         self.limits = np.array([-self.clip, self.clip], F32)
         self.activations = tuple(activations)
-        self._tasks: dict[int, Tasks] = {}
+        self._tasks: dict[int, Records] = {}
 
     def _run(self, x: Array, states: Sequence[Array], lengths: Array) -> tuple[Array, ...]:
         """Y and the last states from X `[batch, steps, input]`, states `[batch, directions, units]`, all not empty."""
@@ -61,15 +60,15 @@ class _CompiledSequence:
         for place, state in zip((hiddens[0], *cells), states, strict=True):
             place[:, :, : self.units] = state.swapaxes(0, 1)
         arrays = (projected, y, hiddens, cells, self.recurrent_bias, lengths, self.panels, self.limits)
-        layer = np.array([*map(address, arrays), steps, batch, self.directions, self.units, self.padded])
-        assert len(layer) == len(LAYER)
+        layer = Records.of([[*arrays, steps, batch, self.directions, self.units, self.padded]])
+        assert layer.numbers.shape == (1, len(LAYER))
         height = next(height for height in (3, 2, 1) if batch % height == 0)
         scratch = height * self.gates * VECTORS * self.lanes
         run_tasks(self._function(height), layer, self._parts(batch), scratch, steps)
         ends = (array.swapaxes(0, 1)[:, :, : self.units] for array in (hiddens[steps & 1], *cells))
         return y, *(np.where(lengths[:, None, None] > 0, end, F32.type(0)) for end in ends)
 
-    def _parts(self, batch: int) -> Tasks:
+    def _parts(self, batch: int) -> Records:
         """The tasks of one step: units of each direction."""
         products = self.gates * self.units * self.units * batch * self.directions
         threads = num_threads() if products >= WORTH_PRODUCTS else 1
@@ -78,7 +77,7 @@ class _CompiledSequence:
             backwards = [int(self.direction == "reverse"), 1]
             records = [[d, backwards[d], *piece] for d in range(self.directions) for piece in pieces]
             assert len(records[0]) == len(TASK)
-            found = self._tasks[threads] = Tasks(np.array(records))
+            found = self._tasks[threads] = Records.of(records)
         return found
 
     def _function(self, height: int) -> Native:
