@@ -34,7 +34,8 @@ class Records:
     @classmethod
     def of(cls, rows: Sequence[Sequence[Field]]) -> Records:
         """Records with these fields."""
-        return cls(np.array([[_number(field) for field in row] for row in rows], np.int64), rows)
+        numbers = np.array([[_number(field) for field in row] for row in rows], np.int64)
+        return cls(numbers, [field for row in rows for field in row if isinstance(field, (np.ndarray, Records))])
 
     @classmethod
     def named(cls, names: tuple[str, ...], rows: Iterable[Mapping[str, Field]]) -> Records:
