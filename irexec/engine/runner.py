@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from irexec.engine.checking import checked
 from irexec.engine.constants import BOUND
 from irexec.engine.errors import failure, too_large, wrong_result
 from irexec.engine.plan import Plan
-from irexec.engine.recorded import Recorder, Recording
 from irexec.engine.state import Variables
 from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
@@ -26,8 +25,12 @@ from irexec.ops.compute.parallel import num_threads
 from irexec.ops.declare.operator import ConstraintError
 from irexec.types import F32, Array, PartialShape, TensorType
 
+if TYPE_CHECKING:
+    from irexec.engine.recorded import Recording
+
 Expected = tuple[Any, Any]
-# The first run that is recorded. Each one after twice as many runs is, too: by then more may be compiled code.
+# The first run that is recorded, since there is compiled code. Each one after twice as many runs is, too: by then more
+# may be compiled code.
 FIRST_RECORDED = 4
 
 
@@ -132,11 +135,13 @@ class Runner:
 
     def _is_recorded(self) -> bool:
         """Whether the run that begins is to be recorded."""
+        if not has_begun():
+            return False
         if self._threads != num_threads():
             # What was recorded is divided for another number of threads.
             self._recording, self._runs, self._threads = None, 0, num_threads()
         self._runs += 1
-        return self._runs >= FIRST_RECORDED and self._runs & (self._runs - 1) == 0 and has_begun()
+        return self._runs >= FIRST_RECORDED and self._runs & (self._runs - 1) == 0
 
     def iterate(self, inputs: Sequence[Array]) -> list[Array]:
         """As `run`, for a body: assigned values are visible in the next iteration.
@@ -177,6 +182,8 @@ class Runner:
 
     def _record(self, slots: list[Any]) -> None:
         """The same, one step at a time, noting what the runs after it can do without Python."""
+        from irexec.engine.recorded import Recorder
+
         assert self._calls is not None
         recorder = Recorder(self.plan)
         for number, call in enumerate(self._calls):
