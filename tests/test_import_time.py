@@ -144,6 +144,7 @@ ASKED_FOR_LATER = [
     "irexec.ir.xml.foreign",
     "irexec.ir.xml.parser",
     "irexec.openvino.cloning",
+    "irexec.openvino.custom",
     "irexec.openvino.variable_state",
     "irexec.ops.declare.other_names",
     "irexec.opsets.nodes",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from irexec.arrays.brief import plural
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable, exit_code
-from irexec.cli.many import gather_all, shared_input, shared_path
+from irexec.cli.many import gather_all, shared_input, shared_path, show_findings_about
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color, write
@@ -97,11 +97,7 @@ def _show(args: argparse.Namespace, outcomes: Sequence[Outcome[InputComparison]]
     agreeing = sum(map(_agrees, outcomes))
     text = f"{args.other} agrees on {agreeing} of {plural(len(outcomes), 'input')}"
     page.line(text, "good" if agreeing == len(outcomes) else "error")
-    for outcome in outcomes:
-        if len(outcome.report):
-            page.line()
-            page.line(outcome.item, "heading")
-            page.findings(outcome.report, verbose=False)
+    show_findings_about(outcomes, "inputs", page, verbose=False)
     sys.stdout.write(page.text)
 
 

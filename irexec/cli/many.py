@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from irexec.farm.log import Log
+    from irexec.show.printing import Printout
 
 R = TypeVar("R")
 _PATIENCE = 1.0
@@ -90,6 +91,15 @@ def gather_all(args: argparse.Namespace, task: Task[R], items: Sequence[str], wh
             if outcome.error is not None:
                 raise outcome.error
     return outcomes
+
+
+def show_findings_about(outcomes: Iterable[Outcome[Any]], what: str, page: Printout, *, verbose: bool) -> None:
+    """What was found about many items, each finding once: all may have the same fault."""
+    from irexec.cli.shown import MOST, without_notes
+    from irexec.diagnostics.folded import merged
+
+    found = merged(((outcome.item, outcome.report) for outcome in outcomes), what)
+    page.findings(found if verbose else without_notes(found).capped(MOST), verbose=True, about=f"about {what}")
 
 
 @contextmanager

@@ -33,7 +33,7 @@ def whole(least: int = 0) -> Callable[[str], int]:
         with suppress(ValueError):
             if (value := int(text)) >= least:
                 return value
-        raise ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
+        raise ArgumentTypeError(f"{text!r} is not an integer of {least} or more")
 
     return read
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from irexec.arrays.brief import plural, shown_seconds, shown_shape
 from irexec.cli.inputs import exit_code
-from irexec.cli.many import gather_all, shared_input, shared_path
+from irexec.cli.many import gather_all, shared_input, shared_path, show_findings_about
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color, write
@@ -97,11 +97,7 @@ def _show(args: argparse.Namespace, outcomes: Sequence[Outcome[InputRun]], read:
     done = sum(outcome.report.ok for outcome in outcomes)
     page.line(f"{done} of {plural(len(outcomes), 'input')}; results in {args.save}", "good" if done else "error")
     page.findings(read, verbose=args.verbose)
-    for outcome in outcomes:
-        if len(outcome.report):
-            page.line()
-            page.line(outcome.item, "heading")
-            page.findings(outcome.report, verbose=args.verbose)
+    show_findings_about(outcomes, "inputs", page, verbose=args.verbose)
     sys.stdout.write(page.text)
 
 

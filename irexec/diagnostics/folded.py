@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Hashable, Iterable
 
-from irexec.diagnostics.diagnostic import Diagnostic, Report
+from irexec.diagnostics.diagnostic import Diagnostic, Report, Severity
 from irexec.records import replace
 
 IN_FULL = 3
 """How many findings with one cause are shown in full, where more than one other follows."""
-_LINES = 10
+_PLACES = 10
 
 
 def folded(report: Report) -> Report:
@@ -29,6 +30,27 @@ def folded(report: Report) -> Report:
     return Report([kept[position] for position in sorted(kept)], report.left_out.copy())
 
 
+def merged(reports: Iterable[tuple[str, Report]], what: str) -> Report:
+    """What was found about many items, each finding once: a note names the items that have it, the first of many.
+
+    `what` they are is a plural, such as "inputs".
+    """
+    alike: dict[Hashable, tuple[Diagnostic, list[str]]] = {}
+    left_out: Counter[tuple[Severity, str]] = Counter()
+    for item, report in reports:
+        left_out.update(report.left_out)
+        for finding in report:
+            key = finding.code, finding.severity, finding.message, finding.line, finding.column, finding.layer
+            alike.setdefault(key, (finding, []))[1].append(item)
+    return Report([_with_items(finding, items, what) for finding, items in alike.values()], left_out)
+
+
+def _with_items(finding: Diagnostic, items: list[str], what: str) -> Diagnostic:
+    more = f" and {len(items) - _PLACES:,} more; --format json names all" if len(items) > _PLACES + 1 else ""
+    text = ", ".join(items[:_PLACES] if more else items) + more
+    return replace(finding, notes=(*finding.notes, (what if len(items) > 1 else what.removesuffix("s"), text)))
+
+
 def _cause(finding: Diagnostic) -> Hashable:
     """What findings of one cause have in common: what is found and what is allowed, where that is known."""
     what = (finding.found, finding.allowed) if finding.found and finding.allowed else finding.message
@@ -37,6 +59,6 @@ def _cause(finding: Diagnostic) -> Hashable:
 
 def _where(others: list[Diagnostic]) -> str:
     lines = list(dict.fromkeys(str(finding.line) for finding in others if finding.line is not None))
-    more = ", ..." if len(lines) > _LINES else ""
-    places = f" in line{'s' * (len(lines) > 1)} {', '.join(lines[:_LINES])}{more}" if lines else ""
+    more = ", ..." if len(lines) > _PLACES else ""
+    places = f" in line{'s' * (len(lines) > 1)} {', '.join(lines[:_PLACES])}{more}" if lines else ""
     return f"{len(others):,} more like it{places}; --verbose shows all"

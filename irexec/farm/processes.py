@@ -5,38 +5,77 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from multiprocessing import get_context, parent_process
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
+from multiprocessing.resource_tracker import ensure_running
+from traceback import format_exception
 from types import FrameType, TracebackType
-from typing import ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+from irexec.records import NamedTuple
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# In a process: SIGTERM has come.
-_told_to_leave = False
+_SIGNALS = {signal.SIGINT, signal.SIGTERM}
+# How long, in seconds, a process whose parent was killed may take to remove its temporary files.
+_GRACE = 5
 
 
 class _Worker:
-    """One process, in a pool of its own: when it dies, it is known which call it was working on."""
+    """A process that does one call after the other."""
 
     def __init__(self) -> None:
-        self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_begin)
-        with _ctrl_c_held_back():
-            started = self.pool.submit(os.getpid)
-        self.pid = started.result()
+        context = get_context("spawn")
+        self._calls, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs,), name="irexec", daemon=True)
+        with _signals_held_back():
+            self._process.start()
+        theirs.close()  # When the process dies, nobody holds that end, which is how `call` learns of it.
+
+    def call(self, call: Callable[[], T]) -> T:
+        """What the call returns, or raises there. Raises BrokenProcessPool when the process dies."""
+        try:
+            self._calls.send(call)
+            answer: _Answer = self._calls.recv()
+        except (EOFError, ConnectionError):
+            raise BrokenProcessPool("the process died") from None
+        if answer.error is not None:
+            raise answer.error from _Elsewhere(answer.trace)
+        return answer.result  # type: ignore[no-any-return]
+
+    def stop(self) -> None:
+        """Tell it to leave, whatever it does."""
+        self._process.terminate()
+
+    def join(self) -> None:
+        """Wait until it has left; it leaves when there are no more calls."""
+        self._calls.close()
+        self._process.join()
+
+
+class _Answer(NamedTuple):
+    """What a process sends back: the result of a call, or what it raised, and the text of the traceback."""
+
+    result: Any
+    error: BaseException | None = None
+    trace: str = ""
+
+
+class _Elsewhere(Exception):
+    """The text of a traceback in a process: the cause of the exception here."""
 
 
 class Processes(Executor):
     """An executor of `count` processes. One that dies fails its own call with BrokenProcessPool; another replaces it.
 
+    (The standard library's pool gives up all its calls then, and does not say which of them it was.)
     The processes are started by `spawn`, one when the first call needs it: a program that uses them keeps its own work
     below `if __name__ == "__main__"`. Each has one thread for kernels and BLAS. An exception that leaves the `with`
     block, as Ctrl-C does, ends what they are doing; files that they were writing are whole, or not there. They end
@@ -62,25 +101,29 @@ class Processes(Executor):
         if self._stopped:
             raise CancelledError
         try:
-            return worker.pool.submit(_unless_told_to_leave, call).result()
+            return worker.call(call)
         except BrokenProcessPool:
             self._own.worker = None
             self._workers.remove(worker)
+            worker.join()
             raise
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more calls; end the processes after the last."""
-        self._threads.shutdown(wait, cancel_futures=cancel_futures)
+        if not wait:
+            self._threads.shutdown(False, cancel_futures=cancel_futures)
+            threading.Thread(target=self.shutdown, name="irexec-end", daemon=True).start()
+            return
+        self._threads.shutdown(cancel_futures=cancel_futures)
         for worker in self._workers:
-            worker.pool.shutdown(wait)
+            worker.join()
 
     def stop(self) -> None:
         """End the calls that have begun, and begin no other."""
         self._stopped = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         for worker in list(self._workers):
-            with contextlib.suppress(OSError):
-                os.kill(worker.pid, signal.SIGTERM)
+            worker.stop()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -91,52 +134,77 @@ class Processes(Executor):
 
 
 @contextlib.contextmanager
-def _ctrl_c_held_back() -> Iterator[None]:
-    """A process that is started inside begins with SIGINT blocked: before `_begin` it would print a traceback."""
+def _signals_held_back() -> Iterator[None]:
+    """A process that is started inside begins with signals blocked: before `_serve` they would print a traceback."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    ensure_running()  # When `multiprocessing` starts this process of its own, it unblocks them.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _begin() -> None:
-    """In a new process: one thread for kernels; Ctrl-C is ignored, as the parent handles it and sends SIGTERM."""
+def _serve(calls: Connection) -> None:
+    """In a new process: do calls until there are no more, with one thread for kernels.
+
+    Ctrl-C is ignored, as the parent handles it and sends SIGTERM.
+    """
     import threadpoolctl
 
     from irexec.ops.compute.parallel import set_num_threads
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_leave_with_parent, name="irexec-parent", daemon=True).start()
     set_num_threads(1)
     threadpoolctl.threadpool_limits(1)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+    while (answer := _answer(calls)) is not None:
+        try:
+            calls.send(answer)
+        except ConnectionError:
+            return
+        except Exception as error:  # The answer cannot be pickled.
+            calls.send(_failure(error))
+
+
+def _answer(calls: Connection) -> _Answer | None:
+    """What the next call comes to; None when there are no more."""
+    try:
+        try:
+            call = calls.recv()
+        except (EOFError, ConnectionError):
+            return None
+        return _Answer(call())
+    except _ToldToLeave:
+        raise
+    except BaseException as error:
+        return _failure(error)
+
+
+def _failure(error: BaseException) -> _Answer:
+    return _Answer(None, error, "".join(format_exception(error)))
 
 
 def _leave_with_parent() -> None:
-    """In a thread: leave when the parent has been killed. The pool would wait for its next call for ever."""
+    """In a thread: leave when the parent has been killed, also in the middle of a call."""
     parent = parent_process()
     assert parent is not None
     wait([parent.sentinel])
-    while True:  # Once more, should the pool's own code have dropped the exception.
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(1)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_GRACE)
+    os._exit(1)
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
-    """Leave as an exception does, so that temporary files are removed."""
-    global _told_to_leave
-    _told_to_leave = True
-    sys.exit(128 + number)
+class _ToldToLeave(SystemExit):
+    """Leaves as an exception does, so that temporary files are removed."""
 
 
-def _unless_told_to_leave(call: Callable[[], T]) -> T:
-    """In a process: the call. (The pool's own code drops an exception that comes while it sends a result.)"""
-    if _told_to_leave:
-        raise SystemExit
-    return call()
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    """Leave, once: a second signal would come while temporary files are being removed."""
+    signal.signal(number, signal.SIG_IGN)
+    raise _ToldToLeave(128 + number)

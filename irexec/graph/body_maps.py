@@ -41,7 +41,7 @@ class Slicing:
         if low > high or (low == high and extent):
             return f"{said}: there is nothing in this direction"
         if (high - low) % self._step:
-            return f"{said}: {high - low} elements can't be divided into parts of {self._step}"
+            return f"{said}: {high - low} elements cannot be divided into parts of {self._step}"
         return None
 
     def part(self, extent: int, number: int) -> slice:

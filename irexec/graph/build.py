@@ -103,7 +103,11 @@ class _Builder:
         version = operator.opset if operator is not None else layer.version
         name, id = layer.name or "", layer.id or ""
         inputs = [None] * len(layer.inputs)
-        node = Node(operator, inputs, attributes, name=name, id=id, layer=layer, type=type, version=version)
+        if operator is None or operator.make_node is None:
+            node = Node(operator, inputs, attributes, name=name, id=id, layer=layer, type=type, version=version)
+        else:
+            node = operator.make_node(attributes, len(inputs))
+            node.given_name, node.id, node.layer = name, id, layer
         keys, key, by_port, in_ports = self.keys, self.keys[layer.id], self.by_port, self.in_ports
         for index, port in enumerate(layer.outputs):
             value = Value(node, index, _OPEN)

@@ -13,16 +13,7 @@ def like(node: Node, inputs: Iterable[Value | None]) -> Node:
     Its outputs, attributes, names and runtime information may be changed by themselves; its bodies and the bytes of a
     constant are the same objects.
     """
-    made = Node(
-        node.operator,
-        inputs,
-        dict(node.attributes),
-        name=node.given_name,
-        id=node.id,
-        layer=node.layer,
-        type=node.type,
-        version=node.version,
-    )
+    made = node.again(inputs)
     made.bodies, made.held = list(node.bodies), node.held
     made.rt_info = dict(node.rt_info)
     made.input_rt_info = {index: dict(info) for index, info in node.input_rt_info.items()}

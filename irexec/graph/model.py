@@ -188,6 +188,19 @@ class Node:
         self.rt_info: dict[str, Any] = {}
         self.input_rt_info: dict[int, dict[str, Any]] = {}
 
+    def again(self, inputs: Iterable[Value | None]) -> Node:
+        """A node of the same operator, attributes and names on other inputs, without outputs as yet."""
+        return Node(
+            self.operator,
+            inputs,
+            dict(self.attributes),
+            name=self.given_name,
+            id=self.id,
+            layer=self.layer,
+            type=self.type,
+            version=self.version,
+        )
+
     @property
     def constant(self) -> Array | None:
         """The value of a Const."""

@@ -7,38 +7,38 @@ from typing import Any
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.build import declared_type
 from irexec.graph.model import Node, Value
-from irexec.inference.inference import Inference
-from irexec.ir.document import Port
+from irexec.inference.inference import Inference, Types
+from irexec.ir.document import Layer, Port
 from irexec.types import DYNAMIC, F16, ElementType, PartialShape, TensorType
 
 DECLARED = frozenset({"P004", "P005", "E007", "E008"})
 """The codes of what is declared otherwise than it is."""
 
 
-def check_declared(
-    node: Node, inference: Inference, findings: Findings, agreeing: set[tuple[TensorType, TensorType]], *, outputs: bool
-) -> None:
-    """Report every port whose precision or dims are not those of the value that it carries.
-
-    `agreeing`: pairs of a declared and an inferred type that were compared before. `outputs`: check output ports too.
-    False for a layer with broken constraints, whose inferred outputs mean nothing.
-    """
-    layer = node.layer
-    if layer is None:
-        return
+def check_inputs(node: Node, layer: Layer, inference: Inference, findings: Findings) -> None:
+    """Report every input port of a node's layer whose precision or dims are not those of the value that it takes."""
     for value, port in zip(node.inputs, layer.inputs, strict=False):
         if value is None or (source := _port_of(value)) is None:
             continue
         # Nearly all say the same in the same words.
         if port.dims != source.dims or port.precision != source.precision:
             _check_input(node, port, value, source, inference[value], findings)
-    if outputs:
-        for value, port, inferred in zip(node.outputs, layer.outputs, inference.outputs(node), strict=False):
-            declared = value.declared
-            if declared is None or (declared, inferred) in agreeing:
-                continue
-            if _check_output(node, port, value.index, declared, inferred, findings):
-                agreeing.add((declared, inferred))
+
+
+def check_outputs(
+    node: Node, layer: Layer, types: Types, findings: Findings, agreeing: set[tuple[TensorType, TensorType]]
+) -> None:
+    """Report every output port of a node's layer whose precision or dims are not those of the type inferred for it.
+
+    Those of a layer with broken constraints mean nothing. `agreeing`: pairs of a declared and an inferred type that
+    were compared before.
+    """
+    for value, port, inferred in zip(node.outputs, layer.outputs, types, strict=False):
+        declared = value.declared
+        if declared is None or (declared, inferred) in agreeing:
+            continue
+        if _check_output(node, port, value.index, declared, inferred, findings):
+            agreeing.add((declared, inferred))
 
 
 def _check_input(node: Node, port: Port, value: Value, source: Port, made: TensorType, findings: Findings) -> None:
@@ -79,8 +79,8 @@ def _check_input(node: Node, port: Port, value: Value, source: Port, made: Tenso
 
 def _port_of(value: Value) -> Port | None:
     """The output port that declares the value."""
-    outputs = value.node.layer.outputs if value.node.layer is not None else ()
-    return outputs[value.index] if value.index < len(outputs) else None
+    layer, index = value.node.layer, value.index
+    return layer.outputs[index] if layer is not None and index < len(layer.outputs) else None
 
 
 def _check_output(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.model import Body, Model, Node
 from irexec.inference.breaches import report_breach, report_constraint, report_memory
-from irexec.inference.declared import DECLARED, check_declared
+from irexec.inference.declared import DECLARED, check_inputs, check_outputs
 from irexec.inference.inference import Inference, Types
 from irexec.inference.propagate import propagate
 from irexec.inference.repeats import Repeats
@@ -87,13 +87,15 @@ class Inferring:
     def node(self, node: Node, given: TensorType | None = None) -> None:
         """Infer one node; `given` replaces the type that a Parameter declares."""
         before = self.findings.error_count
-        self.inference.note(node, self._outputs(node, given))
-        if self._declared:
+        types = self.inference.note(node, self._outputs(node, given))
+        if self._declared and node.layer is not None:
             # What the ports of a body declare is no reason not to look at those of the layer that holds it.
             sound = self.findings.error_count == before or all(
                 finding.code in DECLARED for finding in self.findings.report.errors[before:]
             )
-            check_declared(node, self.inference, self.findings, self._repeats.agreeing, outputs=sound)
+            check_inputs(node, node.layer, self.inference, self.findings)
+            if sound:
+                check_outputs(node, node.layer, types, self.findings, self._repeats.agreeing)
 
     def body(self, body: Body, parameters: Types) -> Inferring:
         """The inference of a body for these types of its Parameters, cached."""
@@ -131,16 +133,15 @@ class Inferring:
 
             if node.type in BODIES:
                 return BODIES[node.type](node, inputs, self)
-        key = self._repeats.key(node, inputs)
-        if (known := self._repeats.known(key)) is not None:
-            return known
-        if self._is_incomplete(node, operator.signature, inputs):
-            return [TensorType()] * len(node.outputs)
-        reported = len(self.findings.report)
-        types = self._of_operator(node, inputs)
-        if operator.outputs and operator.outputs[0].variadic:
-            return self._for_each_port(node, types)
-        return types if len(self.findings.report) > reported else self._repeats.keep(key, types)
+        signature, types = operator.signature, self._repeats.known(key := self._repeats.key(node, inputs))
+        if types is None:
+            if self._is_incomplete(node, signature, inputs):
+                return [TensorType()] * len(node.outputs)
+            reported = len(self.findings.report)
+            types = self._of_operator(node, inputs)
+            if len(self.findings.report) == reported:
+                types = self._repeats.keep(key, types)
+        return self._for_each_port(node, types) if signature.makes_any_number else types
 
     @staticmethod
     def _is_incomplete(node: Node, signature: Signature, inputs: Sequence[TensorType | None]) -> bool:
@@ -176,11 +177,11 @@ class Inferring:
         self.broken += 1
         return types
 
-    def _for_each_port(self, node: Node, types: list[TensorType]) -> Types:
+    def _for_each_port(self, node: Node, types: Types) -> Types:
         """A type for each output port of a variadic operator; reports ports beyond its outputs."""
         operator = node.operator
         if [type.rank for type in types] == [None]:  # Even the number of outputs is unknown.
-            return types * len(node.outputs)
+            return [types[0]] * len(node.outputs)
         declared = node.layer.outputs if node.layer is not None else []
         if len(declared) > len(types) and not self.findings.blames(node.ref):
             message = f"{operator} has {len(declared)} output ports, expected {len(types)}"

@@ -32,16 +32,18 @@ class Inference:
 
     def inputs(self, node: Node) -> list[TensorType | None]:
         """The types of what the node's inputs are connected to; None for those that are not connected."""
-        found = self._outputs
+        found = self._outputs.get
         return [
-            None if value is None else found[value.node][value.index] if value.node in found else value.type
+            None if value is None else value.type if (types := found(value.node)) is None else types[value.index]
             for value in node.inputs
         ]
 
-    def note(self, node: Node, outputs: Types) -> None:
-        """Set the types of a node's outputs: for inference itself, and for callers that know more."""
+    def note(self, node: Node, outputs: Types) -> Types:
+        """Set the types of a node's outputs: for inference itself, and for callers that know more. Returns the types,
+        of all of its ports."""
         missing = len(node.outputs) - len(outputs)
-        self._outputs[node] = (*outputs, *[TensorType()] * missing) if missing > 0 else outputs
+        self._outputs[node] = types = (*outputs, *[TensorType()] * missing) if missing > 0 else outputs
+        return types
 
     def take(self, other: Inference) -> None:
         """Make the types of another inference, of a body for instance, part of this one."""

@@ -42,9 +42,9 @@ def propagate(
 
     Raises ConstraintError when known values break a constraint of the operator, MemoryError for too large a result.
     """
-    known = all(t is None or t.has_value for t in inputs)
+    known = all(tensor is None or tensor.has_value for tensor in inputs)
     carries = operator.values is not None and len(outputs) > 0 and outputs[0].element_type in _SHAPE_TYPES
-    if not inputs or not (known or carries) or any(o.has_value or o.partial is not None for o in outputs):
+    if not (known or carries) or not inputs or any(o.has_value or o.partial is not None for o in outputs):
         return outputs
     if operator.type in _CHANGING or operator.tolerance.kind == "random":
         return outputs

@@ -59,7 +59,7 @@ def staged(*paths: str | os.PathLike[str]) -> Iterator[list[IO[bytes]]]:
     A symbolic link stays, and its target is replaced. Raises OSError, also when the name belongs to something other
     than a regular file. When the block raises, the temporary files are removed and the old files are untouched.
     """
-    import tempfile
+    import secrets
 
     targets = [_target(path) for path in paths]
     names: list[str] = []
@@ -68,13 +68,13 @@ def staged(*paths: str | os.PathLike[str]) -> Iterator[list[IO[bytes]]]:
             streams: list[IO[bytes]] = []
             for path, target in zip(paths, targets, strict=True):
                 folder, base = os.path.split(target)
+                name = os.path.join(folder, f".{base[:40]}.{secrets.token_hex(8)}.part")
+                names.append(name)  # Before there is a file: a signal may raise as soon as it is there.
                 try:
-                    handle, name = tempfile.mkstemp(prefix=f".{base[:40]}.", suffix=".part", dir=folder)
+                    streams.append(stack.enter_context(open(name, "xb", opener=_open_privately)))
                 except OSError as error:
                     error.filename = os.fspath(path)  # Not that of the temporary file.
                     raise
-                names.append(name)
-                streams.append(stack.enter_context(os.fdopen(handle, "wb")))
             yield streams
         for name, target in zip(names, targets, strict=True):
             os.chmod(name, _mode_of(target))
@@ -83,6 +83,10 @@ def staged(*paths: str | os.PathLike[str]) -> Iterator[list[IO[bytes]]]:
         for name in names:
             with suppress(FileNotFoundError):
                 os.unlink(name)
+
+
+def _open_privately(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)
 
 
 def _target(path: str | os.PathLike[str]) -> str:

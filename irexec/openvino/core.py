@@ -111,9 +111,18 @@ class Core:
         self._settings.write(properties)
 
     def add_extension(self, extension: Any = None, *, library_path: Any = None, extensions: Any = None) -> None:
-        """Accept Python extensions, which register themselves. Libraries of compiled operators are not offered."""
+        """Let files name operators: a class derived from Op, or several; of other extensions nothing is needed.
+
+        Raises NotOffered for libraries of compiled operators, TypeError for what is no extension.
+        """
         if library_path is not None or isinstance(extension, (str, os.PathLike)):
-            raise NotOffered("libraries of compiled operators", "write the operator with @irexec.operator")
+            raise NotOffered("libraries of compiled operators", "write the operator as a class derived from Op")
+        from irexec.openvino.custom import register
+
+        given = extension if extension is not None else extensions
+        for item in given if isinstance(given, (list, tuple)) else [given]:
+            if not isinstance(item, Extension):
+                register(item)
 
     def register_plugin(self, plugin: Any, device_name: str, config: Any = None) -> None:
         raise NotOffered("plugins of other devices", "there is one device, CPU")

@@ -71,10 +71,13 @@ def _parts(model: graph.Model) -> Iterator[Node | graph.Model]:
 
 
 def order(model: graph.Model) -> None:
-    """Find the nodes of a model again, from its results, sinks and parameters."""
+    """Find the nodes of a model and of its bodies again, from results, sinks and parameters."""
     model.nodes = ordered([*model.parameters, *model.sinks, *model.results])
     reached = set(model.nodes)
     model.unreachable = [node for node in model.unreachable if node not in reached]
+    for node in model.nodes:
+        for body in node.bodies:
+            order(body.model)
 
 
 def revalidate(model: graph.Model) -> None:

@@ -84,7 +84,9 @@ class Node(graph.Node):
         return DescriptorTensor(self.outputs[index])
 
     def set_output_type(self, index: int, element_type: ElementType, shape: Any) -> None:
-        self.outputs[index].type = TensorType(element_type, partial_shape(shape))
+        if index >= len(self.outputs):
+            self.set_output_size(index + 1)
+        self.outputs[index].type = TensorType(element_type_of(element_type), partial_shape(shape))
 
     def set_output_size(self, size: int) -> None:
         del self.outputs[size:]

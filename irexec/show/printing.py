@@ -86,11 +86,11 @@ class Printout:
                     line.append(blanks + text if column >= count - right else text + blanks)
                 self.lines.append("  " + "  ".join(line).rstrip())
 
-    def findings(self, report: Report, *, verbose: bool) -> None:
-        """Errors with their source line; the rest, unless `verbose`, in one line each."""
+    def findings(self, report: Report, *, verbose: bool, about: str = "") -> None:
+        """Errors with their source line, the rest, unless `verbose`, in one line each; `about` ends the heading."""
         if not len(report):
             return
-        self.heading("findings")
+        self.heading(f"findings {about}".rstrip())
         if verbose:
             self.lines += render(report, color=self.color).rstrip("\n").split("\n")
             return

@@ -26,7 +26,7 @@ class PartialShape:
     __slots__ = ("_dims",)
 
     def __init__(self, dims: Iterable[DimLike] | None) -> None:
-        self._dims = None if dims is None else tuple(map(Dimension.of, dims))
+        self._dims = None if dims is None else tuple([d if d.__class__ is Dimension else Dimension.of(d) for d in dims])
 
     @staticmethod
     def dynamic(rank: int | None = None) -> PartialShape:
@@ -120,9 +120,11 @@ class PartialShape:
             return _DYNAMIC
         if self._dims == other._dims:
             return self
-        ones = (Dimension.of(1),) * (len(self._dims) - len(other._dims))
-        more = (Dimension.of(1),) * (len(other._dims) - len(self._dims))
-        return _of_each(Dimension.broadcast, more + self._dims, ones + other._dims)
+        missing = len(self._dims) - len(other._dims)
+        ones = (Dimension.of(1),) * abs(missing) if missing else ()
+        if missing > 0:
+            return _of_each(Dimension.broadcast, self._dims, ones + other._dims)
+        return _of_each(Dimension.broadcast, ones + self._dims, other._dims)
 
     def accepts(self, shape: Sequence[int]) -> bool:
         """True when an array of this static shape satisfies the partial shape."""
@@ -175,10 +177,13 @@ def _of_each(
     first: tuple[Dimension, ...],
     second: tuple[Dimension, ...],
 ) -> PartialShape | None:
-    """The shape of what the operation makes of the extents of each axis; None where it makes nothing of some."""
+    """The shape of what the operation makes of the extents of each axis; None where it makes nothing of some.
+
+    Of two that are the same it makes just that.
+    """
     made = []
     for a, b in zip(first, second, strict=True):
-        extent = operation(a, b)
+        extent = a if a is b else operation(a, b)
         if extent is None:
             return None
         made.append(extent)

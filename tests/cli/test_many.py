@@ -89,12 +89,27 @@ def test_a_model_on_a_folder_of_inputs(folder: Path, capsys: pytest.CaptureFixtu
     assert main(["run", MODEL, "--inputs", "arrays", "--save", "out", "-j", "2"]) == 2
     shown = capsys.readouterr().out
     assert "2 of 3 inputs; results in out\n" in shown
-    assert "arrays/wrong.npy\n\nfindings\nerror[U004]: the file holds no arrays" in shown
+    assert "findings about inputs\nerror[U004]: the file holds no arrays" in shown
+    assert "  = input: arrays/wrong.npy\n" in shown
     assert main(["run", MODEL, "--input", "image=arrays/b.npy", "--save", "one.npz"]) == 0
     expected = np.load("one.npz")["probabilities"]
     np.testing.assert_array_equal(np.load("out/b.npz")["probabilities"], expected)
     assert np.load("out/more/a.npz")["probabilities"].shape == (1, 10)
     assert sorted(path.name for path in (folder / "out").rglob("*")) == ["a.npz", "b.npz", "more"]
+
+
+@pytest.mark.parametrize("command", [["run", MODEL, "--save", "out"], ["compare", MODEL, "--with", MODEL, "-j", "2"]])
+def test_inputs_with_one_fault_are_one_finding(
+    command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez("wrong.npz", image=np.zeros((30, 3, 32, 31), np.float32))
+    assert main([*command, "--inputs", "wrong.npz"]) == 1
+    shown = capsys.readouterr().out
+    assert shown.count("error[O008]") == 1
+    assert re.search(r"= inputs: wrong.npz:0, .*, wrong.npz:9 and 20 more; --format json names all\n", shown)
+    assert main([*command, "--inputs", "wrong.npz", "--format", "json"]) == 1
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert [[found["code"] for found in run["diagnostics"]] for run in runs] == [["O008"]] * 30
 
 
 def test_a_batch_is_run_sample_by_sample(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,6 +161,7 @@ def test_what_cannot_be_run(
 def test_ctrl_c_leaves_whole_files(folder: Path, sent: signal.Signals) -> None:
     """Interrupted among many short runs. However late: behind them are some that do not end."""
     said = interrupted(folder, ["-j", "2"], sent)
+    assert not list(folder.glob("out/.*"))
     assert re.fullmatch(r"interrupted: \d+ of 2004 inputs were done; the same command goes on from log.jsonl\n", said)
 
 

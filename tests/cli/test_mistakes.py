@@ -93,10 +93,10 @@ def test_the_package_for_onnx_is_not_there(
     [
         ((), "the following arguments are required: COMMAND"),
         (("run",), "the following arguments are required: FILE"),
-        (("run", "m.xml", "--seed", "x"), "argument --seed: 'x' is not a whole number of 0 or more"),
-        (("run", "m.xml", "-j", "-1"), "argument -j/--jobs: '-1' is not a whole number of 0 or more"),
+        (("run", "m.xml", "--seed", "x"), "argument --seed: 'x' is not an integer of 0 or more"),
+        (("run", "m.xml", "-j", "-1"), "argument -j/--jobs: '-1' is not an integer of 0 or more"),
         (("run", "m.xml", "--format", "yaml"), "argument --format: invalid choice: 'yaml'"),
-        (("validate", "m.xml", "--most", "-1"), "argument --most: '-1' is not a whole number of 0 or more"),
+        (("validate", "m.xml", "--most", "-1"), "argument --most: '-1' is not an integer of 0 or more"),
         (("compare", "m.xml", "--with", "openvino", "--limit", "soon"), "'soon' is not a number of 0 or more"),
         (("compare", "m.xml", "--with", "openvino", "--atol", "-0.5"), "'-0.5' is not a number of 0 or more"),
         (("reduce", "m.xml"), "one of the arguments --with --check is required"),

@@ -58,4 +58,4 @@ def test_the_trace_by_time(capsys: pytest.CaptureFixture[str]) -> None:
 def test_at_least_one_run(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main([*COMMAND, "--repeat", "0"])
-    assert "'0' is not a whole number of 1 or more" in capsys.readouterr().err
+    assert "'0' is not an integer of 1 or more" in capsys.readouterr().err

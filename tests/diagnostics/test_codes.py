@@ -20,3 +20,11 @@ def test_what_stops_a_layer(code: str, stops: bool) -> None:
 @pytest.mark.parametrize(("code", "stops"), [("X001", True), ("U004", True), ("Q029", True), ("O001", False)])
 def test_what_leaves_nothing_to_run(code: str, stops: bool) -> None:
     assert CODES[code].stops_all is stops
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_titles_have_one_form(code: str) -> None:
+    """A part of a sentence without a stop, in written English: in lists, in SARIF and on pages they stand alike."""
+    title = CODES[code].title
+    assert title[0].islower() or title.split()[0] in ("OpenVINO", "ONNX")
+    assert title[-1] not in ".?!" and "'t" not in title and len(title) <= 80

@@ -11,8 +11,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import active_children, get_context
 from pathlib import Path
+from pickle import PicklingError
 from typing import Any
 
 import pytest
@@ -32,12 +34,19 @@ def files(tmp_path: Path) -> list[str]:
     return [str(tmp_path / f"{number}.txt") for number in range(10)]
 
 
-@pytest.fixture(params=["here", "threads", "processes"])
+EXECUTORS: dict[str, Callable[[], Executor]] = {
+    "threads": lambda: ThreadPoolExecutor(3),
+    "the standard library's processes": lambda: ProcessPoolExecutor(2, get_context("spawn")),
+    "processes": lambda: farm.Processes(2),
+}
+
+
+@pytest.fixture(params=["here", *EXECUTORS])
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor | None]:
     if request.param == "here":
         yield None
         return
-    with ThreadPoolExecutor(3) if request.param == "threads" else farm.Processes(2) as workers:
+    with EXECUTORS[request.param]() as workers:
         yield workers
 
 
@@ -71,6 +80,78 @@ def test_a_process_that_dies_takes_nothing_with_it(files: list[str]) -> None:
     assert [outcome.item for outcome in outcomes if outcome.result is None] == [files[0], files[5]]
     (finding,) = outcomes[0].report
     assert finding.message == "there is no result: the process that worked on it was killed, or crashed"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
+def test_a_process_that_is_told_to_leave_is_replaced(files: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    Path(files[2]).write_text("end")
+    with farm.Processes(1) as workers:
+        outcomes = list(farm.gather(Words(), files, workers))
+    assert [outcome.item for outcome in outcomes if outcome.result is None] == [files[2]]
+    (finding,) = outcomes[2].report
+    assert finding.message == "there is no result: the process that worked on it was killed, or crashed"
+    assert capfd.readouterr() == ("", "")
+
+
+def _environment() -> dict[str, str]:
+    """That of a program that can import irexec and the tests' own modules."""
+    tests = Path(__file__).parents[1]
+    paths = [str(tests), str(tests.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+SENT_EARLY = """import multiprocessing, os, signal
+
+from support.waiting import PATIENCE, until
+
+from irexec import farm
+
+if __name__ == "__main__":
+    with farm.Processes(1) as workers:
+        first = workers.submit(len, "abc")
+        until(lambda: bool(multiprocessing.active_children()), "the process is there")
+        os.kill(multiprocessing.active_children()[0].pid, SENT)
+        print(repr(first.exception(PATIENCE)), workers.submit(len, "abcd").result(PATIENCE))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
+@pytest.mark.parametrize(
+    ("sent", "printed"), [(signal.SIGINT, "None 4\n"), (signal.SIGTERM, "BrokenProcessPool('the process died') 4\n")]
+)
+def test_a_signal_finds_a_process_that_has_not_begun(tmp_path: Path, sent: signal.Signals, printed: str) -> None:
+    """It is held back until the process can leave in silence; Ctrl-C is the parent's."""
+    (tmp_path / "early.py").write_text(SENT_EARLY.replace("SENT", str(int(sent))))
+    program = subprocess.run(
+        [sys.executable, str(tmp_path / "early.py")],
+        env=_environment(), capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert (program.stdout, program.stderr) == (printed, "")
+
+
+def test_what_a_process_cannot_send_is_an_error_of_its_call() -> None:
+    with farm.Processes(1) as workers:
+        number = workers.submit(os.getpid).result()
+        with pytest.raises(TypeError, match="pickle"):
+            workers.submit(threading.Lock).result()
+        with pytest.raises((AttributeError, PicklingError), match="pickle"):
+            workers.submit(lambda: None).result()
+        with pytest.raises(EOFError) as raised:
+            workers.submit(_no_more).result()
+        assert "in _no_more" in str(raised.value.__cause__)
+        assert workers.submit(os.getpid).result() == number != os.getpid()
+
+
+def _no_more() -> None:
+    raise EOFError
+
+
+def test_processes_end_after_the_last_call_though_nobody_waits() -> None:
+    workers = farm.Processes(2)
+    futures = [workers.submit(os.getpid) for _ in range(4)]
+    workers.shutdown(wait=False)
+    numbers = {future.result(PATIENCE) for future in futures}
+    until(lambda: numbers.isdisjoint(process.pid for process in active_children()), "they have ended")
 
 
 def test_a_process_has_one_thread() -> None:
@@ -109,11 +190,9 @@ if __name__ == "__main__":
 @pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
 def test_processes_end_with_a_program_that_is_killed(tmp_path: Path) -> None:
     (tmp_path / "killed.py").write_text(KILLED.replace("FOLDER", repr(str(tmp_path))))
-    tests = Path(__file__).parents[1]
-    paths = [str(tests), str(tests.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     program = subprocess.Popen(
         [sys.executable, str(tmp_path / "killed.py")],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        env=_environment(),
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     until(lambda: len(list(tmp_path.glob("[01].*"))) == 2 or program.poll() is not None, "both have begun")

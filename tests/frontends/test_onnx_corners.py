@@ -136,3 +136,12 @@ def test_gemm_of_whole_numbers_beside_the_reference(tmp_path: Path) -> None:
     found = irexec.compile_model(tmp_path / "model.onnx")(fed)[0]
     assert found.dtype == np.int32
     np.testing.assert_array_equal(found, np.trunc(expected))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_batch_of_nothing_has_no_mean() -> None:
+    ones = np.ones(3, F)
+    empty = np.empty((0, 3, 2), F)
+    y, mean, variance = irexec.onnx15.batch_normalization(empty, ones, ones, ones, ones, epsilon=1e-5, momentum=0.5)
+    assert y.shape == empty.shape
+    assert np.isnan(mean).all() and np.isnan(variance).all()

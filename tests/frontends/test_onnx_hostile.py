@@ -179,6 +179,23 @@ def test_nodes_that_stand_before_what_makes_their_inputs(tmp_path: Path) -> None
             "{ y = Col2Im <strides = [1, 1, 1]> (x, s, k) }",
             None,
         ),
+        *(
+            (f"(float[1,10,12] x) => (float[?] y) <{s}, {k}> {{ y = Col2Im(x, s, k) }}", [(1, 10, 12)])
+            for s, k in [
+                ("int64 s = {5}", "int64[3] k = {1, 1, 5}"),
+                ("int64[3] s = {3, 4, -5}", "int64[3] k = {1, 1, 5}"),
+                ("int64[3] s = {3, 4, 5}", "int64[3] k = {-1, -1, 5}"),
+                ("int64[3] s = {3, 4, 5}", "int64[3] k = {1, 1, 0}"),
+            ]
+        ),
+        *(
+            (
+                f"(float[1,1,2] x) => (float[?] y) <int64[1,1,2] i = {{0, 1}}, int64{s}>"
+                "{ y = MaxUnpool <kernel_shape = [2]> (x, i, s) }",
+                [(1, 1, 2)],
+            )
+            for s in ("[3,1] s = {1, 1, 9}", " s = {9}", "[2] s = {1, 9}", "[3] s = {1, 1, -1}", "[3] s = {1, 1, 1}")
+        ),
         ("(float[1,1,4] x) => (float[?] y) { y = LpPool <kernel_shape = [2], p: int = 0> (x) }", None),
         ("(float[1,1,4] x) => (float[?] y) { y = GlobalLpPool <p: int = 0> (x) }", None),
         (

@@ -42,7 +42,7 @@ def test_an_empty_axis_has_no_parts(slicing: Slicing) -> None:
         (Slicing(0, 10**6, -1), "would lie outside"),
         (Slicing(0, 4, 2), "nothing in this direction"),
         (Slicing(0, 0, -1, -1), "nothing in this direction"),
-        (Slicing(0, 0, -1, 4, 4), "6 elements can't be divided into parts of 4"),
+        (Slicing(0, 0, -1, 4, 4), "6 elements cannot be divided into parts of 4"),
         (Slicing(0, stride=0), "never ends"),
         (Slicing(0, part_size=0), "never ends"),
     ],

@@ -147,11 +147,6 @@ def test_the_pass_that_writes(tmp_path: Path) -> None:
     assert run(ov.Core().read_model(tmp_path / "m.xml"), ROW) == [[[2, 2, 5]]]
 
 
-def test_passes_of_openvino_are_named_as_not_offered() -> None:
-    with pytest.raises(NotOffered, match=r"ConstantFolding.*edit the graph"):
-        passes.Manager().register_pass("ConstantFolding")
-
-
 def test_frontends(tmp_path: Path) -> None:
     model, _, _ = small()
     ov.save_model(model, tmp_path / "m.xml")

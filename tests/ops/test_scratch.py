@@ -11,6 +11,7 @@ import pytest
 
 import irexec
 from irexec import opset11, opset15, opset17
+from irexec.ops.compute.parallel import num_threads
 
 MILLION = 1 << 20
 RNG = np.random.default_rng(0)
@@ -32,6 +33,11 @@ def regions() -> Any:
     return opset15.deformable_psroi_pooling(features, boxes, mode="bilinear_deformable", **attributes)
 
 
+def bins() -> Any:
+    attributes = {"mode": "bilinear", "output_dim": 2, "group_size": 1024, "spatial_scale": 1.0}
+    return opset15.psroi_pooling(floats(1, 2, 8, 8), np.float32([[0, 0.1, 0.1, 0.9, 0.9]]), **attributes)
+
+
 def searched() -> Any:
     return opset15.search_sorted(np.sort(floats(32, 500)), floats(32, 1 << 16))
 
@@ -44,6 +50,7 @@ CALLS: dict[str, tuple[Callable[[], Any], float]] = {
     "Exp of integers": (lambda: opset15.exp(np.ones(3 * MILLION, np.int32)), 3 * 4),
     "Interpolate": (bicubic, 1),
     "DeformablePSROIPooling": (regions, 1),
+    "PSROIPooling": (bins, 1),
 }
 
 
@@ -59,6 +66,20 @@ def test_a_kernel_takes_little_more_than_it_holds(name: str) -> None:
     held = sum(np.asarray(result).nbytes for result in (results if isinstance(results, (tuple, list)) else [results]))
     # Within what the inputs and results hold once more, and some blocks.
     assert most < 2 * (held + given * MILLION) + 40 * MILLION
+
+
+@pytest.mark.parametrize("name", ["dft", "idft", "rdft"])
+def test_transforms_take_some_blocks_beside_their_result(name: str) -> None:
+    """NumPy alone goes through f64, in four times the memory of the result."""
+    data = floats(512, 8192, *([2] if name != "rdft" else []))
+    transform = getattr(opset15, name)
+    tracemalloc.start()
+    try:
+        result = transform(data, np.array([1, 0]))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 1.1 * result.nbytes + num_threads() * 10 * MILLION
 
 
 def test_rows_of_any_length_are_unique_in_time_for_their_elements() -> None:

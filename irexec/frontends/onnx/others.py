@@ -80,7 +80,7 @@ class Question:
         except subprocess.TimeoutExpired:
             self._process.kill()
             written, _ = self._process.communicate()
-            end = f"says nothing within {_SECONDS} s"
+            end = f"gives no answer within {_SECONDS} s"
         # The last line of a process that was ended may be half a line.
         return written.splitlines()[: written.count(b"\n")], end
 

@@ -49,7 +49,7 @@ class Elements:
         """`plain`: the text has no namespaces, and no attribute twice; of two with one name the first counts."""
         self._text = text
         self._at = self._before = 0
-        self._plain = plain and "xmlns" not in text
+        self._plain = plain
         self.number = -1
         self.name = ""
         self.attributes: Sequence[tuple[str, str]] = ()

@@ -14,7 +14,7 @@ from irexec.ir.files import open_regular
 from irexec.ir.xml.elements import Elements
 from irexec.ir.xml.encoding import EncodingProblem, decode
 from irexec.ir.xml.positions import Comment, Positions, Span
-from irexec.ir.xml.wellformed import faults
+from irexec.ir.xml.wellformed import faults, is_plain
 from irexec.records import NamedTuple
 
 Remap = Callable[[Span], Span]
@@ -69,7 +69,7 @@ class Source:
         self.file = file
         self._limits: Limits | None = limits or Limits()
         self._faults: list[SourceFault] = []
-        self._readable = False
+        self._readable = self._is_plain = False
         self._remap = remap
         self._display_text = text if display_text is None else display_text
         self._display = Positions(self._display_text)
@@ -83,7 +83,7 @@ class Source:
 
     def elements(self) -> Elements:
         """The elements of a readable text, its root entered."""
-        elements = Elements(self.text, plain=not self.problems)
+        elements = Elements(self.text, plain=self._is_plain or not (self.problems or "xmlns" in self.text))
         elements.enter()
         return elements
 
@@ -148,7 +148,7 @@ class Source:
         source.text = source._display_text = text
         source._display = Positions(text)
         source.file, source._remap, source._limits = file, None, None
-        source._readable, source._faults = False, [problem]
+        source._readable, source._is_plain, source._faults = False, False, [problem]
         source.positions = Positions(text)
         return source
 
@@ -238,7 +238,8 @@ class Source:
 
     def _parse(self) -> None:
         """Find out whether the text is well-formed."""
-        for fault in faults(self.positions):
+        self._is_plain = is_plain(self.text)
+        for fault in () if self._is_plain else faults(self.positions):
             if fault.code == "X003" or len(self._faults) < _MAX_PROBLEMS:
                 self._faults.append(SourceFault(fault.code, fault.message, fault.span, related=fault.related))
         # After these faults (a repeated attribute, content after the root, an undeclared prefix, a late declaration)

@@ -28,8 +28,7 @@ _CODE_OF_ERROR = {
 }
 # libxml2 limits the length of what it reads as one piece.
 _LONG = 10_000_000
-# Where the two may differ: namespaces, instructions, attributes of XML's own, and what is no version of XML.
-_UNUSUAL = ("xmlns", "xml:", "<?")
+# Where the two may differ: what is no version of XML, attributes of XML's own, namespaces, instructions.
 _DECLARED = re.compile(r"""\s*<\?xml\s+version=(["'])1\.[0-9]\1|\s*<(?!\?)""", re.ASCII)
 _UNBALANCED = {"ERR_TAG_NAME_MISMATCH", "ERR_TAG_NOT_FINISHED"}
 
@@ -43,25 +42,22 @@ class Fault(NamedTuple):
     related: tuple[tuple[str, Span], ...] = ()
 
 
-def faults(positions: Positions) -> Iterator[Fault]:
-    """What keeps a text from being well-formed, one fault for each place. No tree is made."""
-    if not _is_accepted(positions.text):
-        yield from _found_by_libxml2(positions)
-
-
-def _is_accepted(text: str) -> bool:
-    """Whether expat finds a text well-formed, and libxml2 has no reason not to."""
-    if len(text) > _LONG or not _DECLARED.match(text) or any(text.find(unusual, 1) >= 0 for unusual in _UNUSUAL):
+def is_plain(text: str) -> bool:
+    """Whether expat finds a text well-formed, without namespaces, and libxml2 has no reason not to."""
+    if len(text) > _LONG or not _DECLARED.match(text) or "xml:" in text:
         return False
+    unusual: list[str] = []
     parser = expat.ParserCreate("utf-8", " ")  # with a separator for namespaces: undeclared ones are errors
+    parser.StartNamespaceDeclHandler = parser.ProcessingInstructionHandler = lambda name, _: unusual.append(name)
     try:
         parser.Parse(text.encode(), True)
     except expat.ExpatError:
         return False
-    return True
+    return not unusual
 
 
-def _found_by_libxml2(positions: Positions) -> Iterator[Fault]:
+def faults(positions: Positions) -> Iterator[Fault]:
+    """What keeps a text that is not plain from being well-formed, one fault for each place. No tree is made."""
     from lxml import etree
 
     parser, summary = _parser(), "not well-formed"

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from irexec.native.after import Kind
-from irexec.ops.arithmetic.error_function import erf_f32, erf_f64, erfinv_f64
+from irexec.ops.arithmetic.error_function import erf_f32, erf_f64, erfinv_f64, erfinv_near
 from irexec.ops.compute.elementwise import blockwise, elementwise, half_away, in_doubles, result_like, through_floats
 from irexec.ops.compute.follow import Follow, follows
 from irexec.ops.compute.named import ufunc
@@ -112,7 +112,7 @@ def _erf_block(x: Array, out: Array, scratch: Array) -> None:
 @operator("ErfInv", "opset17", shapes=same_as(), inplace="x", tolerance=rounded(4))
 def erfinv_17(x: T_FLOAT, /, *, out: Array | None = None) -> T_FLOAT:
     """The y with erf(y) = x: 0 at 0, ±infinity at ±1, nan outside [-1, 1]."""
-    return in_doubles(erfinv_f64, x, out)
+    return in_doubles(erfinv_f64 if x.dtype == np.float64 else erfinv_near, x, out)
 
 
 @operator("Negative", "opset1", shapes=same_as(), inplace="x")

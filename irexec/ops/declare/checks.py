@@ -74,4 +74,5 @@ def note(constraint: str, held: bool) -> None:
 
 def holds(constraint: str) -> None:
     """In a kernel or a rule: a constraint was checked, in another form than `require` or `check`, and holds."""
-    note(constraint, True)
+    if (checks := _running.get()) is not None:
+        checks.note(constraint, True)

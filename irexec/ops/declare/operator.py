@@ -112,6 +112,8 @@ class Operator:
         self.generators: dict[str, Callable[..., Any]] = {}
         self.opener: Callable[..., Open | None] | None = None
         self.worker: Callable[..., int] | None = None
+        self.make_node: Callable[[dict[str, Any], int], Any] | None = None
+        """Makes a node of attributes and a number of inputs, where the operator's nodes are of a class of their own."""
         self.__doc__ = kernel.__doc__
         self.__name__ = kernel.__name__
         self.__module__ = kernel.__module__
@@ -269,7 +271,8 @@ class Operator:
     ) -> list[TensorType]:
         """Output types from input types; everything that breaks the signature or the rule goes to `breaches`."""
         found: list[Breach] = [] if breaches is None else breaches
-        bound = bind_types(self.signature, inputs, found)
+        signature = self.signature
+        bound = bind_types(signature, inputs, found)
 
         def check(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:
             if condition is None:
@@ -281,8 +284,9 @@ class Operator:
             return False
 
         shapes: Any = None
-        if self.rule is not None and not any(b.code == "O002" for b in found):
-            padded = [*inputs, *[None] * (len(self.inputs) - len(inputs))] if not self.signature.is_variadic else inputs
+        if self.rule is not None and not (found and any(b.code == "O002" for b in found)):
+            left_out = 0 if signature.is_variadic else len(signature.inputs) - len(inputs)
+            padded = [*inputs, *[None] * left_out] if left_out else inputs
             try:
                 with running(self):
                     shapes = self.rule(check, *padded, **self._rule_binding(attributes))
@@ -295,7 +299,7 @@ class Operator:
                 if not found:
                     message = f"the shape rule of {self} is wrong; it failed: {type(error).__name__}: {error}"
                     found.append(Breach("O007", message))
-        return output_types(self.outputs, shapes, bound, attributes)
+        return output_types(signature.outputs, shapes, bound, attributes)
 
     def __str__(self) -> str:
         return self.versioned_name

@@ -15,11 +15,12 @@ def bind_types(
 ) -> dict[str, ElementType]:
     """What the signature's type variables stand for; inputs that it does not take, or not together, go to `found`."""
     bound: dict[str, ElementType] = {}
-    binding: dict[str, int] = {}
+    ports = signature.inputs
+    last = len(ports) - 1
     for index, tensor in enumerate(inputs):
-        if tensor is None or tensor.element_type is DYNAMIC:
+        if tensor is None or (actual := tensor.element_type) is DYNAMIC:
             continue
-        elements, actual = signature.input(index).elements, tensor.element_type
+        elements = ports[index if index < last else last].elements
         if actual not in elements.types:
             name, message = signature.port_name(index), f"is {actual}, expected {elements.expected}"
             found.append(Breach("O002", f"{name} {message}", port=name, found=str(actual), allowed=elements.listed))
@@ -27,12 +28,21 @@ def bind_types(
         if elements.name is None:
             continue
         first = bound.setdefault(elements.name, actual)
-        other = binding.setdefault(elements.name, index)
         if first is not actual and elements.binding:
             name, message = signature.port_name(index), f"is {actual}, expected {first}"
-            message += f" as {signature.port_name(other)} is: both have type {elements.name}"
+            other = signature.port_name(_first_of(elements.name, first, signature, inputs))
+            message += f" as {other} is: both have type {elements.name}"
             found.append(Breach("O003", f"{name} {message}", port=name, found=str(actual), allowed=str(first)))
     return bound
+
+
+def _first_of(variable: str, kind: ElementType, signature: Signature, inputs: Sequence[TensorType | None]) -> int:
+    """The first of the inputs that share a type variable, and have this type."""
+    return next(
+        index
+        for index, tensor in enumerate(inputs)
+        if tensor is not None and tensor.element_type is kind and signature.input(index).elements.name == variable
+    )
 
 
 def output_types(

@@ -97,12 +97,15 @@ class Signature:
     max_inputs: int | None = field(init=False)
     """None where the last one is variadic."""
     is_variadic: bool = field(init=False)
+    makes_any_number: bool = field(init=False)
+    """Of outputs, which the shape rule decides."""
     attribute_names: frozenset[str] = field(init=False)
     """As Python has them."""
 
     def __post_init__(self) -> None:
         self.min_inputs = sum(not i.optional and not i.variadic for i in self.inputs)
         self.is_variadic = any(i.variadic for i in self.inputs)
+        self.makes_any_number = bool(self.outputs) and self.outputs[0].variadic
         self.max_inputs = None if self.is_variadic else len(self.inputs)
         self.attribute_names = frozenset(attribute.name for attribute in self.attributes)
 

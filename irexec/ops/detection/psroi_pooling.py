@@ -94,10 +94,14 @@ def _bilinear(feature: Array, box: Array, bins: Bins) -> Array:
     ys = _samples(scaled[1], scaled[3], down, bins.group_size, height)
     channels = feature.reshape(down, across, bins.output_dim, height, width)
     result = np.zeros(bins.pooled, feature.dtype)
-    for by in range(down):
-        for bx in range(across):
-            result += _interpolate(channels[by, bx], ys[by][:, None], xs[bx])
-    return result / (across * down)
+    at_once = max(1, _SAMPLES // (bins.output_dim * bins.group_size))
+    for begin in range(0, bins.group_size, at_once):
+        rows = slice(begin, begin + at_once)
+        for by in range(down):
+            for bx in range(across):
+                result[:, rows] += _interpolate(channels[by, bx], ys[by][rows, None], xs[bx])
+    result /= across * down
+    return result
 
 
 def _samples(first: np.floating, last: np.floating, bins: int, size: int, extent: int) -> Array:

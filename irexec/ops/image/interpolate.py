@@ -69,8 +69,6 @@ def interpolate_11(
     require_axes(chosen, image.ndim, len(scales_or_sizes))
     begin, end = full_pads(padding.pads_begin, image.ndim), full_pads(padding.pads_end, image.ndim)
     extents = [sum(parts) for parts in zip(begin, image.shape, end, strict=True)]
-    # The zeros of an axis that is resized are not made: its pass takes zero where it reads one.
-    image = _padded(image, [(0, 0) if a in chosen else pads for a, pads in enumerate(zip(begin, end, strict=True))])
     if shape_calculation_mode == "sizes":
         targets = {a: int(s) for a, s in zip(chosen, scales_or_sizes, strict=True)}
         scales = {a: t / extents[a] if extents[a] else 1.0 for a, t in targets.items()}
@@ -107,7 +105,9 @@ def interpolate_11(
     }
     # Pillow goes over the width first; elsewhere the passes that leave least to do come first.
     order = chosen[::-1] if mode in PILLOW else sorted(chosen, key=lambda a: (scales[a], -a))
-    return _apply(image, mode, [(a, resized[a], begin[a]) for a in order])
+    result = _apply(image, mode, [(a, resized[a], begin[a]) for a in order])
+    # The zeros of an axis that is resized are never made: its pass takes zero where it reads one.
+    return _padded(result, [(0, 0) if a in chosen else pads for a, pads in enumerate(zip(begin, end, strict=True))])
 
 
 def _padded(image: Array, pads: list[tuple[int, int]]) -> Array:

@@ -79,10 +79,11 @@ def _(types: NodeTypes, *, axis: int) -> Callable[..., Array] | None:
 
 @concat_1.shapes
 def _(check: Check, *tensors: TensorType, axis: int) -> PartialShape:
-    ranks = {t.rank: i for i, t in reversed(list(enumerate(tensors))) if t.rank is not None}
-    if not ranks:
+    ranks = [tensor.rank for tensor in tensors]
+    rank = next((rank for rank in ranks if rank is not None), None)
+    if rank is None:
         return PartialShape.dynamic()
-    rank, first = min(ranks.items(), key=lambda item: item[1])
+    first = ranks.index(rank)
     at = axis_in(check, "C1", axis, rank, attribute="axis") if rank else None
     check("C2", rank > 0, f"tensors[{first}] is a scalar, expected rank 1 or more", port=f"tensors[{first}]")
     common = PartialShape.dynamic(rank)
@@ -103,5 +104,5 @@ def _(check: Check, *tensors: TensorType, axis: int) -> PartialShape:
             check("C3", False, message, port=port, found=str(tensor.shape), allowed=str(common))
     if at is None:
         return common
-    unknown = any(t.rank != rank for t in tensors)
-    return common if unknown else common.with_dim(at, sum_of([t.shape[at] for t in tensors]))
+    unknown = ranks != [rank] * len(ranks)
+    return common if unknown else common.with_dim(at, sum_of([tensor.shape.dims[at] for tensor in tensors]))

@@ -14,6 +14,8 @@ import numpy as np
 from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.rules.axes import integers
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import BOOLEAN, FLOATS, I64, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
@@ -112,9 +114,12 @@ def col2im_18(
     """[N, C * product(block_shape), L] blocks to images [N, C, *image_shape]; where they overlap they add up.
 
     C1: x has rank 3, its second extent is a multiple of the block's size, its last is the number of blocks that fit.
-    C2: the lists have one value for each axis of the image.
+    C2: the lists have one value for each axis of the image, which is not negative, and positive in block_shape.
     """
-    extents, block = image_shape.tolist(), block_shape.tolist()
+    extents, block = integers(image_shape), integers(block_shape)
+    message = f"image_shape is {extents}, expected no negative value"
+    require("C2", min(extents, default=0) >= 0, message, port="image_shape")
+    require("C2", min(block, default=1) >= 1, f"block_shape is {block}, expected positive values", port="block_shape")
     lists = (block, strides, dilations, pads_begin, pads_end)
     require(
         "C2",
@@ -124,7 +129,7 @@ def col2im_18(
     spans = zip(extents, block, dilations, pads_begin, pads_end, strides, strict=True)
     fits = [max((n + b + e - d * (k - 1) - 1) // s + 1, 0) for n, k, d, b, e, s in spans]
     area = prod(block)
-    whole = x.ndim == 3 and area > 0 and x.shape[1] % area == 0 and x.shape[2] == prod(fits)
+    whole = x.ndim == 3 and x.shape[1] % area == 0 and x.shape[2] == prod(fits)
     require("C1", whole, f"x has shape {list(x.shape)}, expected [N, C * {area}, {prod(fits)}]", port="x")
     parts = widen(x).reshape(len(x), -1, *block, *fits)
     padded = [b + n + e for b, n, e in zip(pads_begin, extents, pads_end, strict=True)]
@@ -142,6 +147,8 @@ def col2im_18(
 @col2im_18.shapes
 def _(check: Check, x: TensorType, image: TensorType, block: TensorType, **attributes: object) -> PartialShape:
     check("C1", x.rank in (None, 3), f"x has rank {x.rank}, expected 3", port="x")
+    has_rank(check, "C2", image, 1, "image_shape")
+    has_rank(check, "C2", block, 1, "block_shape")
     if image.ints is None or block.ints is None or x.rank is None:
         return PartialShape.dynamic()
     area, channels = prod(block.ints), x.shape[1]

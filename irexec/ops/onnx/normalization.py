@@ -5,6 +5,7 @@ Source: ONNX operator pages BatchNormalization-15, LRN-13, LpNormalization-22.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -26,13 +27,19 @@ def batch_normalization_15(
 ) -> tuple[T, T2, T2]:
     """In training: x normalised by the mean and variance of each channel, and the running ones, updated.
 
+    A channel without elements has no mean: it is nan.
+
     x: [N, C, *X]; the others: [C]. C1: they are.
     """
     wide = x.astype(np.result_type(compute_dtype(x.dtype), np.float32), copy=False)
     axes = (0, *range(2, x.ndim))
-    mean, variance = wide.mean(axis=axes), wide.var(axis=axes)
     shape = (-1, *[1] * (x.ndim - 2))
-    normal = (wide - mean.reshape(shape)) / np.sqrt(variance + wide.dtype.type(epsilon)).reshape(shape)
+    with np.errstate(invalid="ignore"):
+        count = wide.dtype.type(prod(x.shape[axis] for axis in axes))
+        mean = wide.sum(axis=axes) / count
+        centred = wide - mean.reshape(shape)
+        variance = (centred * centred).sum(axis=axes) / count
+    normal = centred / np.sqrt(variance + wide.dtype.type(epsilon)).reshape(shape)
     y = normal * widen(scale).reshape(shape) + widen(bias).reshape(shape)
     running = [
         narrow(widen(before) * np.float32(momentum) + now * np.float32(1 - momentum), before.dtype)

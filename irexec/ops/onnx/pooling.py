@@ -19,6 +19,7 @@ from irexec.ops.declare.operator import Check, Elements, operator, require, roun
 from irexec.ops.detection.roi_align import Between, bin_samples
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
 from irexec.ops.pooling.slide import slide
+from irexec.ops.rules.axes import has_length, integers
 from irexec.ops.rules.extents import Extents
 from irexec.types import ANY_DIMENSION, FLOATS, I64, NUMERIC, Array, PartialShape, TensorType
 
@@ -95,7 +96,8 @@ def max_unpool_9(x: T_ANY, indices: T_IND, output_shape: T_IND | None = None, /,
     An `output_shape` that is larger has its further elements at the ends of the axes.
 
     C1: x has rank 3 to 5. C2: kernel, strides and pads have one value per spatial axis, and a pool of them can make x.
-    C3: indices has x's shape, and lies within the result. C4: output_shape is no smaller than the result.
+    C3: indices has x's shape, and lies within the result. C4: output_shape is 1D, has a
+    value for each axis of x, and is no smaller than the result.
     """
     shape = [*x.shape[:2], *windows.extents(x.shape[2:])]
     require("C2", min(shape) >= 0, f"no pool of such windows has the shape {list(x.shape)}", port="x")
@@ -113,7 +115,7 @@ def max_unpool_9(x: T_ANY, indices: T_IND, output_shape: T_IND | None = None, /,
     result = flat.reshape(shape)
     if output_shape is None:
         return result
-    wanted = output_shape.tolist()
+    wanted = integers(output_shape)
     fits = len(wanted) == len(shape) and all(w >= s for w, s in zip(wanted, shape, strict=True))
     require("C4", fits, f"output_shape is {wanted}, the result has at least {shape}", port="output_shape")
     return np.pad(result, [(0, w - s) for w, s in zip(wanted, shape, strict=True)])
@@ -136,9 +138,9 @@ def _(
         if not check("C2", len(values) == rank - 2, message, attribute=name):
             return PartialShape.dynamic(rank)
     if output_shape is not None:
-        wanted = output_shape.ints or []
+        wanted = output_shape.ints if has_length(check, "C4", output_shape, rank, "output_shape") else None
         message = f"output_shape is {wanted}, which is negative"
-        fits = check("C4", min(wanted, default=0) >= 0, message, port="output_shape")
+        fits = wanted is not None and check("C4", min(wanted) >= 0, message, port="output_shape")
         return PartialShape(wanted) if wanted and fits else PartialShape.dynamic(rank)
     space = x.shape[2:]
     least = windows.extents([extent.value if extent.is_static else 1 for extent in space])

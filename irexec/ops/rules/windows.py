@@ -169,9 +169,9 @@ def check_windows(check: Check, constraint: str, rank: int | None, how: Windowin
     if rank is None:
         return True
     ok = True
-    lists = {name: getattr(how, name) for name in ("strides", "dilations", "pads_begin", "pads_end")} | others
-    for name, values in lists.items():
-        if len(values) in (0, rank):
+    lists = {"strides": how.strides, "dilations": how.dilations, "pads_begin": how.pads_begin, "pads_end": how.pads_end}
+    for name, values in (lists | others).items():
+        if not values or len(values) == rank:
             holds(constraint)
             continue
         message = f"{name} has {len(values)} values, expected one for each of the {rank} spatial axes"
@@ -200,7 +200,8 @@ def output_dims(
             holds(constraint)
             result.append(_same_dim(extent, k, how, axis, rounding))
             continue
-        low, high = dilated(max(span.min, 1), d), None if span.max is None else dilated(max(span.max, 1), d)
+        low = dilated(span.min or 1, d)
+        high = low if span.max == span.min else None if span.max is None else dilated(span.max, d)
         if extent.max is not None and extent.max + b + e < low:
             message = f"the kernel covers {low} pixels along spatial axis {axis}"
             message += f", which has only {extent} and padding {b} + {e}"
@@ -211,6 +212,9 @@ def output_dims(
         # What does not fit is refused at run time; without a pixel and without padding before it, ceil_torch has none.
         least = 0 if rounding == "ceil_torch" and extent.min + b == 0 else 1
         smallest = least if high is None else max(least, _count(extent.min, 1, s, 1, b, e - high + 1, rounding))
+        if extent.min == extent.max and low == high:
+            result.append(Dimension.of(smallest))
+            continue
         largest = None if extent.max is None else max(smallest, _count(extent.max, 1, s, 1, b, e - low + 1, rounding))
         result.append(Dimension(smallest, largest))
     return result

@@ -22,6 +22,7 @@ from irexec.ops.signals.fourier import (
     sizes_of,
     to_complex,
     to_pairs,
+    transform,
     transformed_axes,
 )
 from irexec.types import Array, PartialShape, TensorType
@@ -34,13 +35,13 @@ def dft_7(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
     C1: axes are different and in [-(r-1), r-2], r the rank of data. C2: axes is 1D. C3: signal_size has its shape.
     C4: a signal size is -1 (the axis' own) or positive. C5: data has rank 2 or more and last dimension 2.
     """
-    return _transform(np.fft.fftn, data, axes, signal_size)
+    return _transform(np.fft.fft, data, axes, signal_size)
 
 
 @operator("IDFT", "opset7", tolerance=rounded(64))
 def idft_7(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
     """The inverse of DFT, divided by the number of transformed elements. C1 to C5 as there."""
-    return _transform(np.fft.ifftn, data, axes, signal_size)
+    return _transform(np.fft.ifft, data, axes, signal_size)
 
 
 def _transform(function: Callable[..., Array], data: Array, axes: Array, signal_size: Array | None) -> Array:
@@ -52,8 +53,9 @@ def _transform(function: Callable[..., Array], data: Array, axes: Array, signal_
     numbers = resized(numbers, where, extents)
     if not numbers.size:
         return to_pairs(numbers, data.dtype)
-    result = function(numbers, axes=where)
-    return to_pairs(result.astype(numbers.dtype, copy=False), data.dtype)
+    result = np.empty_like(numbers)
+    transform(function, numbers, where, result)
+    return to_pairs(result, data.dtype)
 
 
 def _shape(check: Check, data: TensorType, axes: TensorType, signal_size: TensorType | None) -> PartialShape:

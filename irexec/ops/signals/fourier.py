@@ -5,11 +5,13 @@ Source: operation pages DFT-7, IDFT-7, RDFT-9, IRDFT-9.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.ops.compute.parallel import parallel_for, split
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Elements, require
 from irexec.ops.rules.axes import axes_of, drawn_axes, integers, known_axes
@@ -74,6 +76,37 @@ def resized(data: Array, axes: Sequence[int], sizes: Sequence[int]) -> Array:
         pads[axis] = (0, max(0, size - data.shape[axis]))
     data = data[tuple(index)]
     return np.pad(data, pads) if any(after for _, after in pads) else data
+
+
+_AT_ONCE = 1 << 18
+"""Elements that are transformed at once: NumPy goes through f64, in several times the memory of f32."""
+
+
+def transform(function: Callable[..., Array], data: Array, axes: Sequence[int], out: Array) -> None:
+    """A function of np.fft of one axis (fft, ifft, rfft, irfft) over each of the axes, the last one first, into `out`.
+
+    The first pass goes from `data`, which may be `out`, the others go from `out`.
+    """
+    for axis in reversed(axes):
+        _pass(function, data, axis, out)
+        data = out
+
+
+def _pass(function: Callable[..., Array], data: Array, axis: int, out: Array) -> None:
+    """One axis, in blocks along the longest of the others."""
+    extents = [0 if other == axis else extent for other, extent in enumerate(out.shape)]
+    along = extents.index(max(extents))
+    blocks = split(extents[along], math.ceil(max(data.size, out.size) / _AT_ONCE))
+    size = out.shape[axis] if out.dtype.kind == "f" else None
+
+    def block(number: int) -> None:
+        part = (slice(None),) * along + (slice(*blocks[number]),)
+        function(data[part], size, axis, out=out[part])
+
+    if along == axis:
+        function(data, size, axis, out=out)
+    else:
+        parallel_for(len(blocks), block)
 
 
 def check_axes(check: Check, axes: TensorType, signal_size: TensorType | None, rank: int | None) -> list[int] | None:

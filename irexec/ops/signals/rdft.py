@@ -22,6 +22,7 @@ from irexec.ops.signals.fourier import (
     sizes_of,
     to_complex,
     to_pairs,
+    transform,
     transformed_axes,
 )
 from irexec.types import Array, Dimension, PartialShape, TensorType
@@ -41,12 +42,14 @@ def rdft_9(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
         return to_pairs(numbers.astype(kind), data.dtype)
     extents = sizes_of(signal_size, [numbers.shape[a] for a in where])
     numbers = resized(numbers, where, extents)
+    shape = [n // 2 + 1 if axis == where[-1] else n for axis, n in enumerate(numbers.shape)]
     if not numbers.size:
         # Without input elements every sum is empty: each element of the result is 0.
-        shape = [n // 2 + 1 if axis == where[-1] else n for axis, n in enumerate(numbers.shape)]
         return np.zeros((*shape, 2), data.dtype)
-    result = np.fft.rfftn(numbers, axes=where)
-    return to_pairs(result.astype(kind, copy=False), data.dtype)
+    result = np.empty(shape, kind)
+    transform(np.fft.rfft, numbers, where[-1:], result)
+    transform(np.fft.fft, result, where[:-1], result)
+    return to_pairs(result, data.dtype)
 
 
 @rdft_9.shapes
@@ -80,7 +83,14 @@ def irdft_9(data: T, axes: T_IND, signal_size: T_SIZE | None = None, /) -> T:
     if not numbers.size or 0 in sizes:
         extents = dict(zip(where, sizes, strict=True))
         return np.zeros([extents.get(axis, n) for axis, n in enumerate(numbers.shape)], data.dtype)
-    result = np.fft.irfftn(numbers, s=sizes, axes=where)
+    if len(where) > 1:
+        numbers = resized(numbers, where[:-1], sizes[:-1])
+        spectra = np.empty_like(numbers)
+        transform(np.fft.ifft, numbers, where[:-1], spectra)
+        numbers = spectra
+    shape = [sizes[-1] if axis == where[-1] else n for axis, n in enumerate(numbers.shape)]
+    result = np.empty(shape, numbers.real.dtype)
+    transform(np.fft.irfft, numbers, where[-1:], result)
     return narrow(result, data.dtype)
 
 

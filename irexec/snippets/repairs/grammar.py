@@ -38,7 +38,7 @@ def is_free(name: str) -> bool:
     return name not in CHILDREN
 
 
-def spelled_like(name: str, candidates: frozenset[str]) -> str | None:
+def spelt_like(name: str, candidates: frozenset[str]) -> str | None:
     """The candidate that `name` is a slip of: another letter case, or one or two letters wrong."""
     if name in candidates:
         return name

@@ -101,7 +101,7 @@ class LooseLayers:
             return
         meant = known_type(kind.value, self.known_types)
         if meant is not None and meant != kind.value:
-            message = f"type {kind.value!r} is spelled {meant!r} in an IR"
+            message = f"type {kind.value!r} is spelt {meant!r} in an IR"
             self._spell("Q022", message, kind, meant, f'type="{meant}"')
 
     def _choose_version(self, layer: PrintedElement) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from irexec.diagnostics.nearest import alike
 from irexec.ir.xml.positions import Span
 from irexec.snippets.repairs.changes import end_tag, opened_again, without
-from irexec.snippets.repairs.grammar import CHILDREN, NAMES, is_free, spelled_like
+from irexec.snippets.repairs.grammar import CHILDREN, NAMES, is_free, spelt_like
 from irexec.snippets.repairs.parts import Change, PrintedComment, PrintedElement, Repair, Text
 from irexec.snippets.repairs.scanner import ELLIPSIS, Scanner, Tag
 
@@ -117,7 +117,7 @@ class _Builder:
             name = _element_with(tag, possible)
             self._repair("Q002", f"an ellipsis stands for the element's name, taken as <{name}>", tag.span)
             return name
-        if (meant := spelled_like(tag.name, possible)) is not None:
+        if (meant := spelt_like(tag.name, possible)) is not None:
             change = Change(Span(self.text.index(tag.name, tag.span.start), len(tag.name)), meant)
             self._repair("Q026", f"<{tag.name}> is taken as <{meant}>", tag.span, f"write <{meant}>", change)
             return meant

@@ -46,16 +46,23 @@ def mutants(seed: int, count: int) -> list[str]:
 
 
 def test_what_expat_accepts_libxml2_accepts(count: int = 4000) -> None:
-    accepted = [text for text in mutants(7, count) if wellformed._is_accepted(text)]
+    accepted = [text for text in mutants(7, count) if wellformed.is_plain(text)]
     assert count // 20 < len(accepted) < count // 2
     for text in accepted:
-        assert list(wellformed._found_by_libxml2(Positions(text))) == [], text
+        assert list(wellformed.faults(Positions(text))) == [], text
 
 
 @pytest.mark.parametrize("text", [TEXTS[0], TEXTS[1], TEXTS[3]])
 def test_libxml2_is_not_asked_about_usual_texts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lxml", None)
-    assert list(wellformed.faults(Positions(text))) == []
+    assert Source(text).readable
+
+
+@pytest.mark.parametrize("piece", ['<b xmlns="a"/>', '<b xmlns:a="b"/>', "<?pi x?>", '<b xml:space="preserve"/>'])
+def test_libxml2_is_asked_about_namespaces_and_instructions(piece: str) -> None:
+    assert not wellformed.is_plain(f"<r>{piece}</r>")
+    assert wellformed.is_plain(f"<r><!-- {piece} --></r>") == ("xml:" not in piece)
+    assert Source(f"<r>{piece}</r>").readable
 
 
 def deep(depth: int) -> str:

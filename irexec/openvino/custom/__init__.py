@@ -1,0 +1,8 @@
+"""Operators that are classes of Python, as OpenVINO's API has them. (irexec's own are functions: irexec.operator.)"""
+
+from __future__ import annotations
+
+from irexec.openvino.custom.op import Op, register
+from irexec.openvino.custom.visitor import AttributeVisitor
+
+__all__ = ["AttributeVisitor", "Op", "register"]

@@ -1,0 +1,53 @@
+"""Visitors: how the attributes of a Python operator are read and set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_SCALARS = (bool, int, float, str)
+_LISTS = {bool: tuple[bool, ...], int: tuple[int, ...], float: tuple[float, ...], str: tuple[str, ...]}
+
+
+class AttributeVisitor:
+    """What `visit_attributes` is given: the attributes that it names are noted, and changed if new values are at hand.
+
+    `on_attributes(attributes)` may be called several times.
+    """
+
+    def __init__(self, new: Mapping[str, Any] | None = None) -> None:
+        self.found: dict[str, Any] = {}
+        self._new = {} if new is None else dict(new)
+
+    def on_attributes(self, attributes: dict[str, Any]) -> None:
+        """Note the attributes; put new values among them. Raises TypeError for a value that no file can say."""
+        for name in attributes:
+            if name in self._new:
+                attributes[name] = _like(attributes[name], self._new[name], name)
+            annotation_of(attributes[name], name)
+        self.found.update(attributes)
+
+
+def annotation_of(value: Any, name: str) -> Any:
+    """The type of an attribute, as a signature declares it. Raises TypeError for one that no file can say."""
+    if type(value) in _SCALARS:
+        return type(value)
+    if isinstance(value, list):
+        if value and type(value[0]) in _SCALARS and len({type(item) for item in value}) == 1:
+            return _LISTS[type(value[0])]
+        if not value:
+            raise RuntimeError(f"attribute {name!r} is an empty list: nothing says what its items are")
+    raise TypeError(
+        f"Unsupported attribute type: {type(value)} of {name!r}; expected a bool, int, float, str, or a list of these"
+    )
+
+
+def _like(old: Any, new: Any, name: str) -> Any:
+    """A new value in the form of the old one. Raises TypeError for one of another type."""
+    if isinstance(old, list):
+        new = list(new)
+    if isinstance(old, float) and type(new) is int:
+        new = float(new)
+    if annotation_of(new, name) != annotation_of(old, name):
+        raise TypeError(f"attribute {name!r} is {old!r}: {new!r} has another type")
+    return new

@@ -1,0 +1,77 @@
+"""Passes that change what a model computes with: ConstantFolding, ConvertFP32ToFP16."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from irexec.engine.constants import Constants
+from irexec.graph.consumers import consumers
+from irexec.graph.model import Model, Node
+from irexec.inference import infer
+from irexec.openvino.editing import changed, current, order, replace, revalidate
+from irexec.openvino.passes.base import ModelPass, checked_model
+from irexec.opsets.nodes import constant_node
+from irexec.types import F16, F32
+
+
+class ConstantFolding(ModelPass):
+    """Puts constants in the place of layers that depend on constants alone, or on shapes that are known."""
+
+    def run_on_model(self, model: Any) -> bool:
+        folded = self._fold(current(checked_model(model)))
+        if folded:
+            changed(model)
+            order(model)
+        return folded
+
+    def _fold(self, model: Model) -> bool:
+        inference = infer(model)
+        folded = False
+        with Constants().folding(model, inference) as folding:
+            constant = {n for n in model.nodes if n.type not in ("Parameter", "Result") and folding.add(n)}
+            for node in model.nodes:
+                for body in node.bodies:
+                    folded |= self._fold(body.model)
+                if node not in constant or node.type == "Const":
+                    continue
+                for value in node.outputs:
+                    # What only other constants read goes with them.
+                    if any(taker not in constant for taker, _ in consumers(value)):
+                        name = node.friendly_name if len(node.outputs) == 1 else f"{node.friendly_name}.{value.index}"
+                        made = constant_node(folding.array(value), name=name, element_type=value.element_type)
+                        made.rt_info = dict(node.rt_info)
+                        replace(value, made.outputs[0])
+                        folded = True
+        return folded
+
+
+class ConvertFP32ToFP16(ModelPass):
+    """Makes f16 of all that is f32: parameters, constants, and the types that attributes name."""
+
+    def run_on_model(self, model: Any) -> bool:
+        nodes = list(current(checked_model(model)).walk())
+        for node in nodes:
+            for body in node.bodies:
+                self._convert(body.model)
+        self._convert(model)
+        revalidate(model)
+        return True
+
+    def _convert(self, model: Model) -> None:
+        for node in model.nodes:
+            if F32 in node.attributes.values():
+                node.attributes = {name: F16 if v is F32 else v for name, v in node.attributes.items()}
+            if node.constant is not None and node.outputs[0].element_type is F32:
+                _halve(node)
+            changed(node)
+
+
+def _halve(constant: Node) -> None:
+    """Values beyond f16 become the largest that it has."""
+    largest = np.finfo(np.float16).max
+    assert constant.constant is not None
+    constant.constant = np.clip(constant.constant, -largest, largest).astype(F16.dtype)
+    value = constant.outputs[0]
+    value.type = type(value.type).of(constant.constant, F16)

@@ -1,0 +1,114 @@
+"""Patterns: nodes that stand for nodes of a model. They may be inputs of operators, which are patterns then, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from irexec.graph import model as graph
+from irexec.graph.consumers import note_inputs
+from irexec.openvino.passes.predicates import as_predicate
+from irexec.ops.declare import contents
+from irexec.ops.declare.operator import Operator
+from irexec.ops.declare.type_names import file_type, type_name
+from irexec.opsets.computed import value_of
+from irexec.opsets.nodes import prepared
+from irexec.types import TensorType
+
+
+class Pattern(graph.Node):
+    """A node of a pattern: of any type and shape, with one output."""
+
+    kind = ""
+
+    def __init__(self, inputs: Any = None, predicate: Any = None) -> None:
+        prepared()
+        super().__init__(None, _values(inputs), type=self.kind, version="pattern")
+        self.predicate = as_predicate(predicate)
+        self.set_outputs([TensorType()])
+        note_inputs(self)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class AnyInput(Pattern):
+    """Any value: `AnyInput()`, or one that a predicate takes."""
+
+    kind = "patternLabel"
+
+    def __init__(self, predicate: Any = None) -> None:
+        super().__init__(None, predicate)
+
+
+class Or(Pattern):
+    """A value that one of several patterns stands for; the first that does."""
+
+    kind = "patternOr"
+
+    def __init__(self, inputs: Iterable[Any]) -> None:
+        super().__init__(list(inputs))
+
+
+class WrapType(Pattern):
+    """A node of one of some types: `WrapType("opset13.Relu")`, its inputs, a predicate on its output.
+
+    Raises RuntimeError for a type that no opset has.
+    """
+
+    kind = "WrapType"
+
+    def __init__(
+        self,
+        type_name: str | Iterable[str] = (),
+        *given: Any,
+        type_names: Iterable[str] = (),
+        inputs: Any = None,
+        input: Any = None,
+        pred: Any = None,
+        predicate: Any = None,
+    ) -> None:
+        names = list(type_names) or ([type_name] if isinstance(type_name, str) else list(type_name))
+        self.operators = [_operator(name) for name in names]
+        by_position, condition = _split(given)
+        inputs = next((values for values in (inputs, input, by_position) if values is not None), None)
+        super().__init__(inputs, next((p for p in (pred, predicate, condition) if p is not None), None))
+
+    def stands_for(self, node: graph.Node) -> bool:
+        """Whether a node is of one of the types."""
+        return node.operator in self.operators
+
+
+class Optional(WrapType):
+    """A node of one of some types, or its input where the node is not there."""
+
+    kind = "patternOptional"
+
+
+def _values(inputs: Any) -> list[graph.Value | None]:
+    given = [] if inputs is None else inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    values = [value_of(item) for item in given]
+    if None in values:
+        raise TypeError(f"an input of a pattern is a node or an output, not {given[values.index(None)]!r}")
+    return values
+
+
+def _split(given: tuple[Any, ...]) -> tuple[Any, Callable[..., bool] | None]:
+    """Inputs and predicate of what was given by position: both, one of them or neither."""
+    if not given:
+        return None, None
+    if len(given) > 2:
+        raise TypeError(f"a pattern takes types, inputs and a predicate, not {len(given) + 1} arguments")
+    is_input = isinstance(given[0], (list, tuple, graph.Node, graph.Value))
+    return (given[0] if is_input else None), (given[-1] if len(given) == 2 or not is_input else None)
+
+
+def _operator(name: str) -> Operator | None:
+    """The operator of a name such as `opset13.Relu`. Raises RuntimeError."""
+    opset, _, said = name.partition(".")
+    if opset not in contents.OPSETS:
+        raise RuntimeError(f"Unsupported opset type: {opset}")
+    type = file_type(said)
+    if type_name(type) != said or contents.introduced(type, contents.OPSETS[opset]) is None:
+        raise RuntimeError(f"Unrecognized operation type: {said}")
+    return contents.find(type, opset)

@@ -1,0 +1,98 @@
+"""Rewriting: passes that look for a pattern everywhere in a model and call back where it stands."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from irexec.graph.model import Model, Node
+from irexec.graph.order import ordered
+from irexec.openvino.editing import changed
+from irexec.openvino.passes.base import ModelPass, PassBase, checked_model
+from irexec.openvino.passes.matcher import Matcher
+
+
+class MatcherPass(PassBase):
+    """A pattern and what is done where it stands: `MatcherPass(matcher, callback)`, or a subclass that registers both.
+
+    The callback gets the matcher, and says whether it changed the graph.
+    """
+
+    _matcher: Matcher | None = None
+    _callback: Callable[[Matcher], Any] | None = None
+
+    def __init__(self, matcher: Matcher | None = None, callback: Callable[[Matcher], Any] | None = None) -> None:
+        self._new: list[Node] = []
+        if matcher is not None and callback is not None:
+            self.register_matcher(matcher, callback)
+
+    def register_matcher(self, matcher: Matcher, callback: Callable[[Matcher], Any]) -> None:
+        self._matcher, self._callback = matcher, callback
+        self.set_name(matcher.get_name())
+
+    def register_new_node(self, node: Node) -> Node:
+        """Say that a callback has made a node: the pass looks at it, too."""
+        self._new.append(node)
+        return node
+
+    def apply(self, node: Node) -> bool:
+        """Call back if the pattern stands for this node; whether the graph was changed."""
+        if self._matcher is None or self._callback is None:
+            raise RuntimeError(f"{self.get_name()} has no matcher: call register_matcher")
+        if not node.outputs or not self._matcher.match(node):
+            return False
+        return bool(self._callback(self._matcher))
+
+    def new_nodes(self) -> list[Node]:
+        """The nodes that were registered since the last call."""
+        new, self._new = self._new, []
+        return new
+
+
+class GraphRewrite(ModelPass):
+    """Several MatcherPasses in one walk over the model, producers first: the first that changes something at a node
+    ends what is done there."""
+
+    backward = False
+
+    def __init__(self) -> None:
+        self.passes_list: list[MatcherPass] = []
+
+    def add_matcher(self, transformation: MatcherPass) -> MatcherPass:
+        self.passes_list.append(transformation)
+        return transformation
+
+    def run_on_model(self, model: Any) -> bool:
+        return self._walk(checked_model(model))
+
+    def _walk(self, model: Model) -> bool:
+        rewritten = False
+        waiting = deque(_nodes(model))
+        living = set(waiting)
+        if self.backward:
+            waiting.reverse()
+        while waiting:
+            node = waiting.popleft()
+            if node not in living:
+                continue
+            for body in node.bodies:
+                rewritten |= self._walk(body.model)
+            for transformation in self.passes_list:
+                if transformation.apply(node):
+                    rewritten = True
+                    changed(model)
+                    waiting.extendleft(reversed(transformation.new_nodes()))
+                    living = set(_nodes(model))
+                    break
+        return rewritten
+
+
+class BackwardGraphRewrite(GraphRewrite):
+    """As GraphRewrite, consumers first."""
+
+    backward = True
+
+
+def _nodes(model: Model) -> list[Node]:
+    return ordered([*model.parameters, *model.sinks, *model.results])

@@ -1,0 +1,63 @@
+"""MakeStateful: what goes from a Result to a Parameter in the next inference becomes a variable of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from irexec.graph.model import Model, Node
+from irexec.openvino.editing import changed, order, replace
+from irexec.openvino.op.util import Variable, VariableInfo
+from irexec.openvino.passes.base import ModelPass, checked_model
+from irexec.openvino.shapes import PartialShape
+from irexec.opsets.namespace import namespace
+
+Pairs = Iterable[tuple[Node, Node]] | Mapping[str, str]
+
+
+class MakeStateful(ModelPass):
+    """Puts ReadValue and Assign in the place of pairs of a Parameter and a Result.
+
+    `pairs_to_replace`: pairs of nodes, or `{name of the Parameter's tensor: name of the Result's}`. Raises RuntimeError
+    for a name that no Parameter or Result has.
+    """
+
+    def __init__(self, pairs_to_replace: Pairs) -> None:
+        self._pairs = pairs_to_replace
+
+    def run_on_model(self, model: Any) -> bool:
+        checked = checked_model(model)
+        for parameter, result, name in _named(checked, self._pairs):
+            _make_variable(checked, parameter, result, name)
+        changed(checked)
+        order(checked)
+        return True
+
+
+def _named(model: Model, pairs: Pairs) -> list[tuple[Node, Node, str]]:
+    """Parameter, Result and the name of the variable, for each pair."""
+    if not isinstance(pairs, Mapping):
+        return [(p, r, p.friendly_name + r.friendly_name) for p, r in pairs]
+    return [
+        (_with_name(model.parameters, p, "Parameters"), _with_name(model.results, r, "Results"), p + r)
+        for p, r in pairs.items()
+    ]
+
+
+def _with_name(nodes: list[Node], name: str, what: str) -> Node:
+    for node in nodes:
+        taken = node.inputs[0] if node.inputs else None
+        if name in node.outputs[0].names or (taken is not None and name in taken.names):
+            return node
+    raise RuntimeError(f"The tensor name {name} is not associated with any of {what} in the network.")
+
+
+def _make_variable(model: Model, parameter: Node, result: Node, name: str) -> None:
+    value = parameter.outputs[0]
+    variable = Variable(VariableInfo(PartialShape(value.type.shape), value.element_type, name))
+    kept = result.inputs[0]
+    read = namespace("opset6").read_value(variable)
+    model.sinks.append(namespace("opset6").assign(kept, variable))
+    replace(value, read.outputs[0])
+    model.parameters.remove(parameter)
+    model.results.remove(result)
