@@ -35,7 +35,7 @@ class Records:
     def of(cls, rows: Sequence[Sequence[Field]]) -> Records:
         """Records with these fields."""
         numbers = np.array([[_number(field) for field in row] for row in rows], np.int64)
-        return cls(numbers, [field for row in rows for field in row if isinstance(field, (np.ndarray, Records))])
+        return cls(numbers, [field for row in rows for field in row if not isinstance(field, int)])
 
     @classmethod
     def named(cls, names: tuple[str, ...], rows: Iterable[Mapping[str, Field]]) -> Records:
@@ -61,8 +61,11 @@ def _number(field: Field) -> int:
 
 def begin(array: Array) -> int:
     """Where the first element of an array lies. NumPy's own answer takes several times as long."""
-    memory: Any = array if array.flags.c_contiguous else array[(0,) * (array.ndim - 1) + (slice(1),)]
+    memory: Any = array
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    except (TypeError, ValueError):  # it is read-only, or empty
+        return _address_of(_first_byte(memory))
+    except (TypeError, ValueError):  # it is read-only, empty, or does not lie in one piece
         return int(array.ctypes.data)
+
+
+_address_of, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer

@@ -16,9 +16,12 @@ from irexec.native.products import write_tile
 LAYER = (
     "projected", "y",  # addresses: [batch, steps, directions, gates, units], [batch, directions, steps, units]
     "hidden", "cell",  # [2, directions, batch, padded units] and, of an LSTM, [directions, batch, padded units]
+    "lengths",  # i64 of each batch element
+    "steps", "batch",
+    # What follows is the same in all calls.
     "bias",  # of a GRU, [directions, padded units]: what is added to the recurrent product of the candidate
-    "lengths", "panels", "limits",  # i64 of each batch element; recurrence weights; the bounds of what gates get
-    "steps", "batch", "directions", "units", "padded",
+    "panels", "limits",  # recurrence weights; the bounds of what gates get
+    "directions", "units", "padded",
 )  # fmt: skip
 TASK = ("direction", "is_reverse", "first_block", "last_block")
 Kind = Literal["lstm", "gru"]

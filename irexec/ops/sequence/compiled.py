@@ -36,12 +36,14 @@ class _CompiledSequence:
         self.padded = self.blocks * block
         self.project = CompiledProduct(w.reshape(-1, w.shape[2]).T, CompiledProduct.MANY_ROWS)
         self.bias = np.ascontiguousarray(b[:, : self.gates * self.units], F32)
-        self.recurrent_bias = np.zeros((self.directions, self.padded), F32)
-        self.recurrent_bias[:, : b.shape[1] - self.gates * self.units] = b[:, self.gates * self.units :]
+        recurrent_bias = np.zeros((self.directions, self.padded), F32)
+        recurrent_bias[:, : b.shape[1] - self.gates * self.units] = b[:, self.gates * self.units :]
         self.bias_place = Records.of([[self.bias, 1, 1, 1]])
-        self.panels = _packed(r, self.gates, self.blocks, block)
         self.clip = clip if 0 < clip < np.inf else 0.0
-        self.limits = np.array([-self.clip, self.clip], F32)
+        limits = np.array([-self.clip, self.clip], F32)
+        same = (recurrent_bias, _packed(r, self.gates, self.blocks, block), limits)
+        self.layer = Records.of([[*[0] * 7, *same, self.directions, self.units, self.padded]])
+        assert self.layer.numbers.shape == (1, len(LAYER))
         self.activations = tuple(activations)
         self._tasks: dict[int, Records] = {}
 
@@ -59,9 +61,7 @@ class _CompiledSequence:
         cells = np.zeros((len(states) - 1, self.directions, batch, self.padded), F32)
         for place, state in zip((hiddens[0], *cells), states, strict=True):
             place[:, :, : self.units] = state.swapaxes(0, 1)
-        arrays = (projected, y, hiddens, cells, self.recurrent_bias, lengths, self.panels, self.limits)
-        layer = Records.of([[*arrays, steps, batch, self.directions, self.units, self.padded]])
-        assert layer.numbers.shape == (1, len(LAYER))
+        layer = self.layer.filled(projected, y, hiddens, cells, lengths, steps, batch)
         height = next(height for height in (3, 2, 1) if batch % height == 0)
         scratch = height * self.gates * VECTORS * self.lanes
         run_tasks(self._function(height), layer, self._parts(batch), scratch, steps)
