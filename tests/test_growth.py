@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,9 @@ from support.work import MOST, Work
 
 import irexec
 from irexec.mend.mend import examine
+from irexec.show.drawing import boxes
+from irexec.show.drawing.layered import Layout, layered
+from irexec.show.drawing.scene import scene
 from irexec.show.printing import Printout
 from irexec.show.report.page import report_page
 from irexec.show.survey import show
@@ -222,7 +226,32 @@ def idle_ports(count: int) -> str:
     return text[: text.index("<edges>")] + "<edges/></net>"
 
 
-SOUND = [chain, fan_out, fan_in, oddly_written, unreachable, nested, results, parameters, states, bodies, metadata]
+def skips(count: int) -> str:
+    """An hourglass: each layer of the second half takes the result of one of the first half, too."""
+    half = count // 2
+    layers = [
+        parameter(0),
+        *(layer(i, "ReLU") for i in range(1, half)),
+        *(layer(i, "Add", 2) for i in range(half, count)),
+    ]
+    edges = [(i, (i > 0) + (i >= half), i + 1, 0) for i in range(count)]
+    edges += [(max(1, count - i - 1), 1, i, 1) for i in range(half, count)]
+    return net([*layers, layer(count, "Result")], edges)
+
+
+def delayed(count: int) -> str:
+    """Each layer also takes the result of the one a quarter of the model before."""
+    layers, edges = [parameter(0)], []
+    for i in range(1, count):
+        layers.append(layer(i, "Add", 2))
+        edges += [(i - 1, 2 if i > 1 else 0, i, 0), (*((j, 2) if (j := i - count // 4) > 0 else (0, 0)), i, 1)]
+    return net([*layers, layer(count, "Result")], [*edges, (count - 1, 2, count, 0)])
+
+
+SOUND = [
+    chain, fan_out, fan_in, oddly_written, unreachable, nested, results, parameters, states, bodies, metadata, skips,
+    delayed,
+]  # fmt: skip
 WRONG = [
     all_wrong, disconnected, cycle, one_name, one_id, one_tensor_name, unknown_types, unknown_attributes, extents,
     tensor_names, long_attribute, idle_ports,
@@ -298,3 +327,27 @@ def test_writing_and_telling(build: Callable[[int], str], monkeypatch: pytest.Mo
         return work
 
     assert Work(monkeypatch).growth(task, SIZE) < MOST
+
+
+@pytest.mark.parametrize("build", [skips, delayed])
+def test_drawing_long_skips(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of models that are so large that blocks are drawn in blocks: the boxes, and the points that lines pass."""
+    steps: list[int] = []
+
+    def counted(*graph: Any, **ends: Any) -> Layout:
+        found = layered(*graph, **ends)
+        steps.append(found.steps)
+        return found
+
+    monkeypatch.setattr(boxes, "layered", counted)
+
+    def work(size: int) -> int:
+        path = tmp_path / f"{size}.xml"
+        path.write_text(build(size))
+        survey, _ = read_survey(str(path))
+        assert survey is not None
+        steps.clear()
+        boxes.place(scene(survey.layers).graph)
+        return sum(steps)
+
+    assert work(32 * SIZE) < MOST * work(8 * SIZE)

@@ -85,6 +85,22 @@ def test_validation_does_not_start_what_it_does_not_need(validating: set[str]) -
     assert of(validating, HEAVY) == []
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("<dim>3</dim></port></input>", "<dim>4</dim></port></input>"),
+        ('type="ReLU"', 'type="Relu6"'),
+        ('to-layer="2"', 'to-layer="7"'),
+    ],
+)
+def test_a_finding_is_told_without_what_speaks_to_other_machines(tmp_path: Path, right: str, wrong: str) -> None:
+    path = tmp_path / "wrong.xml"
+    path.write_text(MODEL.replace(right, wrong, 1))
+    modules = imported(f"from irexec.cli.main import main\nassert main(['validate', {str(path)!r}]) == 1")
+    assert "irexec.mend.written" in modules
+    assert of(modules, ["xml.sax", "urllib.request", "http", "email"]) == []
+
+
 def test_validation_imports_the_modules_of_the_operators_that_are_there(validating: set[str]) -> None:
     rooms = {m.split(".")[2] for m in validating if m.startswith("irexec.ops.") and m.count(".") == 3} - {
         "declare",

@@ -18,7 +18,7 @@ from irexec.graph.model import Node, Value
 from irexec.ir.weights.file import let_go
 from irexec.ops.compute.half import MANY
 from irexec.ops.compute.parallel import parallel_for
-from irexec.types import F32, Array
+from irexec.types import F32, Array, Stored
 
 # All copies lie in one piece of memory, which the system provides in large pages, each at a multiple of this.
 _APART = 64
@@ -37,9 +37,10 @@ def _halves(nodes: Sequence[Node]) -> dict[Value, Array]:
     """f16 constants, by the f32 that a Convert makes of each, where all who read that take f16 for it."""
     found: dict[Value, Array] = {}
     for node in nodes:
-        source = node.inputs[0].node.constant if node.type == "Convert" and node.inputs[0] is not None else None
-        is_large_half = source is not None and source.dtype == np.float16 and source.size >= MANY
-        if source is not None and is_large_half and node.outputs[0].type.element_type is F32:
+        if node.type != "Convert" or node.inputs[0] is None or node.outputs[0].type.element_type is not F32:
+            continue
+        source = node.inputs[0].node.constant
+        if source is not None and source.dtype == np.float16 and source.size >= MANY:
             found[node.outputs[0]] = source
     for node in nodes if found else ():
         for index, value in enumerate(node.inputs):
@@ -52,10 +53,12 @@ def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
     """Aligned copies of the constants among the nodes' own that are not and should be, by the values that they are."""
     nodes = list(nodes)
     unaligned = {
-        node.outputs[0]: node.constant
+        node.outputs[0]: array
         for node in nodes
-        if node.constant is not None and not node.constant.flags.aligned and node.outputs
+        if (array := lying_anywhere(node)) is not None and not array.flags.aligned and node.outputs
     }
+    if not unaligned:
+        return {}
     found = {value: unaligned[value] for node in nodes for value in _should_be(node) if value in unaligned}
     if not found:
         return found
@@ -81,6 +84,12 @@ def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
     for array in copies.values():
         array.flags.writeable = False
     return copies
+
+
+def lying_anywhere(node: Node) -> Array | None:
+    """The constant of a node, unless it is small and was copied from its file when it was read."""
+    held = node.held
+    return None if held is None or (isinstance(held, Stored) and not held.is_view) else node.constant
 
 
 def _should_be(node: Node) -> Iterator[Value]:

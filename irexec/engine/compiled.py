@@ -24,7 +24,7 @@ class CompiledModel:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._plans = Plans(model)
-        self._has_state = any(node.type in ("ReadValue", "Assign") for node in model.walk())
+        self._has_state = self._plans.has_state
         self._idle: list[InferRequest] = []
         self._turn = threading.Lock()
 
@@ -56,19 +56,23 @@ class CompiledModel:
         with self._borrowed() as request:
             return request.infer(inputs)
 
+    def _own_request(self) -> InferRequest:
+        """A request that the model keeps for its calls. It does not keep the model: dropping that frees both."""
+        return self.create_infer_request()
+
     @contextmanager
     def _borrowed(self) -> Iterator[InferRequest]:
         """A request for the exclusive use of the caller, until the block ends."""
         if self._has_state:
             with self._turn:
                 if not self._idle:
-                    self._idle.append(self.create_infer_request())
+                    self._idle.append(self._own_request())
                 yield self._idle[0]
             return
         try:
             request = self._idle.pop()
         except IndexError:
-            request = self.create_infer_request()
+            request = self._own_request()
         try:
             yield request
         finally:

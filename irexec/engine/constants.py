@@ -17,7 +17,7 @@ from irexec.graph.model import Model, Node, Value
 from irexec.inference import Inference
 from irexec.inference.propagate import MAX_STEPS, as_list
 from irexec.ops.declare.work import steps
-from irexec.types import Array, TensorType
+from irexec.types import Array, Stored, TensorType
 
 # Operators that are never folded: their step needs a request, which holds their state or runs their bodies.
 BOUND = frozenset({"ReadValue", "Assign", "If", "Loop", "TensorIterator"})
@@ -26,6 +26,8 @@ BOUND = frozenset({"ReadValue", "Assign", "If", "Loop", "TensorIterator"})
 # that no file makes compiling it long.
 _MAX_UNFOLDING = 1 << 26
 _FACTOR = 8
+# So few elements describe a layer, and are the same in many.
+_MAX_SMALL = 64
 
 
 class Constants:
@@ -54,8 +56,9 @@ class Folding:
         self._model, self._inference, self._kept = model, inference, kept
         self.kernels = Kernels()
         self._known: dict[Value, Array] = {}
-        self._constant: set[Value] = set()
-        self._lasting: set[Value] = set()
+        # Which values are constants, and whether they are lasting.
+        self._constant: dict[Value, bool] = {}
+        self._small: dict[object, Stored] = {}
         self._origins: dict[Node, int] = {}
 
     def __contains__(self, value: Value) -> bool:
@@ -63,30 +66,32 @@ class Folding:
 
     def add(self, node: Node) -> bool:
         """Note a node whose results are constants, so that it needs no step."""
+        is_lasting = False
         if node.held is not None:
-            self._lasting.update(node.outputs)
+            is_lasting = True
         elif node.type not in BOUND and node.outputs and all(map(self._is_known, node.outputs)):
             for value in node.outputs:
                 self._known[value] = self._inference[value].value  # type: ignore[assignment]
         elif not self._can_fold(node):
             return False
-        elif all(value is None or value in self._lasting for value in node.inputs):
-            self._lasting.update(node.outputs)
-        self._constant.update(node.outputs)
+        else:
+            is_lasting = all(value is None or self._constant[value] for value in node.inputs)
+        for value in node.outputs:
+            self._constant[value] = is_lasting
         return True
 
-    def _is_known(self, value: Value) -> bool:
+    def _is_known(self, port: Value) -> bool:
         """Whether inference knows the value, as for values computed from shapes."""
-        type = self._inference[value]
-        return type.value is not None and type.value.dtype == type.element_type.dtype
+        type = self._inference[port]
+        return (value := type.value) is not None and value.dtype == type.element_type.dtype
 
     def _can_fold(self, node: Node) -> bool:
         """Whether a node's results follow from constants alone, are worth keeping, and soon computed."""
+        given = [value for value in node.inputs if value is not None]
+        if not given or not all(map(self._constant.__contains__, given)):
+            return False
         operator = node.operator
         if operator is None or operator.type in BOUND or operator.tolerance.kind == "random":
-            return False
-        given = [value for value in node.inputs if value is not None]
-        if not given or any(value not in self._constant for value in given):
             return False
         types = self._inference.outputs(node)
         if any(type.shape.is_dynamic for type in types):
@@ -110,13 +115,21 @@ class Folding:
     def array(self, value: Value) -> Array:
         """The value of a constant, or of a node that can be folded. Raises IRError when a kernel refuses it."""
         array = self._kept.get(value)
+        if array is None and (held := value.node.held) is not None:
+            return self._of(held)
         if array is None:
             if value not in self._known:
                 self._compute(value.node)
             array = self._known[value]
-            if value in self._lasting:
+            if self._constant[value]:
                 self._kept[value] = array
         return array
+
+    def _of(self, held: Array | Stored) -> Array:
+        """The array of a constant: one for all small ones that are the same, as axes and shapes are in every block."""
+        if not isinstance(held, Stored):
+            return held
+        return (self._small.setdefault(held.key, held) if held.size <= _MAX_SMALL else held).array
 
     def _compute(self, wanted: Node) -> None:
         """Evaluate a node after the nodes that it depends on."""
@@ -128,8 +141,8 @@ class Folding:
                 stack += missing
                 continue
             stack.pop()
-            if node.constant is not None:
-                self._known[node.outputs[0]] = node.constant
+            if node.held is not None:
+                self._known[node.outputs[0]] = self._of(node.held)
             else:
                 arrays = [None if v is None else self._known.get(v, self._kept.get(v)) for v in node.inputs]
                 for value, result in zip(node.outputs, self._evaluated(node, arrays), strict=False):

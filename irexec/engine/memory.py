@@ -110,13 +110,21 @@ class Sharing:
                 continue
             shared = [slot for index, slot in enumerate(step.inputs) if slot and may_view(step, index)]
             for slot in (*shared, *step.outputs[1:]):
-                self._parent[self.group(slot)] = self.group(step.outputs[0])
+                self._parent[self._root(slot)] = self._root(step.outputs[0])
+        self._group = {slot: self._root(slot) for slot in self._parent}
 
-    def group(self, slot: int) -> int:
+    def _root(self, slot: int) -> int:
         while (up := self._parent.get(slot, slot)) != slot:
             self._parent[slot] = self._parent.get(up, up)
             slot = self._parent[slot]
         return slot
+
+    def group(self, slot: int) -> int:
+        return self._group.get(slot, slot)
+
+    def members(self, groups: set[int]) -> set[int]:
+        """All slots of these groups."""
+        return groups.union(slot for slot, group in self._group.items() if group in groups)
 
 
 def may_view(step: Step, index: int) -> bool:
@@ -129,7 +137,7 @@ def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -
     """Assign buffers. `escaping`: slots that outlive the run (results, assigned values)."""
     end: dict[int, float] = {}
     for number, step in enumerate(steps):
-        for slot in (*step.inputs, *step.outputs):
+        for slot in step.frees:
             end[sharing.group(slot)] = number
     for slot in escaping:
         end[sharing.group(slot)] = math.inf
@@ -195,4 +203,6 @@ def _in_place(step: Step, number: int, sharing: Sharing, end: dict[int, float], 
 def _same_type(step: Step, index: int) -> bool:
     """True when an input that is a buffer has the shape and element type of the result."""
     given, made = step.given[index], step.types[0]
-    return given is not None and given.element_type is made.element_type and given.shape == made.shape
+    if given is None or given is made:
+        return given is made
+    return given.element_type is made.element_type and given.shape == made.shape

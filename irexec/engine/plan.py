@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from irexec.diagnostics import IRError
 from irexec.engine.chains import Chains, find_chains
@@ -14,7 +18,7 @@ from irexec.graph.model import Model, Node, Value
 from irexec.inference import Inference
 from irexec.ir.memory import no_collection
 from irexec.ops.declare.capacity import beyond_memory
-from irexec.records import record
+from irexec.records import NamedTuple, record
 from irexec.types import DYNAMIC, PartialShape, TensorType
 
 
@@ -55,6 +59,21 @@ def make_plan(
         return _Planner(model, known, folding, shared, observed).plan()
 
 
+class _Typing(NamedTuple):
+    """What layers of one operator have in common whose types are the same: see `Step`.
+
+    `made` are the types of all outputs that the operator has, `types` of those that the layer has.
+    """
+
+    given: tuple[TensorType | None, ...]
+    made: tuple[TensorType, ...]
+    types: tuple[TensorType, ...]
+    is_single: bool
+    dtype: np.dtype[Any] | None
+    shape: tuple[int, ...] | None
+    is_sure: bool
+
+
 class _Planner:
     """Makes one plan. Constants are computed when a step reads them; `fixed` are the slots that the template fills."""
 
@@ -68,25 +87,32 @@ class _Planner:
         self.fixed: set[int] = {0}
         # By the identity of the shape, which is kept with its extents.
         self.shapes: dict[int, tuple[PartialShape, tuple[int, ...] | None]] = {}
-        self.read = {value for node in model.nodes for value in node.inputs}
+        # By the operator and the identities of its types.
+        self.typings: dict[tuple[Any, ...], _Typing] = {}
 
     def plan(self) -> Plan:
         parameters = [self._slot(parameter.outputs[0]) for parameter in self.model.parameters]
         steps: list[Step] = []
+        bound: list[Step] = []
         subplans: dict[int, list[Plan]] = {}
         for node in self.model.nodes:
             if node.type not in ("Parameter", "Result") and not self.folding.add(node):
                 if node.bodies:
                     subplans[len(steps)] = [self._body(body.model) for body in node.bodies]
                 steps.append(self._step(node))
+                if node.type in BOUND:
+                    bound.append(steps[-1])
         results = [self._input(node.inputs[0]) for node in self.model.results]
         self._free_after_last_use(steps, results)
         sharing = Sharing(steps)
-        assigned = {slot for step in steps if step.operator.type == "Assign" for slot in step.inputs}
+        assigned = {slot for step in bound if step.operator.type == "Assign" for slot in step.inputs}
         kept = frozenset(results) | assigned
         memory = plan_memory(steps, sharing, kept)
-        chains = Chains(lambda: [] if self.observed else find_chains(steps, memory, self.template, kept))
-        lent = self._lent(steps, sharing, parameters, results)
+        # Nothing of the planner itself stays.
+        observed, template = self.observed, self.template
+        chains = Chains(lambda: [] if observed else find_chains(steps, memory, template, kept))
+        foreign = {*parameters, *(slot for step in bound for slot in step.outputs)}
+        lent = self._lent(sharing, foreign, results)
         return Plan(
             self.model, self.inference, steps, self.template, parameters, results, lent, memory, subplans, chains
         )
@@ -104,6 +130,8 @@ class _Planner:
         """The slot that a step or result reads; computes a constant when it is first read."""
         if value is None:
             return 0
+        if (known := self.slots.get(value)) is not None:
+            return known
         while value.node.type == "Result":  # no step: it is what it reads
             value = value.node.inputs[0]
             assert value is not None
@@ -119,27 +147,50 @@ class _Planner:
         inputs = tuple([self._input(value) for value in node.inputs])
         arrays = tuple([self.template[slot] for slot in inputs])
         outputs = tuple([self._slot(value) for value in node.outputs])
-        given = tuple(self.inference.inputs(node))
-        types = tuple(self.inference.outputs(node))
-        used = None if self.observed else tuple([value in self.read for value in node.outputs])
-        call, takes_out = self.folding.kernels.call(node, given, types, arrays, used)
-        types = types[: len(outputs)]
-        if (reason := beyond_memory(types)) is not None:
-            raise IRError(too_large(node, reason, self.model))
-        one = types[0] if len(types) == 1 else None
+        typing = self._typing(node)
+        used = None if self.observed or len(outputs) == 1 else tuple([value in self.read for value in node.outputs])
+        call, takes_out = self.folding.kernels.call(node, typing.given, typing.made, arrays, used)
         return Step(
             node,
             operator,
             inputs,
-            given,
+            typing.given,
             outputs,
-            types,
+            typing.types,
             call,
-            takes_out and one is not None and not operator.outputs[0].variadic,
-            None if one is None else one.element_type.dtype,
-            None if one is None else self._static_shape(one.shape),
-            all(type is None or self._is_sure(type) for type in given),
+            takes_out and typing.is_single,
+            typing.dtype,
+            typing.shape,
+            typing.is_sure,
         )
+
+    def _typing(self, node: Node) -> _Typing:
+        """The types of a node, and what follows from them. Raises IRError when a result is larger than the memory."""
+        operator = node.operator
+        assert operator is not None
+        given, made = self.inference.inputs(node), self.inference.outputs(node)
+        key = operator, len(given), len(node.outputs), *map(id, (*given, *made))
+        found = self.typings.get(key)
+        if found is None:
+            types = tuple(made[: len(node.outputs)])
+            if (reason := beyond_memory(types)) is not None:
+                raise IRError(too_large(node, reason, self.model))
+            one = types[0] if len(types) == 1 else None
+            found = self.typings[key] = _Typing(
+                tuple(given),
+                tuple(made),
+                types,
+                one is not None and not operator.outputs[0].variadic,
+                None if one is None else one.element_type.dtype,
+                None if one is None else self._static_shape(one.shape),
+                all(type is None or self._is_sure(type) for type in given),
+            )
+        return found
+
+    @cached_property
+    def read(self) -> set[Value | None]:
+        """All values that any layer takes."""
+        return {value for node in self.model.nodes for value in node.inputs}
 
     def _is_sure(self, type: TensorType) -> bool:
         return type.element_type is not DYNAMIC and self._static_shape(type.shape) is not None
@@ -154,27 +205,25 @@ class _Planner:
     def _free_after_last_use(self, steps: list[Step], results: list[int]) -> None:
         seen = set(results) | self.fixed
         for step in reversed(steps):
-            dead = [slot for slot in dict.fromkeys((*step.inputs, *step.outputs)) if slot not in seen]
-            seen.update(dead)
+            dead = []
+            for slot in (*step.inputs, *step.outputs):
+                if slot not in seen:
+                    seen.add(slot)
+                    dead.append(slot)
             step.frees = tuple(dead)
 
-    def _lent(
-        self, steps: list[Step], sharing: Sharing, parameters: list[int], results: list[int]
-    ) -> list[frozenset[int] | None]:
-        """`Plan.lent`: the constants whose memory each result may share, by their identity."""
-        foreign = {
-            *parameters,
-            *self.fixed,
-            *(s for step in steps if step.operator.type in BOUND for s in step.outputs),
-        }
-        fixed: dict[int, set[int]] = {}
-        holders: dict[int, int] = {}
-        for slot in foreign - {0}:
-            holders[sharing.group(slot)] = holders.get(sharing.group(slot), 0) + 1
-            if slot in self.fixed:
-                fixed.setdefault(sharing.group(slot), set()).add(id(self.template[slot]))
-        for slot in results:
-            holders[sharing.group(slot)] = holders.get(sharing.group(slot), 0) + 1
-        constants = {group: frozenset(arrays) for group, arrays in fixed.items()}
+    def _lent(self, sharing: Sharing, foreign: set[int], results: list[int]) -> list[frozenset[int] | None]:
+        """`Plan.lent`: the constants whose memory each result may share, by their identity.
+
+        `foreign`: slots whose memory the run does not own, besides those of the constants.
+        """
         groups = [sharing.group(slot) for slot in results]
-        return [constants.get(group, frozenset()) if group == 0 or holders[group] > 1 else None for group in groups]
+        holders = Counter(groups)
+        constants: dict[int, set[int]] = {group: set() for group in holders}
+        for slot in sharing.members(set(groups) - {0}):
+            group = sharing.group(slot)
+            if slot in self.fixed or slot in foreign:
+                holders[group] += 1
+            if slot in self.fixed:
+                constants[group].add(id(self.template[slot]))
+        return [frozenset(constants[group]) if group == 0 or holders[group] > 1 else None for group in groups]

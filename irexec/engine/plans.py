@@ -7,7 +7,7 @@ from collections import OrderedDict
 
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
-from irexec.engine.aligned import as_taken
+from irexec.engine.aligned import as_taken, lying_anywhere
 from irexec.engine.constants import Constants
 from irexec.engine.plan import Plan, make_plan
 from irexec.graph.model import Model
@@ -26,9 +26,11 @@ class Plans:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._constants = Constants(as_taken(model.walk()))
+        nodes = list(model.walk())
+        self.has_state = any(node.type in ("ReadValue", "Assign") for node in nodes)
+        self._constants = Constants(as_taken(nodes))
         self._lock = threading.Lock()
-        constants = [node.constant for node in model.walk() if node.constant is not None]
+        constants = [array for node in nodes if (array := lying_anywhere(node)) is not None]
         self._files = {id(file): file for array in constants if (file := mapped_file(array)) is not None}
         self._require_files()
         self._is_dynamic = any(value.type.shape.is_dynamic for value in model.inputs)

@@ -60,6 +60,7 @@ class Runner:
     def _bind(self) -> list[tuple[Any, ...]]:
         """One tuple per step, all that its execution needs."""
         outs = self._outs = self._buffers()
+        known: dict[TensorType, Expected] = {}
         calls = []
         for number, step in enumerate(self.plan.steps):
             call = self._bound(number, step) if step.operator.type in BOUND else step.call
@@ -69,7 +70,7 @@ class Runner:
                 call = checked(call, step, self.plan.model)
             single = len(step.outputs) == 1 and not step.operator.outputs[0].variadic
             pairs = zip(step.types, step.node.outputs, strict=True)
-            checks = tuple(_expected(type, value, self.plan.model) for type, value in pairs)
+            checks = tuple([_expected(type, value, self.plan.model, known) for type, value in pairs])
             outputs: Any = step.outputs[0] if single else step.outputs
             calls.append((call, step.inputs, single, outputs, checks[0] if single else checks, step.frees))
         return calls
@@ -271,19 +272,23 @@ def _into(call: Callable[..., Any], out: Array) -> Callable[..., Any]:
     return run
 
 
-def _expected(type: TensorType, value: Value, model: Model) -> Expected:
+def _expected(type: TensorType, value: Value, model: Model, known: dict[TensorType, Expected]) -> Expected:
     """What a result must be: a dtype, or None for any; a shape whose open extents are (least, most), or None for any.
 
-    The usual check is then one comparison: a static shape equals that of a correct result.
+    The usual check is then one comparison: a static shape equals that of a correct result. `known`: what was found for
+    a type, where nothing else counts.
     """
-    known: PartialShape | None = type.shape if type.rank is not None else None
     declared = value.declared.shape if value.declared is not None and model.keeps_declared else None
     if declared is not None and declared.rank is not None:
-        known = declared if known is None else known.merge(declared) or declared
-    if known is None:
-        return type.element_type.dtype, None
-    extents = tuple(d.value if d.is_static else (d.min, inf if d.max is None else d.max) for d in known)
-    return type.element_type.dtype, extents
+        shape = declared if type.rank is None else type.shape.merge(declared) or declared
+        return type.element_type.dtype, _allowed(shape)
+    if (found := known.get(type)) is None:
+        found = known[type] = type.element_type.dtype, None if type.rank is None else _allowed(type.shape)
+    return found
+
+
+def _allowed(shape: PartialShape) -> tuple[Any, ...]:
+    return tuple([d.value if d.is_static else (d.min, inf if d.max is None else d.max) for d in shape])
 
 
 def _fits(shape: tuple[int, ...], expected: tuple[int | tuple[int, float], ...]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
+from typing import Any
 
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.bind import Binder, bind_operator
@@ -15,6 +16,7 @@ from irexec.ir.text import digits, name_list, whole
 from irexec.ir.text import dim as read_dim
 from irexec.ir.weights.file import Weights
 from irexec.ir.weights.written import plain_constant
+from irexec.ops.declare.operator import Operator
 from irexec.types import DYNAMIC, Dimension, ElementType, PartialShape, TensorType
 
 
@@ -97,10 +99,13 @@ class _Builder:
 
     def _node(self, layer: Layer) -> Node:
         operator = bind_operator(layer, self.findings)
-        type = operator.type if operator is not None else layer.type or ""
-        plain = plain_constant(layer.data) if operator is not None and type == "Const" else None
-        attributes = plain or (self.binder.attributes(layer, operator) if operator is not None else {})
-        version = operator.opset if operator is not None else layer.version
+        plain: dict[str, Any] | None = None
+        if operator is None:
+            type, version, attributes = layer.type or "", layer.version, {}
+        else:
+            type, version = operator.type, operator.opset
+            plain = plain_constant(layer.data) if type == "Const" else None
+            attributes = plain or self.binder.attributes(layer, operator)
         name, id = layer.name or "", layer.id or ""
         inputs = [None] * len(layer.inputs)
         if operator is None or operator.make_node is None:
@@ -111,15 +116,14 @@ class _Builder:
         keys, key, by_port, in_ports = self.keys, self.keys[layer.id], self.by_port, self.in_ports
         for index, port in enumerate(layer.outputs):
             value = Value(node, index, _OPEN)
-            value.declared = declared_type(port)
+            value.declared = _declared_type(port.precision, port.dims)
             if port.names:
                 value.names.update(name_list(port.names))
             node.outputs.append(value)
             by_port.setdefault((key, keys[port.id]), value)
         for position, port in enumerate(layer.inputs):
             in_ports.setdefault((key, keys[port.id]), (node, position))
-        known = operator.outputs if operator is not None and type != "If" else ()
-        least = 1 if type == "Result" else 0 if known and known[0].variadic else len(known)
+        least = _least_outputs(type, operator)
         if len(node.outputs) < least:
             node.set_outputs([_OPEN] * least)
         if self.version >= 11:
@@ -161,12 +165,21 @@ class _Builder:
                 names.add(source.node.given_name)
 
 
+def _least_outputs(type: str, operator: Operator | None) -> int:
+    """How many outputs a node has at least, however many its layer writes."""
+    if operator is None or type in ("Result", "If"):
+        return int(type == "Result")
+    return 0 if operator.signature.makes_any_number else len(operator.signature.outputs)
+
+
 def check_arity(node: Node, findings: Findings) -> None:
     """Report a number of input or output ports that the operator does not have."""
     operator, layer = node.operator, node.layer
     if operator is None or layer is None:
         return
     signature, count = operator.signature, len(layer.inputs)
+    if count == signature.max_inputs and len(layer.outputs) <= len(signature.outputs) and None not in node.inputs:
+        return
     if operator.type == "Pad" and count > signature.min_inputs:
         while node.inputs and node.inputs[-1] is None and len(node.inputs) > signature.min_inputs:
             node.inputs.pop()

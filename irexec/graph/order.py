@@ -19,20 +19,19 @@ def ordered(roots: Iterable[N]) -> list[N]:
     order: list[N] = []
     seen: set[N] = set()
     for root in roots:
-        stack: list[tuple[N, int]] = [(root, 0)]
         if root in seen:
             continue
         seen.add(root)
-        while stack:
-            node, position = stack.pop()
-            while position < len(node.inputs):
-                value = node.inputs[position]
-                position += 1
-                if value is not None and value.node not in seen:
-                    seen.add(value.node)
-                    stack.append((node, position))
-                    stack.append((value.node, 0))
+        # The nodes from the root to the one that is looked at, and the inputs of each that were not looked at yet.
+        path, left = [root], [iter(root.inputs)]
+        while path:
+            for value in left[-1]:
+                if value is not None and (node := value.node) not in seen:
+                    seen.add(node)
+                    path.append(node)
+                    left.append(iter(node.inputs))
                     break
             else:
-                order.append(node)
+                order.append(path.pop())
+                left.pop()
     return order

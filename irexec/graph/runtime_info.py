@@ -57,6 +57,8 @@ def keep_info(node: Node, layer: Layer) -> None:
         node.rt_info.setdefault(hint.key, hint)
     if "alt_width" in layer.data:
         node.rt_info["alt_width"] = layer.data["alt_width"]
+    if layer.is_plain:
+        return
     for position, port in enumerate(layer.inputs):
         if port.rt_info is not None:
             node.input_rt_info[position] = item_info(port.rt_info)

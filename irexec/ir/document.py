@@ -87,8 +87,8 @@ _WITH_BODIES = frozenset({"If", "Loop", "TensorIterator"})
 class Layer(Item):
     """A `<layer>`. A section that is not there is an empty tuple (or None); `data_at` is -1 without `<data>`.
 
-    Layers whose `<data>` says the same may share one dict: nobody changes it. `other` holds the attributes that the
-    grammar does not know.
+    Layers whose `<data>` says the same may share one dict: nobody changes it. `is_plain`: there is nothing but what is
+    in front of this field. `other` holds the attributes that the grammar does not know.
     """
 
     id: str | None = None
@@ -100,6 +100,7 @@ class Layer(Item):
     data_at: int = -1
     inputs: tuple[Port, ...] = ()
     outputs: tuple[Port, ...] = ()
+    is_plain: bool = field(default=False, compare=False)
     rt_info: Element | None = None
     port_map: tuple[PortMap, ...] | None = None
     back_edges: tuple[BackEdge, ...] | None = None
@@ -118,7 +119,7 @@ class Layer(Item):
     @property
     def may_have_bodies(self) -> bool:
         """Whether its type has bodies, or it holds one all the same."""
-        return self.type in _WITH_BODIES or not (self.body is self.then_body is self.else_body is None)
+        return self.type in _WITH_BODIES or not (self.is_plain or self.body is self.then_body is self.else_body is None)
 
 
 @record

@@ -17,10 +17,12 @@ T = TypeVar("T")
 
 _DIMS_PATTERN = r"(?:\s*+<dim>[^<&\r]*+</dim>)*+"
 _DIM = re.compile("<dim>([^<]*+)")
-_PORT_PATTERN = r'\s*+<port id="{0}" precision="{0}"{1}\s*+(?:/>|>{2}\s*+</port>)'
-_PORT = re.compile(_PORT_PATTERN.format(f"({PLAIN})", f'( names="{PLAIN}")?', f"({_DIMS_PATTERN})"), re.ASCII)
+_PORT_PATTERN = r'\s*+<port id="{0}" precision="{0}"(?: names="{1}")?\s*+(?:/>|>{2}\s*+</port>)'
+# Names that are empty are rare, and not told from none here.
+_NAMES = PLAIN.replace("*", "+")
+_PORT = re.compile(_PORT_PATTERN.format(f"({PLAIN})", f"({_NAMES})", f"({_DIMS_PATTERN})"), re.ASCII)
 # Several at once, but not any number: the pattern would take memory for each.
-_PORTS_PATTERN = "(?:" + _PORT_PATTERN.format(PLAIN, f'(?: names="{PLAIN}")?', _DIMS_PATTERN) + "){0,64}"
+_PORTS_PATTERN = "(?:" + _PORT_PATTERN.format(PLAIN, _NAMES, _DIMS_PATTERN) + "){0,64}"
 # A layer up to the first of its sections that is not as usual; the end tag is matched where there is none.
 _LAYER = re.compile(
     rf'\s*+<layer id="({PLAIN})" name="({PLAIN})" type="({PLAIN})" version="({PLAIN})"\s*+>'
@@ -41,8 +43,8 @@ def _ports_pattern() -> re.Pattern[str]:
     return re.compile(_PORTS_PATTERN, re.ASCII)
 
 
-# A port without its place: its number after that of its section, id, precision, names, dims.
-_PortText = tuple[int, str, str, str | None, tuple[str, ...]]
+# A port without its place and names: its number after that of its section, id, precision, dims.
+_PortText = tuple[int, str | None, str | None, tuple[str, ...]]
 
 
 class PlainReader:
@@ -52,8 +54,8 @@ class PlainReader:
         self._elements = elements
         # Interned texts and tuples of texts.
         self._once: dict[Any, Any] = {}
-        # By the text between their tags: the extents of a port, the ports of a section (with the number of elements),
-        # the attributes of `<data>`.
+        # By the text between their tags: the extents of a port, the ports of a section without names (with the number
+        # of elements), the attributes of `<data>`.
         self._dims: dict[str, tuple[str, ...]] = {}
         self._ports: dict[str, tuple[list[_PortText], int]] = {}
         self._data: dict[str, dict[str, str]] = {}
@@ -84,10 +86,9 @@ class PlainReader:
                 outputs_at = last + 1
                 made, last = self._of_section(outputs, outputs_at)
             elements.number = last
-            layer = Layer(
-                at, id, name, once(type, type), once(version, version), None, attributes, data_at, taken, made
-            )
-            if end is None:
+            type, version, is_plain = once(type, type), once(version, version), end is not None
+            layer = Layer(at, id, name, type, version, None, attributes, data_at, taken, made, is_plain)
+            if not is_plain:
                 elements.open("layer")
                 read = {"data": data_at, "input": inputs_at, "output": outputs_at}
                 yield layer, {tag: number for tag, number in read.items() if number >= 0}
@@ -98,15 +99,17 @@ class PlainReader:
         """The edges that follow."""
         elements, once = self._elements, self._once.setdefault
         while match := elements.take(_EDGES):
+            at = elements.number
             for from_layer, from_port, to_layer, to_port in _EDGE.findall(match[0]):
-                elements.number += 1
-                yield Edge(elements.number, from_layer, once(from_port, from_port), to_layer, once(to_port, to_port))
+                at += 1
+                yield Edge(at, from_layer, once(from_port, from_port), to_layer, once(to_port, to_port))
+            elements.number = at
 
     def ports(self) -> Iterator[Port]:
         """The ports that follow."""
         elements = self._elements
         while (match := elements.take(_ports_pattern())) and match[0]:
-            ports, elements.number = _placed(*self._read_ports(match[0]), elements.number)
+            ports, elements.number = self._of_section(match[0], elements.number)
             yield from ports
 
     def _attributes(self, text: str, type: str) -> dict[str, str]:
@@ -119,24 +122,17 @@ class PlainReader:
     def _of_section(self, text: str, at: int) -> tuple[tuple[Port, ...], int]:
         """The ports in a text, and the number of the last element in it; `at`: that of the element before it."""
         found = self._ports.get(text)
-        if found is None:
-            found = self._read_ports(text)
-            if "names=" not in text:  # Names are unique.
-                self._ports[text] = found
-        return _placed(*found, at)
-
-    def _read_ports(self, text: str) -> tuple[list[_PortText], int]:
-        once, count, ports = self._once.setdefault, 0, []
-        for id, precision, named, between in _PORT.findall(text):
+        if found is not None:
+            known, count = found
+            return tuple([Port(at + n, id, precision, None, dims) for n, id, precision, dims in known]), at + count
+        once, last, ports = self._once.setdefault, at, []
+        for id, precision, names, between in _PORT.findall(text):
             dims = self._dims.get(between)
             if dims is None:
                 texts = tuple(_DIM.findall(between))
                 dims = self._dims[between] = once(texts, texts)
-            names = named[len(' names="') : -1] if named else None
-            ports.append((count + 1, once(id, id), once(precision, precision), names, dims))
-            count += 1 + len(dims)
-        return ports, count
-
-
-def _placed(ports: list[_PortText], count: int, at: int) -> tuple[tuple[Port, ...], int]:
-    return tuple([Port(at + n, id, precision, names, dims) for n, id, precision, names, dims in ports]), at + count
+            ports.append(Port(last + 1, once(id, id), once(precision, precision), names or None, dims))
+            last += 1 + len(dims)
+        if "names=" not in text:  # Names are unique.
+            self._ports[text] = [(port.at - at, port.id, port.precision, port.dims) for port in ports], last - at
+        return tuple(ports), last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,9 @@ class CompiledModel(engine.CompiledModel):
     def create_infer_request(self, listeners: Sequence[Any] = ()) -> InferRequest:  # type: ignore[override]
         """A request with its own tensors and variables. `listeners` are told of every layer."""
         return InferRequest(self, super().create_infer_request(listeners))
+
+    def _own_request(self) -> InferRequest:  # type: ignore[override]
+        return InferRequest(weakref.proxy(self), super().create_infer_request())
 
     def __call__(  # type: ignore[override]
         self,

@@ -159,7 +159,8 @@ class PartialShape:
         return NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._dims)
+        # As the hash of the dims: that of a known one is its extent's.
+        return hash(None if self._dims is None else tuple([d.min if d.min == d.max else d for d in self._dims]))
 
     def to_string(self) -> str:
         """OpenVINO's attribute form, without brackets: `1,3,?`, `...`."""

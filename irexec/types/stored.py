@@ -53,6 +53,11 @@ class Stored:
         self._array: Array | None = None
 
     @property
+    def is_view(self) -> bool:
+        """Whether the bytes lie in the file, or where else its text was read from: at any place, maybe unaligned."""
+        return isinstance(self._raw, memoryview)
+
+    @property
     def array(self) -> Array:
         """The array, which is read-only; always the same one."""
         if self._array is None:

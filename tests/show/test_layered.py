@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from irexec.show.drawing.layered import FAR, GAP_X, Layout, layered, spread
+from irexec.show.drawing.layered import FAR, GAP_X, TO_BORDER, Layout, layered, spread
 
 Wires = list[tuple[int, list[int]]]
 
@@ -37,13 +37,15 @@ def check(sizes: list[tuple[float, float]], wires: Wires, found: Layout) -> None
             assert found.x[b] - found.x[a] >= (sizes[a][0] + sizes[b][0]) / 2 + GAP_X - 0.2
     for number in range(len(found.top) - 1):
         assert found.top[number] + found.row_height[number] < found.top[number + 1]
-    for (source, targets), lines, far in zip(wires, found.lines, found.far, strict=True):
-        reached = {source}
-        for line in lines:
+    assert sorted(wire for way in found.ways for wire in way.wires) == list(range(len(wires)))
+    for way in found.ways:
+        reached = {wires[way.wires[0]][0]}
+        for line in way.lines:
             assert found.row[line.lower] == found.row[line.upper] + 1
             assert line.upper in reached
             reached.add(line.lower)
-        assert {*far, *(box for box in reached if box < len(sizes))} == {source, *targets}
+        for source, targets in (wires[wire] for wire in way.wires):
+            assert {*way.far, *(box for box in reached if box < len(sizes))} == {source, *targets}
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -83,8 +85,23 @@ def test_targets_that_are_far_away_get_no_line() -> None:
     count = FAR + 20
     wires: Wires = [(0, [1, count - 1])] + [(n, [n + 1]) for n in range(1, count - 1)]
     found = layered([(90.0, 40.0)] * count, wires)
-    assert found.far[0] == [count - 1]
+    assert found.ways[0].far == [count - 1]
     check([(90.0, 40.0)] * count, wires, found)
+
+
+def test_values_between_the_same_boxes_share_their_points() -> None:
+    apart: Wires = [(n, [n + 1]) for n in range(9)]
+    alone, many = (layered([(90.0, 40.0)] * 10, [*apart, *[(0, [9])] * count]) for count in (1, 50))
+    assert (alone.x, alone.row, alone.width) == (many.x, many.row, many.width)
+    assert [len(way.wires) for way in many.ways] == [1] * 9 + [50]
+
+
+def test_lines_to_the_border_are_short() -> None:
+    count = 3 * TO_BORDER
+    wires: Wires = [(n, [n + 1, count]) for n in range(count - 1)]
+    found = layered([(90.0, 40.0)] * (count + 1), wires, last=[count])
+    check([(90.0, 40.0)] * (count + 1), wires, found)
+    assert [bool(way.far) for way in found.ways] == [True] * (count - 1 - TO_BORDER) + [False] * TO_BORDER
 
 
 def test_work_grows_with_the_graph() -> None:

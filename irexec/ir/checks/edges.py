@@ -24,6 +24,8 @@ _OTHER_NAMES = {
 }
 _SOURCES = ("Parameter", "Const", "Constant")
 _ROOTS = ("Result", "Assign")
+# A Parameter stays an input of the model even where nothing takes it.
+_ENDS = (*_ROOTS, "Parameter")
 
 
 _End: TypeAlias = tuple[Layer, Port]
@@ -50,7 +52,24 @@ def check_edges(scope: NetScope) -> None:
             start, end = source[0].at, target[0].at
             ascending = ascending and start < end
             arcs.append((start, end, edge))
+    if len(producers) < sum([len(layer.inputs) for layer in scope.net.layers]):
+        _report_open_ports(producers, astray, scope)
+    # Layers that follow what they depend on, as in nearly all files, form no cycle: one that is taken leads to an end.
+    untaken = {layer.at for layer in scope.net.layers if layer.type not in _ENDS} - {start for start, _, _ in arcs}
+    if ascending and not untaken:
+        return
     layers = {layer.at: layer for layer in scope.net.layers}
+    needed = _needed(layers, arcs)
+    if not ascending:
+        _check_cycles(layers, arcs, needed, scope)
+    # A Parameter stays an input of the model in any case.
+    idle = [layer for layer in scope.net.layers if layer.at not in needed and layer.type != "Parameter"]
+    if complete and needed:
+        _report_idle(idle, scope)
+
+
+def _report_open_ports(producers: dict[int, Edge], astray: Counter[int | None], scope: NetScope) -> None:
+    """Report input ports at which no edge ends, but for as many as edges are astray."""
     open_ports = [
         (layer, port)
         for layer in scope.net.layers
@@ -63,14 +82,10 @@ def check_edges(scope: NetScope) -> None:
         elif astray[None] < len(open_ports):
             message = f"input port {port.id} is not connected"
             scope.findings.add("E004", message, at=At(port.at), layer=layer.ref, port=port.id)
-    needed = _needed(layers, arcs)
-    # Layers that follow what they depend on, as in nearly all files, form none.
-    if not ascending:
-        _check_cycles(layers, arcs, needed, scope)
-    # A Parameter stays an input of the model in any case.
-    idle = [layer for layer in scope.net.layers if layer.at not in needed and layer.type != "Parameter"]
-    if not complete or not needed or not idle:
-        return
+
+
+def _report_idle(idle: list[Layer], scope: NetScope) -> None:
+    """Report layers that no result depends on."""
     # OpenVINO writes an LSTMCell of opset1 without its last input, and leaves behind the constant that it took.
     leaves_constants = any(layer.type == "LSTMCell" and layer.version == "opset1" for layer in scope.net.layers)
     for layer in idle:
@@ -130,8 +145,11 @@ def _plain_ends(edge: Edge, scope: NetScope) -> tuple[_End, _End] | None:
     numbers, layers = scope.numbers, scope.by_id
     try:
         source, target = layers[numbers[edge.from_layer]], layers[numbers[edge.to_layer]]
-        given = source.outputs[numbers[edge.from_port] - numbers[source.outputs[0].id]]
-        taken = target.inputs[numbers[edge.to_port] - numbers[target.inputs[0].id]]
+        given, taken = source.outputs[0], target.inputs[0]
+        if given.id != edge.from_port:
+            given = source.outputs[numbers[edge.from_port] - numbers[given.id]]
+        if taken.id != edge.to_port:
+            taken = target.inputs[numbers[edge.to_port] - numbers[taken.id]]
     except LookupError:
         return None
     if given.id != edge.from_port or taken.id != edge.to_port or target.type in _SOURCES:

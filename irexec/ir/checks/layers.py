@@ -16,13 +16,14 @@ from irexec.types.shape import product_within
 _FIRST_OUTPUT_NAMES = 11
 _SAFE_BITS = 56
 _EMPTY_NAME = r"^,|(?<!\\),(?:,|$)"
-_UNUSUAL_IN_NAMES = re.compile(r"[,\\\s]")
+_UNUSUAL_IN_NAMES = re.compile(r"[\\\s]|,,|^,|,$|^$")
 
 
 def check_layers(scope: NetScope, version: int) -> None:
     """Check every layer of a net by itself and its ports; fills `scope.by_id`."""
     names: dict[str, Layer] = {}
     tensor_names: dict[str, Port] = {}
+    sound, ascending = scope.sound, scope.ascending
     for layer in scope.net.layers:
         _identity(layer, scope)
         if layer.name:
@@ -40,27 +41,21 @@ def check_layers(scope: NetScope, version: int) -> None:
         if layer.output_names is not None:
             _output_names(layer, version, scope)
         for port in layer.inputs:
-            if (port.precision, port.dims) not in scope.sound:
+            if (port.precision, port.dims) not in sound:
                 _port(port, layer, scope, is_output=False)
         for port in layer.outputs:
-            if (port.precision, port.dims) not in scope.sound:
+            if (port.precision, port.dims) not in sound:
                 _port(port, layer, scope, is_output=True)
-            if port.names is not None and not _is_new_name(port, tensor_names):
-                _names(port, layer, tensor_names, scope)
+            if port.names is not None:
+                _names(port, port.names, layer, tensor_names, scope)
         for ports in (layer.inputs, layer.outputs):
-            ids = tuple([port.id for port in ports])
-            if ids not in scope.ascending:
+            if ports and (ids := tuple([port.id for port in ports])) not in ascending:
                 _port_ids(ids, ports, layer, scope)
 
 
 def _identity(layer: Layer, scope: NetScope) -> None:
-    for name in ("name", "type", "version") if layer.name is None or not layer.type or not layer.version else ():
-        value = getattr(layer, name)
-        if value is None or (value == "" and name != "name"):
-            what = "has no" if value is None else "has an empty"
-            scope.findings.add(
-                "L001", f"the layer {what} {name}", at=At(layer.at, name), layer=layer.ref, attribute=name
-            )
+    if layer.name is None or not layer.type or not layer.version:
+        _lacking(layer, scope)
     if layer.id is None:
         scope.findings.add("L001", "the layer has no id", at=At(layer.at), layer=layer.ref, attribute="id")
         scope.broken.add(layer.at)
@@ -81,6 +76,17 @@ def _identity(layer: Layer, scope: NetScope) -> None:
             attribute="id",
             related=(("the other layer", At(first.at, "id")),),
         )
+
+
+def _lacking(layer: Layer, scope: NetScope) -> None:
+    """Report names, types and versions that are missing or empty; a name may be empty."""
+    for name in ("name", "type", "version"):
+        value = getattr(layer, name)
+        if value is None or (value == "" and name != "name"):
+            what = "has no" if value is None else "has an empty"
+            scope.findings.add(
+                "L001", f"the layer {what} {name}", at=At(layer.at, name), layer=layer.ref, attribute=name
+            )
 
 
 def _output_names(layer: Layer, version: int, scope: NetScope) -> None:
@@ -139,7 +145,10 @@ def _extents(port: Port, layer: Layer, scope: NetScope) -> tuple[int, ...] | Non
     """The extents of a port; None where one is not written as it should be."""
     known = scope.clean_dims.get(port.dims)
     if known is None:
-        extents = [_extent(text, At(port.dim_at(n), "#text"), port, layer, scope) for n, text in enumerate(port.dims)]
+        extents = [scope.number(text) for text in port.dims]
+        if None in extents:
+            places = [At(port.dim_at(n), "#text") for n in range(len(port.dims))]
+            extents = [_extent(text, at, port, layer, scope) for text, at in zip(port.dims, places, strict=True)]
         known = tuple(extent for extent in extents if extent is not None)
         if len(known) < len(extents):
             return None
@@ -199,23 +208,15 @@ def _port_ids(ids: tuple[str | None, ...], ports: tuple[Port, ...], layer: Layer
         scope.ascending.add(ids)
 
 
-def _is_new_name(port: Port, tensor_names: dict[str, Port]) -> bool:
-    """True for one name that no port had before and that is nothing but a name, as nearly all are."""
-    names = port.names
-    if not names or _UNUSUAL_IN_NAMES.search(names):
-        return False
-    return tensor_names.setdefault(names, port) is port
-
-
-def _names(port: Port, layer: Layer, tensor_names: dict[str, Port], scope: NetScope) -> None:
-    at = At(port.at, "names")
-    for name in _name_list(port.names or "", at, layer, scope, port.id):
+def _names(port: Port, text: str, layer: Layer, tensor_names: dict[str, Port], scope: NetScope) -> None:
+    """Check the tensor names of a port; reports those that another port has, too."""
+    for name in _plain_names(text) or _name_list(text, At(port.at, "names"), layer, scope, port.id):
         first = tensor_names.setdefault(name, port)
         if first is not port:
             scope.findings.add(
                 "P012",
                 f"the tensor name {name!r} stands on another port too",
-                at=at,
+                at=At(port.at, "names"),
                 layer=layer.ref,
                 port=port.id,
                 attribute="names",
@@ -223,10 +224,16 @@ def _names(port: Port, layer: Layer, tensor_names: dict[str, Port], scope: NetSc
             )
 
 
+def _plain_names(text: str) -> list[str] | None:
+    """The names in a list that is as nearly all are; None for one that has to be looked at."""
+    if _UNUSUAL_IN_NAMES.search(text):
+        return None
+    names = text.split(",")
+    return names if len(names) == 1 or len(set(names)) == len(names) else None
+
+
 def _name_list(text: str, at: At, layer: Layer, scope: NetScope, port: str | None = None) -> list[str]:
     """The names in a list; reports empty, repeated and blank-padded ones."""
-    if text and not _UNUSUAL_IN_NAMES.search(text):
-        return [text]
     names = name_list(text)
     odd = []
     if re.search(_EMPTY_NAME, text):

@@ -62,6 +62,8 @@ def check_metadata(net: Net, version: int, findings: Findings) -> None:
 
 def _item_rt_info(net: Net) -> Iterator[tuple[Layer, Element]]:
     for layer in net.layers:
+        if layer.is_plain:
+            continue
         if layer.rt_info is not None:
             yield layer, layer.rt_info
         for ports in (layer.inputs, layer.outputs):

@@ -6,6 +6,7 @@ import math
 import mmap
 import os
 import sys
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,8 @@ class Weights:
         self.file = file
         self._is_reported = is_reported
         self._data = None if data is None else memoryview(data).cast("B")
+        # The number of bytes.
+        self.size = 0 if self._data is None else self._data.nbytes
         self._uses: list[_Use] = []
         # Ranges that the weights do not hold, and how many constants there are in all.
         self._lacking: list[_Use] = []
@@ -109,11 +112,6 @@ class Weights:
             mapping = None if empty else mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         return cls(b"" if mapping is None else memoryview(mapping), file=path)
 
-    @property
-    def size(self) -> int:
-        """The number of bytes."""
-        return 0 if self._data is None else self._data.nbytes
-
     def of_layer(self, layer: Layer, findings: Findings, plain: dict[str, Any] | None = None) -> Stored | None:
         """The value of a `Const` layer; None, with findings, when it cannot be read. `plain`: see `plain_constant`."""
         written = plain or read_constant(layer, findings)
@@ -144,14 +142,11 @@ class Weights:
 
         self._constants += 1
         use = _Use(offset, offset + size, element, layer)
-        # For an empty array NumPy still limits the byte count, computed without the axes of extent 0.
-        itemsize = _STRING_SIZE if element_type is STRING else max(element_type.bitwidth // 8, 1)
-        extents = product_within([extent for extent in shape if extent], INT64_MAX // itemsize)
-        if len(shape) > _MAX_RANK or extents is None:
+        count = _count(element_type, shape) if len(shape) <= _MAX_RANK else None
+        if count is None:
             message = f"shape [{listed(shape)}] is more than 64 bits or {_MAX_RANK} dimensions can hold"
             use.report(findings, "C013", message, "shape")
             return None
-        count = 0 if 0 in shape else extents
         needed = size if element_type is STRING else element_type.nbytes(count)
         if size < needed:
             wanted = f"at least {needed} for {element_type}[{listed(shape)}]"
@@ -161,13 +156,14 @@ class Weights:
             # OpenVINO writes one byte for a constant without elements.
             message = f"the size is {size}, the constant needs only {needed} bytes"
             use.report(findings, "C004", message, "size", allowed=str(needed), candidates=(str(needed),))
-        if (self._data is None and needed) or (use.end > self.size and (size or self._data is not None)):
+        data = self._data
+        if (data is None and needed) or (offset + size > self.size and (size or data is not None)):
             self._lacking.append(use)
             return None
         if size < needed:
             return None
         self._uses.append(use)
-        raw = memoryview(b"") if self._data is None else self._data[offset : offset + needed]
+        raw = memoryview(b"") if data is None else data[offset : offset + needed]
         if element_type is STRING:
             return self._strings(raw, shape, count, use, findings)
         return self._numbers(raw, element_type, shape, use, findings)
@@ -195,7 +191,7 @@ class Weights:
             if others := bytes(raw).translate(None, b"\0\1"):
                 message = f"a byte of the boolean constant is {max(others)}; it is taken as true"
                 use.report(findings, "C014", message, "offset")
-        elif element_type.is_real and not element_type.is_packed and stored.size <= _MAX_SEARCHED:
+        elif element_type.is_real and stored.size <= _MAX_SEARCHED and not element_type.is_packed:
             count = 0 if _is_finite(raw, element_type) else _spoilt(stored.array)
             if count:
                 message = f"{count} of the constant's {stored.size} values are NaN or infinity"
@@ -241,7 +237,7 @@ class Weights:
                 continue
             if use.offset > covered:
                 gaps.append((covered, use.offset))
-            if last is not None and use.offset < last.end and (use.offset, use.end) != (last.offset, last.end):
+            if last is not None and use.offset < last.end and use[:2] != last[:2]:
                 other = last.at("offset")
                 related = () if other is None else ((f"{last.ref or 'the other constant'}", other),)
                 message = f"bytes {use.offset} to {min(use.end, last.end)} also belong to another constant"
@@ -256,6 +252,15 @@ class Weights:
             first = f"the first from {gaps[0][0]} to {gaps[0][1]}"
             message = f"{unused} of {self.size} bytes of the weights belong to no constant, {first}"
             findings.add("C009", message, place=Place(file=self.file))
+
+
+@lru_cache(maxsize=1 << 10)
+def _count(element_type: ElementType, shape: tuple[int, ...]) -> int | None:
+    """The number of elements of a constant; None where it is more than an array can hold."""
+    # For an empty array NumPy still limits the byte count, computed without the axes of extent 0.
+    itemsize = _STRING_SIZE if element_type is STRING else max(element_type.bitwidth // 8, 1)
+    extents = product_within([extent for extent in shape if extent], INT64_MAX // itemsize)
+    return 0 if extents is not None and 0 in shape else extents
 
 
 def _array(raw: bytes | memoryview, element_type: ElementType, shape: tuple[int, ...]) -> Array:

@@ -27,7 +27,7 @@ _BLANKS = str.maketrans("\t\n\r", "   ")
 
 @cache
 def _reference() -> re.Pattern[str]:
-    return re.compile(r"&(?:#x([0-9a-fA-F]+)|#([0-9]+)|(lt|gt|amp|quot|apos));")
+    return re.compile(r"&(?:#x0*+([0-9a-fA-F]{1,6})|#0*+([0-9]{1,7})|(lt|gt|amp|quot|apos));")
 
 
 class TooDeep(Exception):
@@ -145,9 +145,18 @@ class Elements:
 def decoded(written: str) -> str:
     """A text or an attribute with its references replaced, and line ends as XML has them."""
     text = written.replace("\r\n", "\n").replace("\r", "\n") if "\r" in written else written
+    return dereferenced(text)
+
+
+def dereferenced(text: str) -> str:
+    """A text with its references replaced; one that means nothing, in a text of any kind, stays as it is written."""
     return _reference().sub(_character, text) if "&" in text else text
 
 
 def _character(reference: re.Match[str]) -> str:
     hexadecimal, decimal, name = reference.groups()
-    return _NAMED[name] if name else chr(int(hexadecimal, 16) if hexadecimal else int(decimal))
+    if name:
+        return _NAMED[name]
+    code = int(hexadecimal, 16) if hexadecimal else int(decimal)
+    allowed = code in (9, 10, 13) or 32 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
+    return chr(code) if allowed else reference[0]

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -53,7 +54,8 @@ class CompiledConvolver:
         # What is read where it is must have as many pixels as a tile reads.
         self.is_direct = pointwise
         self.blocks = -(-self.outputs // self.tile.height)
-        self.weights = _packed(weights.reshape(self.groups, self.outputs, -1), self.tile.height)
+        self._layout = _Layout.of(weights, self.tile.height)
+        self.weights = self._layout.weights
         # An element of the padded input and of the sums costs about as much as so many multiply-adds.
         self.threads = threads_for(batch * self.plane * weights.size * (self.outputs + 16) // self.outputs)
         self._functions: dict[tuple[After, ...], Native] = {}
@@ -249,6 +251,28 @@ def pad_function(padding: float = 0.0) -> Native:
     made = compiler()
     name = "pad" if padding == 0 else "pad_with_lowest"
     return made.made(name, 5, lambda module, name: write_pad(module, name, made.lanes, padding))
+
+
+class _Layout:
+    """Constant weights as compiled code takes them, one for the convolvers of all shapes that data may have.
+
+    It is known by where the constant lies, which it holds: whatever else holds the new array, no other constant is
+    there as long as the layout can be found.
+    """
+
+    _all: ClassVar[WeakValueDictionary[object, _Layout]] = WeakValueDictionary()
+
+    def __init__(self, constant: Array, height: int) -> None:
+        self._constant = constant
+        self.weights = _packed(constant.reshape(*constant.shape[:2], -1), height)
+
+    @classmethod
+    def of(cls, constant: Array, height: int) -> _Layout:
+        """The one of this constant for tiles so high."""
+        key = constant.ctypes.data, constant.shape, constant.strides, height
+        if (found := cls._all.get(key)) is None:
+            found = cls._all[key] = cls(constant, height)
+        return found
 
 
 def _packed(weights: Array, height: int) -> Array:

@@ -87,25 +87,29 @@ def deformable_convolution_8(
 
 
 def _sample(pixels: Array, ys: Array, xs: Array, extents: tuple[int, int], padded: bool, scale: Array | None) -> Array:
-    """Bilinear samples `[C, P]` of `[C, Y * X]` at P points; zero outside."""
+    """Bilinear samples `[C, P]` of `[C, Y * X]` at P points; zero outside, whatever the pixels hold."""
     height, width = extents
-    if padded:
-        inside = (ys > -1) & (ys < height) & (xs > -1) & (xs < width)
-    else:
-        inside = (ys >= 0) & (ys < height) & (xs >= 0) & (xs < width)
-    ys, xs = np.where(inside, ys, 0), np.where(inside, xs, 0)
-    top, left = np.floor(ys), np.floor(xs)
-    down, right = ys - top, xs - left
+    inside = (ys < height) & (xs < width) & ((ys > -1) & (xs > -1) if padded else (ys >= 0) & (xs >= 0))
+    rows, columns = (_neighbours(np.where(inside, v, 0), n, padded) for v, n in ((ys, height), (xs, width)))
+    # One zero behind the pixels stands for all that lie outside.
+    pixels = np.concatenate([pixels, np.zeros_like(pixels[:, :1])], axis=1)
     result = np.zeros((pixels.shape[0], ys.size), pixels.dtype)
-    for bottom, far in product((0, 1), (0, 1)):
-        weight = (down if bottom else 1 - down) * (right if far else 1 - right)
-        row, column = top.astype(np.int64) + bottom, left.astype(np.int64) + far
-        if padded:
-            weight = np.where((row >= 0) & (row < height) & (column >= 0) & (column < width), weight, 0)
-        index = np.clip(row, 0, height - 1) * width + np.clip(column, 0, width - 1)
-        weight = np.where(inside, weight, 0) if scale is None else np.where(inside, weight * scale, 0)
-        result += pixels[:, index] * weight
+    for (row, vertical), (column, horizontal) in product(rows, columns):
+        weight = vertical * horizontal
+        weight = np.where(inside, weight if scale is None else weight * scale, 0)
+        there = inside & (row >= 0) & (row < height) & (column >= 0) & (column < width)
+        result += pixels[:, np.where(there, row * width + column, height * width)] * weight
     return result
+
+
+def _neighbours(places: Array, extent: int, padded: bool) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Along one axis, the two pixels that each place lies between, and their parts in its value.
+
+    Where a place meets a pixel, both are that one. Only where `padded`, the second may lie outside.
+    """
+    low, high = np.floor(places), np.ceil(places)
+    part = places - low
+    return (low.astype(np.int64), 1 - part), ((high if padded else high.clip(max=extent - 1)).astype(np.int64), part)
 
 
 def _require_fitting(

@@ -148,7 +148,8 @@ class Operator:
         """Declare a faster kernel of the same results for one node: `f(node types, *, attributes)` → kernel or None.
 
         None says that there is nothing to offer for these types. It takes `out` if the operator's kernel does, except
-        where it is wrapped in HandsOn.
+        where it is wrapped in HandsOn. Of an operator that makes views and takes no `out`, layers that say the same
+        share it: it must keep nothing from call to call.
         """
         binding = self._binding(function, "specialiser", ports=1)
         self.specializer = lambda types: function(types, **binding(types.attributes))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from irexec.show.drawing.layered import Layout, layered
+from irexec.show.drawing.layered import Layout, Line, layered
 from irexec.show.drawing.measure import SMALL, TITLE, shortened, text_width
 from irexec.show.drawing.scene import Graph, Item, ValueKey
 
@@ -45,9 +45,12 @@ class Stretch:
 
 @dataclass(slots=True)
 class PlacedWire:
-    """A value's line. `far` are the boxes (positions) at which it is only hinted, and the x of their ports."""
+    """A line of a value, or of several for as long as they go the same way.
 
-    value: ValueKey
+    `far` are the boxes (positions) at which it is only hinted, and the x of their ports.
+    """
+
+    values: list[ValueKey]
     stretches: list[Stretch]
     far: list[tuple[int, float]]
 
@@ -78,22 +81,22 @@ def place(graph: Graph, title: str = "") -> Placed:
     ]
     rows = list(zip(found.top, found.row_height, strict=True))
     wires = list(_wires(graph, found, boxes, rows))
-    _find_room(graph, boxes, wires)
+    _find_room({wire.value: boxes[wire.source] for wire in graph.wires}, wires)
     return Placed(title, found.width, found.height, boxes, wires, rows)
 
 
-def _find_room(graph: Graph, boxes: Sequence[Box], wires: Sequence[PlacedWire]) -> None:
+def _find_room(sources: Mapping[ValueKey, Box], wires: Sequence[PlacedWire]) -> None:
     """Texts stand on the side of the wires that these do not bend to."""
-    ways: dict[int, list[tuple[float, float]]] = {}
-    for wire, placed in zip(graph.wires, wires, strict=True):
-        box = boxes[wire.source]
+    ways: dict[int, tuple[Box, list[tuple[float, float]]]] = {}
+    for placed in wires:
+        box = sources[placed.values[0]]
         lines = [s for s in placed.stretches if s.start == box.y + box.height]
-        ways.setdefault(wire.source, []).extend((s.x - box.x, s.to_x - s.x) for s in lines)
-    for source, found in ways.items():
+        ways.setdefault(id(box), (box, []))[1].extend((s.x - box.x, s.to_x - s.x) for s in lines)
+    for box, found in ways.values():
         if found and sum(bend for _, bend in found) > 0:
-            boxes[source].below = min(x for x, _ in found) - _BESIDE_WIRE
+            box.below = min(x for x, _ in found) - _BESIDE_WIRE
         elif found:
-            boxes[source].below = max(x for x, _ in found) + _BESIDE_WIRE
+            box.below = max(x for x, _ in found) + _BESIDE_WIRE
 
 
 def _size(item: Item) -> tuple[float, float]:
@@ -111,35 +114,50 @@ def _even(number: float) -> float:
 def _wires(
     graph: Graph, found: Layout, boxes: Sequence[Box], rows: Sequence[tuple[float, float]]
 ) -> Iterator[PlacedWire]:
+    """Each value's line, and what several have in common: the stretches from one point that they pass to the next."""
     below, above = _ports(graph, found, boxes)
-    for number, wire in enumerate(graph.wires):
-        stretches = []
-        for line in found.lines[number]:
-            upper_top, upper_height = rows[found.row[line.upper]]
-            if line.upper < len(boxes):
-                x, start = below[number], boxes[line.upper].y + boxes[line.upper].height
-            else:
-                x, start = found.x[line.upper], upper_top
-            to_x = above[number, line.lower] if line.lower < len(boxes) else found.x[line.lower]
-            stretches.append(
-                Stretch(x, start, round(upper_top + upper_height, 1), to_x, rows[found.row[line.lower]][0])
-            )
-        yield PlacedWire(wire.value, stretches, [(t, above[number, t]) for t in found.far[number]])
+
+    def stretch(line: Line, wire: int) -> Stretch:
+        upper_top, upper_height = rows[found.row[line.upper]]
+        if line.upper < len(boxes):
+            x, start = below[wire], boxes[line.upper].y + boxes[line.upper].height
+        else:
+            x, start = found.x[line.upper], upper_top
+        to_x = above[wire, line.lower] if line.lower < len(boxes) else found.x[line.lower]
+        return Stretch(x, start, round(upper_top + upper_height, 1), to_x, rows[found.row[line.lower]][0])
+
+    for way in found.ways:
+        own, shared = way.lines, list[Line]()
+        if len(way.wires) > 1:
+            own = [line for line in way.lines if _is_end(line, boxes)]
+            shared = [line for line in way.lines if not _is_end(line, boxes)]
+        for wire in way.wires:
+            stretches = [stretch(line, wire) for line in own]
+            yield PlacedWire([graph.wires[wire].value], stretches, [(t, above[wire, t]) for t in way.far])
+        if shared:
+            values = [graph.wires[wire].value for wire in way.wires]
+            yield PlacedWire(values, [stretch(line, way.wires[0]) for line in shared], [])
+
+
+def _is_end(line: Line, boxes: Sequence[Box]) -> bool:
+    """Whether a line leaves or enters a box."""
+    return line.upper < len(boxes) or line.lower < len(boxes)
 
 
 def _ports(graph: Graph, found: Layout, boxes: Sequence[Box]) -> tuple[dict[int, float], dict[tuple[int, int], float]]:
     """Where each wire leaves its box, and enters each target: side by side, in the order of the other ends."""
     leaving: dict[int, list[tuple[float, int]]] = {}
     entering: dict[int, list[tuple[float, int]]] = {}
-    for number, wire in enumerate(graph.wires):
-        lines = found.lines[number]
-        downwards = [found.x[line.lower] for line in lines if line.upper == wire.source]
-        leaving.setdefault(wire.source, []).append((sum(downwards) / len(downwards) if downwards else 0.0, number))
-        for line in lines:
+    for way in found.ways:
+        source = graph.wires[way.wires[0]].source
+        downwards = [found.x[line.lower] for line in way.lines if line.upper == source]
+        middle = sum(downwards) / len(downwards) if downwards else 0.0
+        leaving.setdefault(source, []).extend((middle, wire) for wire in way.wires)
+        for line in way.lines:
             if line.lower < len(boxes):
-                entering.setdefault(line.lower, []).append((found.x[line.upper], number))
-        for target in found.far[number]:
-            entering.setdefault(target, []).append((-1e9, number))
+                entering.setdefault(line.lower, []).extend((found.x[line.upper], wire) for wire in way.wires)
+        for target in way.far:
+            entering.setdefault(target, []).extend((-1e9, wire) for wire in way.wires)
     below = {number: x for box, ends in leaving.items() for number, x in _side_by_side(boxes[box], ends)}
     above = {(number, box): x for box, ends in entering.items() for number, x in _side_by_side(boxes[box], ends)}
     return below, above

@@ -1,8 +1,9 @@
 """A layered layout: rows of boxes, edges that only go down, few crossings, boxes close to what they are connected to.
 
 Rows follow from the longest path. Edges that pass rows do so at points of their own, which all targets of a value
-share. Sweeps up and down then order each row by the mean place of the neighbours, and place it as near to them as the
-widths allow. The work is proportional to the number of boxes and points.
+share, and all values that go from one box to the same others: two blocks of a large model may have a hundred values
+between them. Sweeps up and down then order each row by the mean place of the neighbours, and place it as near to them
+as the widths allow. The work is proportional to the number of boxes and points.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from irexec.show.drawing.straight import straightened
 GAP_X, GAP_Y = 22.0, 38.0
 FAR = 40
 """Edges that would pass more rows than this are not drawn as lines: they would hide the graph."""
+TO_BORDER = 10
+"""The same for edges from the first boxes and to the last, which say where a value enters and leaves."""
 _ORDER_SWEEPS, _PLACE_SWEEPS = 4, 4
 # How strongly an edge pulls by how many of its ends are points: straight matters most where a line passes many rows.
 _PULL = (4.0, 3.0, 10.0)
@@ -33,11 +36,19 @@ class Line:
 
 
 @dataclass(slots=True)
+class Way:
+    """What `wires` with the same ends have in common: their lines, and the targets that are too far away for one."""
+
+    wires: list[int]
+    lines: list[Line]
+    far: list[int]
+
+
+@dataclass(slots=True)
 class Layout:
     """Where everything lies: `x` are centres, `top` the upper edges of rows, `row` the row of each box or point.
 
-    Positions below the number of boxes are boxes, the others points that edges pass. `lines[w]` are the stretches of
-    wire w; `far[w]` those of its targets that are too far away for a line. `steps` counts the work done.
+    Positions below the number of boxes are boxes, the others points that edges pass. `steps` counts the work done.
     """
 
     width: float
@@ -46,8 +57,7 @@ class Layout:
     row: list[int]
     top: list[float]
     row_height: list[float]
-    lines: list[list[Line]]
-    far: list[list[int]]
+    ways: list[Way]
     steps: int = 0
 
 
@@ -75,7 +85,17 @@ def layered(
     `first` and `last` are boxes that belong in the first and the last row.
     """
     row = _rows(len(sizes), wires, first, last)
-    net, lines, far = _with_points(sizes, wires, row)
+    ways: dict[tuple[int, tuple[int, ...]], Way] = {}
+    for number, (source, targets) in enumerate(wires):
+        ways.setdefault((source, tuple(sorted(targets))), Way([], [], [])).wires.append(number)
+    net = _net(sizes, row)
+    border = {*first, *last}
+    for (source, targets), way in ways.items():
+        near: list[int] = []
+        for target in targets:
+            most = TO_BORDER if source in border or target in border else FAR
+            (near if row[target] - row[source] <= most else way.far).append(target)
+        _add_lines(net, row, way, source, near)
     _order(net)
     x = _place(net)
     left = min((x[v] - net.width[v] / 2 for v in range(len(x))), default=0.0)
@@ -86,7 +106,7 @@ def layered(
         top.append(round(y, 1))
         y += height + (_gap(net, x, number) if number + 1 < len(heights) else 0.0)
     width = max((x[v] + net.width[v] / 2 for v in range(len(x))), default=0.0)
-    return Layout(round(width, 1), round(y, 1), x, row, top, heights, lines, far, net.steps)
+    return Layout(round(width, 1), round(y, 1), x, row, top, heights, list(ways.values()), net.steps)
 
 
 def _rows(
@@ -117,35 +137,31 @@ def _rows(
     return row
 
 
-def _with_points(
-    sizes: Sequence[tuple[float, float]], wires: Sequence[tuple[int, Sequence[int]]], row: list[int]
-) -> tuple[_Net, list[list[Line]], list[list[int]]]:
-    """The rows with the points at which wires pass them. `row` grows by the rows of those points."""
-    net = _Net([[] for _ in range(max(row, default=0) + 1)], [w for w, _ in sizes], len(sizes))
+def _net(sizes: Sequence[tuple[float, float]], row: Sequence[int]) -> _Net:
+    """The rows with their boxes, which nothing joins yet."""
+    net = _Net([[] for _ in range(max(row, default=0) + 1)], [width for width, _ in sizes], len(sizes))
     net.above, net.below = [[] for _ in sizes], [[] for _ in sizes]
     for box in range(len(sizes)):
         net.rows[row[box]].append(box)
-    lines: list[list[Line]] = []
-    far: list[list[int]] = []
-    for source, targets in wires:
-        near = [t for t in targets if row[t] - row[source] <= FAR]
-        far.append([t for t in targets if row[t] - row[source] > FAR])
-        lowest = max((row[t] for t in near), default=row[source])
-        way = [source]
-        for passed in range(row[source] + 1, lowest):
-            way.append(len(row))
-            row.append(passed)
-            net.width.append(2.0)
-            net.rows[passed].append(way[-1])
-            net.above.append([])
-            net.below.append([])
-        stretches = [Line(upper, lower) for upper, lower in pairwise(way)]
-        stretches += [Line(way[row[t] - row[source] - 1], t) for t in near]
-        for line in stretches:
-            net.below[line.upper].append(line.lower)
-            net.above[line.lower].append(line.upper)
-        lines.append(stretches)
-    return net, lines, far
+    return net
+
+
+def _add_lines(net: _Net, row: list[int], way: Way, source: int, targets: Sequence[int]) -> None:
+    """Give a way its lines, and the points at which they pass rows. `row` grows by the rows of those points."""
+    lowest = max((row[t] for t in targets), default=row[source])
+    passed = [source]
+    for number in range(row[source] + 1, lowest):
+        passed.append(len(row))
+        row.append(number)
+        net.width.append(2.0)
+        net.rows[number].append(passed[-1])
+        net.above.append([])
+        net.below.append([])
+    way.lines = [Line(upper, lower) for upper, lower in pairwise(passed)]
+    way.lines += [Line(passed[row[t] - row[source] - 1], t) for t in targets]
+    for line in way.lines:
+        net.below[line.upper].append(line.lower)
+        net.above[line.lower].append(line.upper)
 
 
 def _order(net: _Net) -> None:

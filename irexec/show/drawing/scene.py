@@ -61,11 +61,11 @@ class Scene:
 def scene(layers: Sequence[Layer]) -> Scene:
     """What there is to draw of a model with these layers."""
     folded = fold_constants(layers)
-    nets: dict[tuple[int | None, str], list[Layer]] = {}
+    nets: _Nets = {}
     for layer in layers:
         if layer.index not in folded:
-            nets.setdefault((layer.parent, layer.branch), []).append(layer)
-    return Scene(_net(nets.get((None, ""), []), nets), folded)
+            nets.setdefault(layer.parent, {}).setdefault(layer.branch, []).append(layer)
+    return Scene(_net(nets.get(None, {}).get("", []), nets), folded)
 
 
 def fold_constants(layers: Sequence[Layer]) -> dict[int, int]:
@@ -91,24 +91,27 @@ def fold_constants(layers: Sequence[Layer]) -> dict[int, int]:
     return folded
 
 
-def _net(layers: Sequence[Layer], nets: dict[tuple[int | None, str], list[Layer]]) -> Graph:
+_Nets = dict[int | None, dict[str, list[Layer]]]
+"""The layers of bodies, by the layer that has them and their names; those of the model itself are nobody's."""
+
+
+def _net(layers: Sequence[Layer], nets: _Nets) -> Graph:
     items = {layer.index: _layer_item(layer, nets) for layer in layers}
     readers: dict[ValueKey, list[int]] = {}
     for layer in layers:
         for entry in layer.inputs:
             if entry.layer in items:
                 found = readers.setdefault((entry.layer, entry.output), [])
-                if layer.index not in found:
+                if found[-1:] != [layer.index]:  # Twice by one layer.
                     found.append(layer.index)
     return _Grouping(layers, items, readers).graph(0, len(layers))
 
 
-def _layer_item(layer: Layer, nets: dict[tuple[int | None, str], list[Layer]]) -> Item:
+def _layer_item(layer: Layer, nets: _Nets) -> Item:
     item = Item(layer.type, layer.name, layer.index)
-    branches = [branch for parent, branch in nets if parent == layer.index]
-    for branch in branches:
-        item.insides.append((branch, _net(nets[layer.index, branch], nets)))
-        item.holds += len(nets[layer.index, branch])
+    for branch, layers in nets.get(layer.index, {}).items():
+        item.insides.append((branch, _net(layers, nets)))
+        item.holds += len(layers)
     return item
 
 
@@ -169,7 +172,7 @@ class _Grouping:
                         enters[value] = len(graph.items)
                         graph.items.append(Item(self.layers[self.at[entry.layer]].name, enters=value, holds=0))
                         wires[value] = Wire(value, enters[value], [])
-                    if position not in wires[value].targets:
+                    if wires[value].targets[-1:] != [position]:
                         wires[value].targets.append(position)
             for output in range(len(layer.outputs)):
                 value = (index, output)

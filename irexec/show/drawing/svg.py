@@ -85,12 +85,12 @@ class Drawing:
     # Lines
 
     def _wire(self, wire: PlacedWire, graph: Placed) -> str:
-        layer, output = wire.value
+        values = " ".join(f"{layer}:{output}" for layer, output in wire.values)
         path = "".join(map(_stretch, wire.stretches))
-        text = f'<path class="wire" data-v="{layer}:{output}" d="{path}"/>\n' if path else ""
+        text = f'<path class="wire" data-v="{values}" d="{path}"/>\n' if path else ""
         for target, x in wire.far:
             y = graph.boxes[target].y
-            text += f'<path class="wire far" data-v="{layer}:{output}" d="M{_n(x)} {_n(y - 14)}V{_n(y)}"/>\n'
+            text += f'<path class="wire far" data-v="{values}" d="M{_n(x)} {_n(y - 14)}V{_n(y)}"/>\n'
         return text
 
     # Boxes

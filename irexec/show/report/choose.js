@@ -32,9 +32,9 @@ const boxOf = (index) => $("l" + index) || (index in data.folded ? $("l" + data.
 function light(index) {
   for (const wire of view.querySelectorAll(".lit")) wire.classList.remove("lit");
   if (index === null) return;
-  for (const wire of view.querySelectorAll(`path[data-v^="${index}:"]`)) wire.classList.add("lit");
+  for (const wire of view.querySelectorAll(`path[data-v^="${index}:"], path[data-v*=" ${index}:"]`)) wire.classList.add("lit");
   for (const [, source, output = 0] of layerAt(index).s || [])
-    for (const wire of view.querySelectorAll(`path[data-v="${source}:${output}"]`)) wire.classList.add("lit");
+    for (const wire of view.querySelectorAll(`path[data-v~="${source}:${output}"]`)) wire.classList.add("lit");
 }
 
 function mark(box, other = null) {
@@ -90,7 +90,7 @@ function bring(box) {
 view.addEventListener("click", (event) => {
   if (moved > 4) return;
   const wire = event.target.closest(".wire");
-  if (wire) { tellValue(...wire.dataset.v.split(":").map(Number)); return; }
+  if (wire) { tellValue(...wire.dataset.v.split(" ")[0].split(":").map(Number)); return; }
   const stubs = event.target.closest(".stub");
   if (stubs) { followStub(stubs); return; }
   const box = event.target.closest(".box");

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from xml.sax.saxutils import unescape
 
+from irexec.ir.xml.elements import dereferenced
 from irexec.ir.xml.positions import Span
 from irexec.snippets.repairs.changes import without
 from irexec.snippets.repairs.grammar import NAMES
@@ -38,7 +38,6 @@ _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“", "‘": 
 _BARE_VALUE = re.compile(r"[^\s\"'<>,/=]+(?:/(?!>)[^\s\"'<>,/=]+)*")
 # A value that swallowed the next attribute: its own closing quote is missing.
 _NEXT_ATTRIBUTE = re.compile(r"\s[\w.:-]+\s*=\s*$")
-_NUMERIC = re.compile(r"&#(?:x([0-9a-fA-F]{1,6})|([0-9]{1,7}));")
 
 
 @dataclass(slots=True)
@@ -182,7 +181,7 @@ class Scanner:
         if key in tag.attributes:
             self._repair("Q027", f"attribute {key!r} is written twice; the first one counts", span.start, span.length)
         else:
-            tag.attributes[key] = Attribute(key, _decode(value), span, Span(name.start(), len(key)))
+            tag.attributes[key] = Attribute(key, dereferenced(value), span, Span(name.start(), len(key)))
         return end
 
     def _value(self, key: str, start: int) -> tuple[str, Span, int]:
@@ -225,26 +224,14 @@ class Scanner:
             )
             self._repair("Q007", message, lost.start(), len(lost[0]), "add the '<'", change)
             if lost.start() > start:
-                yield Text(_decode(self.text[start : lost.start()]), start)
+                yield Text(dereferenced(self.text[start : lost.start()]), start)
             tag = Tag(lost["name"], Span(lost.start(), len(lost[0])), closing=bool(lost["close"]))
             self._attributes(tag, lost.end("name"))
             yield tag
             start = lost.end()
         if end > start:
-            yield Text(_decode(self.text[start:end]), start)
+            yield Text(dereferenced(self.text[start:end]), start)
 
     def _repair(self, code: str, message: str, start: int, length: int, title: str = "", *changes: Change) -> None:
         span = Span(start, max(length, 1))
         self.repairs.append(Repair(code, message, span, change_title=title, changes=changes))
-
-
-def _decode(value: str) -> str:
-    """Character references replaced; one that means nothing stays as it is written."""
-
-    def character(match: re.Match[str]) -> str:
-        code = int(match[1], 16) if match[1] else int(match[2])
-        allowed = code in (9, 10, 13) or 32 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
-        return chr(code) if allowed else match[0]
-
-    replace: Callable[[str], str] = lambda text: _NUMERIC.sub(character, text)  # noqa: E731
-    return unescape(replace(value), {"&quot;": '"', "&apos;": "'"})

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from typing import NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
 from irexec.ir.xml.positions import Span
 from irexec.snippets.repairs.parts import PrintedComment, PrintedElement, Text
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_IN_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_IN_VALUE = _IN_TEXT | str.maketrans({"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"})
 
 
 class _Piece(NamedTuple):
@@ -77,7 +78,7 @@ class Written:
         node.at, self._count = self._count, self._count + 1
         self._put(f"<{node.name}", node.span)
         for attribute in node.attributes.values():
-            quoted = quoteattr(_NOT_XML.sub("\ufffd", attribute.value))
+            quoted = _quoted(_NOT_XML.sub("\ufffd", attribute.value))
             self._put(f" {attribute.name}={quoted[0]}", attribute.named or attribute.span)
             self._put(quoted[1:-1], attribute.span, verbatim=attribute.written)
             self._put(quoted[-1], attribute.span)
@@ -85,7 +86,15 @@ class Written:
 
 
 def _clean(text: str) -> str:
-    return escape(_NOT_XML.sub("\ufffd", text))
+    return _NOT_XML.sub("\ufffd", text).translate(_IN_TEXT)
+
+
+def _quoted(value: str) -> str:
+    """An attribute's value between quotes of the kind that it does not hold, if there is one."""
+    text = value.translate(_IN_VALUE)
+    if '"' in text and "'" not in text:
+        return f"'{text}'"
+    return '"' + text.replace('"', "&quot;") + '"'
 
 
 def _comment(text: str) -> str:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from irexec.ir.xml.elements import PLAIN, Elements
+from irexec.ir.xml.elements import PLAIN, Elements, dereferenced
 from irexec.ir.xml.source import Source
 
 VALUES = ["", "1", "a b", ">", "/>", "a='b'", "&lt;&#65;&#x42;&amp;amp;&quot;", "é\t\n\r\nx\ry", "&#10;", "&#13;", "]]"]
@@ -138,3 +138,17 @@ def test_what_can_be_read_though_it_is_odd(text: str, name: str, attributes: lis
     elements = source.elements()
     assert (elements.name, list(elements.attributes)) == (name, attributes)
     assert list(elements.children()) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("a &lt;&amp;lt; b", "a <&lt; b"),
+        ("&#65;&#x41;&#x1F600;", "AA\U0001f600"),
+        (f"&#{'0' * 9000}65;&#x{'0' * 9000}41;", "AA"),
+        ("&#38;lt;", "&lt;"),
+        ("&#0; &#xD800; &#x110000; &#99999999; &nbsp; &", "&#0; &#xD800; &#x110000; &#99999999; &nbsp; &"),
+    ],
+)
+def test_references(written: str, meant: str) -> None:
+    assert dereferenced(written) == meant

@@ -126,6 +126,24 @@ def test_a_model_that_runs_often_is_compiled(element_type: Any, monkeypatch: pyt
         np.testing.assert_allclose(result, results[0], rtol=tolerance, atol=tolerance)
 
 
+def test_weights_are_laid_out_once_for_images_of_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[CompiledConvolver] = []
+    compiled = convolution._compiled
+    monkeypatch.setattr(convolution, "_compiled", lambda *given: made.append(compiled(*given)) or made[-1])
+    monkeypatch.setattr(native, "MANY_PRODUCTS", 1)
+    x = ops.parameter([1, 8, -1, -1], np.float32, name="x")
+    kernels = [np.random.default_rng(seed).standard_normal((16, 8, 3, 3)).astype(np.float32) for seed in range(2)]
+    rows = [ops.convolution(x, ops.constant(kernel), [1, 1], [1, 1], [1, 1], [1, 1]) for kernel in kernels]
+    model = irexec.compile_model(Model(rows, [x]))
+    for extent in (30, 40, 50):
+        for _ in range(native.MANY_CALLS + 2):
+            model([np.ones((1, 8, extent, extent), np.float32)])
+    # The first run with a shape is the general plan's.
+    assert len(made) == 6 and len({convolver.image for convolver in made}) == 3
+    heights = {convolver.tile.height for convolver in made}
+    assert len({id(convolver.weights) for convolver in made}) == 2 * len(heights) < len(made)
+
+
 def test_without_llvmlite_the_plain_kernel_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "_available", False)
     monkeypatch.setattr(native, "MANY_PRODUCTS", 1)

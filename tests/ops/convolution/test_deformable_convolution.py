@@ -108,3 +108,15 @@ def test_between_pixels_and_at_the_border() -> None:
     results = [op()(x, offsets, w, **PLAIN, bilinear_interpolation_pad=p)[0, 0] for p in (False, True)]
     assert results[0].tolist() == [[0, 0], [8, 8]]
     assert results[1].tolist() == [[4, 4], [8, 8]]
+
+
+@pytest.mark.parametrize("padded", [False, True])
+def test_what_is_not_sampled_adds_nothing_whatever_it_holds(padded: bool) -> None:
+    data = np.ones((1, 1, 3, 3), np.float32)
+    data[0, 0, [0, 1, 2, 2], [0, 0, 0, 2]] = np.inf, np.nan, np.inf, np.nan
+    offsets = np.zeros((1, 2, 3, 3), np.float32)
+    offsets[0, 0, :, 0] = -7  # The first column is read far above the image.
+    offsets[0, 1, 2, 2] = 7  # The last pixel, far to its right.
+    attributes = PLAIN | {"bilinear_interpolation_pad": padded}
+    (found,) = run(op(), data, offsets, np.ones((1, 1, 1, 1), np.float32), **attributes)
+    np.testing.assert_array_equal(found[0, 0], [[0, 1, 1], [0, 1, 1], [0, 1, 0]])
