@@ -50,6 +50,7 @@ def layers(folder: Path, runs: int) -> list[tuple[Any, float]]:
 
     runner._calls = [(timed(number, call), *rest) for number, (call, *rest) in enumerate(runner._calls)]
     for _ in range(runs):
+        runner._recording, runner._runs = None, 0  # what is recorded is one call, not a layer each
         request.reset_state()
         request.infer(given)
     return list(zip(runner.plan.steps, least, strict=True))

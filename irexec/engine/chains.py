@@ -19,6 +19,7 @@ import numpy as np
 from irexec.engine.memory import MemoryPlan
 from irexec.engine.step import Step
 from irexec.native import MANY_CALLS, is_available
+from irexec.native.notes import all_is_noted, more_is_done
 from irexec.ops.compute.follow import Leader, Link, follow_of
 from irexec.ops.compute.pointwise import Pointwise
 from irexec.records import NamedTuple, record
@@ -56,8 +57,8 @@ class Chain(NamedTuple):
     first: int
     operands: tuple[int, ...]
     lead: Callable[..., bool]
-    # For the number of each step that follows: which of its inputs is the result of the step before.
-    ports: dict[int, int]
+    # The numbers of the steps that follow.
+    following: tuple[int, ...]
 
 
 def find_chains(
@@ -77,7 +78,7 @@ def find_chains(
         chain = None if number in following else finder.chain(number)
         if chain is not None:
             chains.append(chain)
-            following.update(chain.ports)
+            following.update(chain.following)
     return chains
 
 
@@ -99,22 +100,22 @@ class _Finder:
         if leader is None:
             return None
         links: list[Link] = []
-        found: list[tuple[int, int, int | None]] = []
+        found: list[tuple[int, int | None]] = []
         last = first
         while (following := self._following(first, last)) is not None:
-            number, port, link, operand = following
+            number, link, operand = following
             links.append(link)
-            found.append((number, port, operand))
+            found.append((number, operand))
             last = number
         taken = leader.leads(links, step.types[0])
         if taken is None:
             return None
         count, lead = taken
-        operands = tuple(operand for _, _, operand in found[:count] if operand is not None)
-        return Chain(first, operands, lead, {number: port for number, port, _ in found[:count]})
+        operands = tuple(operand for _, operand in found[:count] if operand is not None)
+        return Chain(first, operands, lead, tuple(number for number, _ in found[:count]))
 
-    def _following(self, first: int, last: int) -> tuple[int, int, Link, int | None] | None:
-        """(step, port, link, slot of the operand that comes when the model runs) of the layer after `last`."""
+    def _following(self, first: int, last: int) -> tuple[int, Link, int | None] | None:
+        """(step, link, slot of the operand that comes when the model runs) of the layer after `last`."""
         number = self._reader(last)
         while number is not None and self.steps[number].operator.reshapes and self.steps[number].shape is not None:
             last, number = number, self._reader(number)
@@ -128,9 +129,9 @@ class _Finder:
         port = step.inputs.index(self.steps[last].outputs[0])
         link = self._link(step, port, shape)
         if link is None or link.follow.operand is None or link.constant is not None:
-            return None if link is None else (number, port, link, None)
+            return None if link is None else (number, link, None)
         other = step.inputs[link.follow.operand]
-        return None if self.made.get(other, -1) >= first else (number, port, link, other)
+        return None if self.made.get(other, -1) >= first else (number, link, other)
 
     def _reader(self, number: int) -> int | None:
         """The step that alone reads the result of another one, which does not outlive the run."""
@@ -193,21 +194,25 @@ def seen_in(target: tuple[int, ...], shape: tuple[int, ...], extents: tuple[int,
 
 
 class Leading:
-    """The call of a chain's first step; `did_all`: in this run it computed the whole chain."""
+    """The call of a chain's first step; `did_all`: in this run it computed those that are `following`, too."""
 
     def __init__(self, chain: Chain, out: Array) -> None:
-        self._chain, self._out = chain, out
+        self._chain, self._out, self.following = chain, out, chain.following
         self.did_all = False
 
     def __call__(self, *inputs: Any) -> Array:
         self.did_all = self._chain.lead(*inputs, out=self._out)
+        if self.did_all:
+            all_is_noted()
+        else:
+            more_is_done()
         return self._out
 
 
-def handing_on(leading: Leading, port: int, call: Callable[..., Any]) -> Callable[..., Any]:
-    """The call of a step that follows: it passes the result on where the first step has computed the whole chain."""
+def handing_on(leading: Leading, call: Callable[..., Any], out: Array) -> Callable[..., Any]:
+    """The call of a step that follows: its result is in its buffer where the first step computed the whole chain."""
 
     def run(*inputs: Any) -> Any:
-        return inputs[port] if leading.did_all else call(*inputs)
+        return out if leading.did_all else call(*inputs)
 
     return run

@@ -27,7 +27,7 @@ import numpy as np
 from irexec.engine.step import Step
 from irexec.records import field, record
 
-# Smaller results are cheaper to allocate than to plan, unless layers that follow are computed with them.
+# Smaller results are cheaper to allocate than to plan, unless compiled code computes them (irexec.engine.recorded).
 _MIN_BYTES = 1 << 12
 # Buffers begin at multiples of this.
 _APART = 64
@@ -111,7 +111,7 @@ class Sharing:
         for step in steps:
             if step.takes_out:
                 continue
-            shared = [slot for index, slot in enumerate(step.inputs) if slot and _may_view(step, index)]
+            shared = [slot for index, slot in enumerate(step.inputs) if slot and may_view(step, index)]
             for slot in (*shared, *step.outputs[1:]):
                 self._parent[self._root(slot)] = self._root(step.outputs[0])
         self.group = [slot if slot == up else self._root(slot) for slot, up in enumerate(self._parent)]
@@ -123,7 +123,8 @@ class Sharing:
         return slot
 
 
-def _may_view(step: Step, index: int) -> bool:
+def may_view(step: Step, index: int) -> bool:
+    """Whether results of a step without `out` may be this input or views of it (rule 2)."""
     operator = step.operator
     return not operator.view or operator.signature.input(index).name in operator.view
 
@@ -159,7 +160,7 @@ def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -
         if last == math.inf:
             continue
         buffer = _in_place(step, number, group, end, given)
-        if buffer is None and need < _MIN_BYTES and not (need and hasattr(step.call, "leads")):
+        if buffer is None and need < _MIN_BYTES and not (need and step.dtype == np.float32):
             continue
         if buffer is None:
             buffer = len(plan.sizes)

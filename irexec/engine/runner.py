@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -19,10 +19,19 @@ from irexec.engine.state import Variables
 from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
 from irexec.ir.memory import no_collection
+from irexec.native import has_begun
+from irexec.native.notes import more_is_done
+from irexec.ops.compute.parallel import num_threads
 from irexec.ops.declare.operator import ConstraintError
 from irexec.types import F32, Array, PartialShape, TensorType
 
+if TYPE_CHECKING:
+    from irexec.engine.recorded import Recording
+
 Expected = tuple[Any, Any]
+# The first run that is recorded, since there is compiled code. Each one after twice as many runs is, too: by then more
+# may be compiled code.
+FIRST_RECORDED = 4
 
 
 class Listener(Protocol):
@@ -41,6 +50,9 @@ class Runner:
     def __init__(self, plan: Plan, variables: Variables, listeners: Sequence[Listener]) -> None:
         self.plan, self.variables, self.listeners = plan, variables, listeners
         self._calls: list[tuple[Any, ...]] | None = None
+        self._runs = 0
+        self._recording: Recording | None = None
+        self._threads = 0
         self._outs: dict[int, Array] = {}
         self._leads = False
 
@@ -63,16 +75,18 @@ class Runner:
             calls.append((call, step.inputs, single, outputs, checks[0] if single else checks, step.frees))
         return calls
 
-    def _lead(self, calls: list[tuple[Any, ...]], chains: list[Chain]) -> None:
-        """Let the first steps of chains lead the others."""
+    def _led(self, calls: list[tuple[Any, ...]], chains: list[Chain]) -> list[tuple[Any, ...]]:
+        """The calls where the first steps of chains lead the others."""
+        calls = calls.copy()
         for chain in chains:
             leading = Leading(chain, self._outs[chain.first])
             _, inputs, *rest = calls[chain.first]
             calls[chain.first] = (leading, (*inputs, *chain.operands), *rest)
-            for number, port in chain.ports.items():
+            for number in chain.following:
                 call, *rest = calls[number]
-                calls[number] = (handing_on(leading, port, call), *rest)
+                calls[number] = (handing_on(leading, call, self._outs[number]), *rest)
         self._leads = True
+        return calls
 
     def _buffers(self) -> dict[int, Array]:
         """The memory of each step that the plan gives a buffer. Raises IRError when there is not so much."""
@@ -97,14 +111,21 @@ class Runner:
         if self._calls is None:
             self._calls = self._bind()
         if not self._leads and (chains := self.plan.chains.when_run()) is not None:
-            self._lead(self._calls, chains)
-        slots = self.plan.template.copy()
+            self._calls = self._led(self._calls, chains)
+        # In a layer that runs a model, what that one does is noted for its own runs alone.
+        more_is_done()
+        is_recorded = self._is_recorded()
+        recording = None if is_recorded or self.listeners else self._recording
+        template, calls, numbers = recording or (self.plan.template, self._calls, range(len(self._calls)))
+        slots = template.copy()
         for slot, array in zip(self.plan.parameters, inputs, strict=True):
             slots[slot] = array
         if self.listeners:
             self._run_watched(slots)
+        elif is_recorded:
+            self._record(slots)
         else:
-            self._run(slots)
+            self._run(slots, calls, numbers)
         held = [*inputs, *self.variables.values.values(), *self.variables.pending.values()]
         try:
             return _owned([slots[slot] for slot in self.plan.results], self.plan.lent, held)
@@ -112,6 +133,16 @@ class Runner:
             arrays = [slots[slot] for slot in self.plan.results]
             largest = max(range(len(arrays)), key=lambda index: arrays[index].nbytes)
             raise IRError(too_large(self.plan.model.results[largest], error, self.plan.model)) from error
+
+    def _is_recorded(self) -> bool:
+        """Whether the run that begins is to be recorded."""
+        if not has_begun():
+            return False
+        if self._threads != num_threads():
+            # What was recorded is divided for another number of threads.
+            self._recording, self._runs, self._threads = None, 0, num_threads()
+        self._runs += 1
+        return self._runs >= FIRST_RECORDED and self._runs & (self._runs - 1) == 0
 
     def iterate(self, inputs: Sequence[Array]) -> list[Array]:
         """As `run`, for a body: assigned values are visible in the next iteration.
@@ -127,28 +158,44 @@ class Runner:
         self.variables.commit()
         return results
 
-    def _run(self, slots: list[Any]) -> None:
-        assert self._calls is not None
+    def _run(self, slots: list[Any], calls: list[tuple[Any, ...]], numbers: Sequence[int]) -> None:
+        """Do calls, which are those of the steps with these numbers."""
         number = 0
         try:
-            for number, (call, ins, single, outs, checks, frees) in enumerate(self._calls):
+            for number, (call, ins, single, outs, checks, frees) in enumerate(calls):
                 result = call(*[slots[i] for i in ins])
                 if single:
                     if result.__class__ is not np.ndarray:
                         result = np.asarray(result)
                     dtype, shape = checks
                     if result.dtype is not dtype or result.shape != shape:
-                        self._verify(number, 0, result, dtype, shape)
+                        self._verify(numbers[number], 0, result, dtype, shape)
                     slots[outs] = result
                 else:
-                    self._store(number, result, slots, outs, checks)
+                    self._store(numbers[number], result, slots, outs, checks)
                 for slot in frees:
                     slots[slot] = None
         except IRError:
             raise
         except Exception as error:
-            step = self.plan.steps[number]
+            step = self.plan.steps[numbers[number]]
             raise IRError(failure(step.node, error, [slots[i] for i in step.inputs], self.plan.model)) from error
+
+    def _record(self, slots: list[Any]) -> None:
+        """The same, one step at a time, noting what the runs after it can do without Python."""
+        from irexec.engine.recorded import Recorder
+
+        assert self._calls is not None
+        recorder = Recorder(self.plan)
+        for number, call in enumerate(self._calls):
+            *bound, frees = call
+            inputs = [slots[slot] for slot in call[1]]
+            with recorder.noting() as taken:
+                self._run(slots, [(*bound, ())], (number,))
+            recorder.add(number, call, inputs, taken, slots)
+            for slot in frees:
+                slots[slot] = None
+        self._recording = recorder.recording()
 
     def _run_watched(self, slots: list[Any]) -> None:
         """The same, one step at a time, calling the listeners."""
@@ -218,6 +265,7 @@ def _into(call: Callable[..., Any], out: Array) -> Callable[..., Any]:
             if result.shape != out.shape or result.dtype != out.dtype:
                 wrong: Array = result
                 return wrong
+            more_is_done()
             np.copyto(out, result)
         return out
 

@@ -6,9 +6,10 @@ from typing import Literal
 
 from irexec.records import NamedTuple
 
-Binary = Literal["add", "subtract", "subtract_from", "multiply", "divide", "divide_by"]
-Unary = Literal["clamp", "swish", "sigmoid", "gelu_erf", "gelu_tanh", "hsigmoid", "hswish", "mish", "tanh", "leaky"]
-Kind = Binary | Unary
+Binary = Literal["add", "subtract", "subtract_from", "multiply", "divide", "divide_by", "maximum", "minimum"]
+Unary = Literal["absolute", "clamp", "negative", "sigmoid", "sqrt", "square", "tanh"]
+Activation = Literal["swish", "gelu_erf", "gelu_tanh", "hsigmoid", "hswish", "mish", "leaky"]
+Kind = Binary | Unary | Activation
 # Those that compute powers of e: a step costs dozens of instructions instead of one or two.
 DEAR = frozenset({"swish", "sigmoid", "gelu_erf", "gelu_tanh", "mish", "tanh"})
 # The most numbers that a step takes.

@@ -194,6 +194,9 @@ class Number:
     def __lt__(self, other: int | Number) -> Any:
         return self.code.builder.icmp_signed("<", self.value, self.code.number(other).value)
 
+    def equals(self, other: int | Number) -> Any:
+        return self.code.builder.icmp_signed("==", self.value, self.code.number(other).value)
+
     def at_most(self, other: int | Number) -> Number:
         """The smaller of the two."""
         limit = self.code.number(other)

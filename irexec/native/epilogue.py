@@ -49,20 +49,22 @@ def _change(code: Code, step: After, operand: Fields, index: Number, place: Numb
         index = index // operand.divisor % operand.cycle * operand.step
     if step.takes in ("channel", "row"):
         one = code.splat(run.scalar(index))
-        return lambda index, vector, mask: write(code.builder, vector, one)
+        return lambda index, vector, mask: write(code, vector, one)
     if step.takes == "plane":
         place = place % operand.cycle
     run = run + (place if step.takes in ("result", "plane") else index)
-    return lambda index, vector, mask: write(code.builder, vector, run.vector(index, mask))
+    return lambda index, vector, mask: write(code, vector, run.vector(index, mask))
 
 
-_OF_TWO: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "add": lambda b, x, y: b.fadd(x, y),
-    "subtract": lambda b, x, y: b.fsub(x, y),
-    "subtract_from": lambda b, x, y: b.fsub(y, x),
-    "multiply": lambda b, x, y: b.fmul(x, y),
-    "divide": lambda b, x, y: b.fdiv(x, y),
-    "divide_by": lambda b, x, y: b.fdiv(y, x),
+_OF_TWO: dict[str, Callable[[Code, Any, Any], Any]] = {
+    "add": lambda code, x, y: code.builder.fadd(x, y),
+    "subtract": lambda code, x, y: code.builder.fsub(x, y),
+    "subtract_from": lambda code, x, y: code.builder.fsub(y, x),
+    "multiply": lambda code, x, y: code.builder.fmul(x, y),
+    "divide": lambda code, x, y: code.builder.fdiv(x, y),
+    "divide_by": lambda code, x, y: code.builder.fdiv(y, x),
+    "maximum": lambda code, x, y: code.call("maximum", x, y),
+    "minimum": lambda code, x, y: code.call("minimum", x, y),
 }
 
 
@@ -82,4 +84,8 @@ _OF_NUMBERS: dict[str, Callable[[Code, Any, Sequence[Any]], Any]] = {
     "mish": lambda code, x, numbers: mish(code, x),
     "tanh": lambda code, x, numbers: tanh(code, x),
     "leaky": _leaky,
+    "absolute": lambda code, x, numbers: code.call("fabs", x),
+    "negative": lambda code, x, numbers: code.builder.fneg(x),
+    "sqrt": lambda code, x, numbers: code.call("sqrt", x),
+    "square": lambda code, x, numbers: code.builder.fmul(x, x),
 }

@@ -1,4 +1,4 @@
-"""One time step of an LSTM: the recurrent product, the gates and the new states of some units, in one pass.
+"""One time step of an LSTM or a GRU: the recurrent product, the gates and new states of some units, in one pass.
 
 The states of a step are read by the tasks of the next one, so they lie in two places that take turns.
 """
@@ -6,51 +6,74 @@ The states of a step are read by the tasks of the next one, so they lie in two p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
-from irexec.native.code import Code, Fields, copy_run
+from irexec.native.code import Code, Fields, Number, Run, copy_run
 from irexec.native.functions import clamped, logistic, tanh
 from irexec.native.products import write_tile
 
 # The fields of what `step` is given, each a number of 64 bits. Lengths and places count elements of f32.
 LAYER = (
     "projected", "y",  # addresses: [batch, steps, directions, gates, units], [batch, directions, steps, units]
-    "hidden", "cell",  # [2, directions, batch, padded units] and [directions, batch, padded units]
-    "lengths", "panels", "limits",  # i64 of each batch element; recurrence weights; the bounds of what gates get
-    "steps", "batch", "directions", "units", "padded",
+    "hidden", "cell",  # [2, directions, batch, padded units] and, of an LSTM, [directions, batch, padded units]
+    "lengths",  # i64 of each batch element
+    "steps", "batch",
+    # What follows is the same in all calls.
+    "bias",  # of a GRU, [directions, padded units]: what is added to the recurrent product of the candidate
+    "panels", "limits",  # recurrence weights; the bounds of what gates get
+    "directions", "units", "padded",
 )  # fmt: skip
 TASK = ("direction", "is_reverse", "first_block", "last_block")
-GATES = 4
+Kind = Literal["lstm", "gru"]
+# In the order of the operation pages: f, i, c, o and z, r, h.
+GATES: dict[Kind, int] = {"lstm": 4, "gru": 3}
 # Vectors of units in a panel, which has as many of each gate.
 VECTORS = 2
 # So many products of a sum are added up before the next ones: see `native.products`.
 DEPTH_STEP = 512
 
 
-def write_lstm(module: Any, name: str, lanes: int, height: int, activations: Sequence[str], has_clip: bool) -> Code:
+def write_recurrence(
+    module: Any, name: str, lanes: int, height: int, kind: Kind, activations: Sequence[str], has_clip: bool
+) -> Code:
     """`step(layer, task, scratch, step)`: some units of one direction. Batches are a multiple of `height`.
 
-    A panel has, for each state that is read, the weights of a block of units: gates f, i, c, o one after the other.
+    A panel has, for each state that is read, the weights of a block of units, one gate after the other. Of a GRU the
+    state is multiplied before it is reset.
     """
-    tile = write_tile(module, f"{name}_tile", lanes, height, GATES * VECTORS)
+    gates = GATES[kind]
+    tile = write_tile(module, f"{name}_tile", lanes, height, gates * VECTORS)
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     sums, step, b = code.parameters[2].floats(), code.parameters[3], code.builder
-    block_units, across = VECTORS * lanes, GATES * VECTORS * lanes
-    gate_function, candidate_function, hidden_function = (_FUNCTIONS[kind] for kind in activations)
+    block_units, across = VECTORS * lanes, gates * VECTORS * lanes
+    gate_function, candidate_function, *hidden_functions = (_FUNCTIONS[name] for name in activations)
 
     states = layer.directions * layer.batch * layer.padded
     old = layer.hidden.floats() + (step & 1) * states
     new = layer.hidden.floats() + (code.number(1) - (step & 1)) * states
-    blocks = layer.padded * layer.units * GATES
+    blocks = layer.padded * layer.units * gates
 
-    def gate(index: int, place: Any, projected: Any, vector: int) -> Any:
-        own = sums.vector(place + (index * VECTORS + vector) * lanes)
+    def gate(index: int, own: Any, projected: Run, vector: int) -> Any:
         x = b.fadd(own, (projected + layer.units * index).vector(vector * lanes))
         if has_clip:
             limits = layer.limits.floats()
             x = clamped(code, x, code.splat(limits.scalar(0)), code.splat(limits.scalar(1)))
         return (candidate_function if index == 2 else gate_function)(code, x)
+
+    def lstm(products: Sequence[Any], projected: Run, state: Number, vector: int) -> Any:
+        forget, let_in, candidate, let_out = (gate(index, own, projected, vector) for index, own in enumerate(products))
+        cell = (layer.cell.floats() + state).vector(vector * lanes)
+        cell = b.fadd(b.fmul(forget, cell), b.fmul(let_in, candidate))
+        (layer.cell.floats() + state).put_vector(vector * lanes, cell)
+        return b.fmul(let_out, hidden_functions[0](code, cell))
+
+    def gru(products: Sequence[Any], projected: Run, state: Number, vector: int) -> Any:
+        update, reset = (gate(index, products[index], projected, vector) for index in range(2))
+        bias = (layer.bias.floats() + task.direction * layer.padded + unit).vector(vector * lanes)
+        candidate = gate(2, b.fmul(b.fadd(products[2], bias), reset), projected, vector)
+        before = (old + state).vector(vector * lanes)
+        return b.fadd(b.fmul(update, before), b.fmul(b.fsub(code.constant(1.0), update), candidate))
 
     with code.loop(task.first_block, task.last_block) as block:
         panel = layer.panels.floats() + task.direction * blocks + block * layer.units * across
@@ -72,15 +95,13 @@ def write_lstm(module: Any, name: str, lanes: int, height: int, activations: Seq
                         backwards = (length - 1 - step) * task.is_reverse
                         time = step * (code.number(1) - task.is_reverse) + backwards
                         place = (element * layer.steps + time) * layer.directions + task.direction
-                        projected = layer.projected.floats() + place * layer.units * GATES + unit
+                        projected = layer.projected.floats() + place * layer.units * gates + unit
                         for vector in range(VECTORS):
-                            forget, let_in, candidate, let_out = (
-                                gate(index, m * across, projected, vector) for index in range(GATES)
-                            )
-                            cell = (layer.cell.floats() + state).vector(vector * lanes)
-                            cell = b.fadd(b.fmul(forget, cell), b.fmul(let_in, candidate))
-                            (layer.cell.floats() + state).put_vector(vector * lanes, cell)
-                            hidden = b.fmul(let_out, hidden_function(code, cell))
+                            products = [
+                                sums.vector(m * across + (index * VECTORS + vector) * lanes) for index in range(gates)
+                            ]
+                            made = lstm if kind == "lstm" else gru
+                            hidden = made(products, projected, state, vector)
                             (new + state).put_vector(vector * lanes, hidden)
                         copy_run(new + state, layer.y.floats() + (line + time) * layer.units + unit, count)
                     with beyond:

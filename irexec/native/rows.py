@@ -16,9 +16,10 @@ from irexec.native.code import F32, F64, I32, I64, Change, Code, Fields, Number,
 from irexec.native.epilogue import epilogue
 from irexec.native.functions import exp_below_0
 
-# "mean": the sum divided by the first number. "centred": each element less the mean. "normalized_inside" and
+# "mean": the sum divided by the first number. "length": the root of the sum of squares, divided by it. "largest" and
+# "smallest": of the elements, nan if one is. "centred": each element less the mean. "normalized_inside" and
 # "normalized_outside": that divided by the deviation, with the first number added inside of the root or outside.
-Kind = Literal["mean", "centred", "normalized_inside", "normalized_outside", "softmax"]
+Kind = Literal["mean", "length", "largest", "smallest", "centred", "normalized_inside", "normalized_outside", "softmax"]
 # The fields of what `rows` is given, each a number of 64 bits. Lengths count elements of f32.
 LAYER = (
     "source", "result", "operands", "numbers",  # addresses; the operands are those of the layers that follow
@@ -41,6 +42,10 @@ def write_rows(module: Any, name: str, lanes: int, kind: Kind, after: Sequence[A
             _softmax(code, source, result, layer.width)
         elif kind == "mean":
             layer.result.floats().put(row, _mean(code, layer.width, source.vector, number))
+        elif kind == "length":
+            layer.result.floats().put(row, _mean(code, layer.width, source.vector, number, partial(_root, code)))
+        elif kind in _EXTREMES:
+            layer.result.floats().put(row, _extreme(code, layer.width, source.vector, *_EXTREMES[kind]))
         else:
             change = epilogue(code, after, layer.operands, code.number(0), row * layer.width)
             _normalize(code, source, result, layer.width, kind, number, change)
@@ -60,7 +65,7 @@ def _normalize(code: Code, source: Run, result: Run, width: Number, kind: Kind, 
         eps = number if kind_of_number == F32 else b.fpext(number, kind_of_number)
         if kind == "normalized_inside":
             squares = b.fadd(squares, eps)
-        root = b.call(code.intrinsic(f"sqrt.{kind_of_number.intrinsic_name}", kind_of_number, squares), [squares])
+        root = _root(code, squares)
         return b.fadd(root, eps) if kind == "normalized_outside" else root
 
     factor = code.constant(1.0)
@@ -101,6 +106,20 @@ def _mean(
     if of_squares is not None:
         near, exact = of_squares(near), of_squares(exact)
     return b.select(is_number, near, b.fptrunc(exact, F32))
+
+
+def _root(code: Code, scalar: Any) -> Any:
+    kind = scalar.type
+    return code.builder.call(code.intrinsic(f"sqrt.{kind.intrinsic_name}", kind, scalar), [scalar])
+
+
+# By kind: LLVM's function, and what it makes no difference to.
+_EXTREMES = {"largest": ("maximum", float("-inf")), "smallest": ("minimum", float("inf"))}
+
+
+def _extreme(code: Code, width: Number, read: Callable[[Number, Any], Any], name: str, neutral: float) -> Any:
+    fold = partial(code.call, name)
+    return across_lanes(code, _folded(code, width, read, fold, code.constant(neutral)), fold)
 
 
 def _softmax(code: Code, source: Run, result: Run, width: Number) -> None:

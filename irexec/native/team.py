@@ -11,22 +11,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from irexec.native.code import I64, Code, Number
+from irexec.native.code import I64, Code, Fields, Number
 
 # Where in the team's state each number is. Numbers that different threads write are in different cache lines.
 WORD, DONE, AWAKE, ROUND, JOB = 0, 8, 16, 24, 25
 # A job: addresses of the function, of the shared record, of the tasks; the bytes between two tasks.
 FUNCTION, SHARED, TASKS, STRIDE = range(JOB, JOB + 4)
 # What stays from job to job: an address of scratch memory for all members, and the bytes that each of them has; the
-# spins for which a member waits; a function of the system that leaves the core to others, and for how long it should.
-SCRATCH, SCRATCH_STRIDE, PATIENCE, REST, REST_FOR = range(32, 37)
+# spins for which a member waits; a function of the system that leaves the core to others, and for how long it should;
+# how many members there are besides the caller.
+SCRATCH, SCRATCH_STRIDE, PATIENCE, REST, REST_FOR, MEMBERS = range(32, 38)
+# How far a sequence of jobs got.
+AT = 38
 SIZE = 40
+# The fields of one job of a sequence, as the parameters of `lead` after the first.
+SEQUENCED = ("rounds", "count", "function", "shared", "tasks", "stride")
 # A word: index in the low bits, count in the middle, the round's number in the rest.
 BITS = 20
 MOST_TASKS = (1 << BITS) - 1
 
 
-def write_lead(module: Any, name: str, lanes: int) -> None:
+def write_lead(module: Any, name: str, lanes: int) -> Code:
     """`lead(state, rounds, count, function, shared, tasks, stride)`: hand out a job of so many tasks, and take part.
 
     Returns when all is done. While it waits for the others it calls REST(REST_FOR) after every PATIENCE spins, unless
@@ -45,6 +50,34 @@ def write_lead(module: Any, name: str, lanes: int) -> None:
         state.put_shared(WORD, before + (1 << 2 * BITS) + count * (1 << BITS))
         code.run(take, address, 0, 0)
         code.run(wait, address, count)
+    return code.end()
+
+
+def write_sequence(module: Any, name: str, lanes: int) -> None:
+    """`sequence(state, jobs, first, last)`: do these jobs one after the other; each is a record of SEQUENCED.
+
+    Who is alone, or has a job of one task, does it without telling anybody. Before a job to share while a member
+    sleeps, other than the first, it returns: only Python can wake members. AT says with which job to go on.
+    """
+    lead = write_lead(module, f"{name}_lead", lanes)
+    code = Code(module, name, 4, lanes)
+    address, jobs, first, last = code.parameters
+    state, b = address.numbers(), code.builder
+    place = b.alloca(I64)
+    b.store(first.value, place)
+    with code.rounds() as end:
+        at = Number(code, b.load(place))
+        end(last <= at)
+        job = Fields(jobs + at * (8 * len(SEQUENCED)), SEQUENCED)
+        is_shared = b.and_(code.number(1) < job.count, code.number(0) < state.number(MEMBERS))
+        end(b.and_(is_shared, b.and_(first < at, state.shared(AWAKE) < state.number(MEMBERS))))
+        with b.if_else(is_shared) as (shared, alone):
+            with shared:
+                code.run(lead, address, *(getattr(job, field) for field in SEQUENCED))
+            with alone, code.loop(0, job.rounds) as number, code.loop(0, job.count) as task:
+                code.run_at(job.function, job.shared, job.tasks + task * job.stride, state.number(SCRATCH), number)
+        b.store((at + 1).value, place)
+    state.put(AT, b.load(place))
     code.end()
 
 

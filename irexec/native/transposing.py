@@ -1,4 +1,4 @@
-"""Matrices that lie transposed, turned: squares of as many rows and columns as a vector has lanes, in registers."""
+"""Matrices that lie anyhow, copied; those that lie transposed in squares of as many rows as a vector has lanes."""
 
 from __future__ import annotations
 
@@ -6,19 +6,37 @@ from typing import Any
 
 from llvmlite import ir
 
-from irexec.native.code import I32, Code, Fields
+from irexec.native.code import I32, Code, Fields, copy_run
 
 # The fields of what `transpose` is given, each a number of 64 bits. Lengths and places count elements of f32.
 LAYER = (
     "source", "result", "starts",  # addresses; of numbers: where each matrix begins in the source
     "rows", "columns",  # of the result
-    "pitch",  # of the source: from column to column of the result
+    "step", "pitch",  # of the source: from row to row of the result, and from column to column
 )  # fmt: skip
 TASK = ("first_matrix", "last_matrix", "first_row", "last_row")
 
 
+def write_copy(module: Any, name: str, lanes: int) -> Code:
+    """`copy(layer, task, scratch, round)`: some rows of some matrices."""
+    code = Code(module, name, 4, lanes)
+    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    with code.loop(task.first_matrix, task.last_matrix) as matrix, code.loop(task.first_row, task.last_row) as row:
+        source = layer.source.floats() + layer.starts.numbers().number(matrix) + row * layer.step
+        result = layer.result.floats() + (matrix * layer.rows + row) * layer.columns
+        with code.builder.if_else(layer.pitch.equals(1)) as (together, apart):
+            with together:
+                copy_run(source, result, layer.columns)
+            with apart, code.loop(0, layer.columns) as column:
+                result.put(column, source.scalar(column * layer.pitch))
+    return code.end()
+
+
 def write_transpose(module: Any, name: str, lanes: int) -> Code:
-    """`transpose(layer, task, scratch, round)`: some rows, a square or more high and wide, of some matrices."""
+    """`transpose(layer, task, scratch, round)`: some rows, a square or more high and wide, of some matrices.
+
+    Their rows lie side by side in the source.
+    """
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     with code.loop(task.first_matrix, task.last_matrix) as matrix:

@@ -125,7 +125,7 @@ CHAINS: dict[str, tuple[int, Callable[[Any], Any]]] = {
 
 def taken(compiled: Any) -> int:
     """How many layers follow others."""
-    return sum(len(chain.ports) for chain in compiled._plans.general.chains.found())
+    return sum(len(chain.following) for chain in compiled._plans.general.chains.found())
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -199,10 +199,13 @@ def test_a_result_ends_the_chain() -> None:
         (ops.relu, lambda x: np.maximum(x, 0)),
         (ops.tanh, np.tanh),
         (ops.mish, lambda x: x * np.tanh(np.logaddexp(0, x))),
+        (lambda x: ops.maximum(x, ops.constant(np.float32([[1]]))), lambda x: np.maximum(x, 1)),
+        (ops.abs, np.abs),
+        (ops.sqrt, np.sqrt),
         (ops.hsigmoid, lambda x: np.clip(x + 3, 0, 6) / 6),
         (lambda x: ops.clamp(x, -1.0, 88.0), lambda x: np.clip(x, -1, 88)),
     ],
-    ids=["swish", "sigmoid", "relu", "tanh", "mish", "hsigmoid", "clamp"],
+    ids=["swish", "sigmoid", "relu", "tanh", "mish", "maximum", "abs", "sqrt", "hsigmoid", "clamp"],
 )
 def test_extremes(function: Callable[[Any], Any], exact: Callable[[np.ndarray], np.ndarray]) -> None:
     """Very large, very small, infinite and nan."""
@@ -250,7 +253,7 @@ def test_every_kind_is_known_to_the_compiler() -> None:
 
     attributes = {"auto_broadcast": "numpy", "min": 0, "max": 1}
     described = {
-        describe(port, attributes | {"approximation_mode": mode}, [None, np.ones(1, np.float32)])
+        describe(port, attributes | {"approximation_mode": mode}, [None, np.full(1, 2, np.float32)])
         for describe in set(follow._described.values())
         for port in (0, 1)
         for mode in ("erf", "tanh")
@@ -270,6 +273,10 @@ POINTWISE: dict[str, Callable[[Any], Any]] = {
     "subtracted": lambda x: ops.subtract(constant(), x),
     "divide": lambda x: ops.divide(x, constant(2, 1, 1, 1)),
     "divided": lambda x: ops.divide(constant(19, 21), x),
+    "maximum": lambda x: ops.maximum(x, constant(1, 6, 1, 1)),
+    "minimum": lambda x: ops.minimum(constant(19, 21), ops.abs(x)),
+    "square and root": lambda x: ops.sqrt(ops.power(x, ops.constant(np.float32(2)))),
+    "negative": lambda x: ops.relu(ops.negative(x)),
     "gate": lambda x: ops.multiply(x, ops.reduce_mean(x, ops.constant(np.int64([2, 3])), True)),
     "gate on the left": lambda x: ops.swish(
         ops.multiply(ops.reduce_mean(x, ops.constant(np.int64([0, 2, 3])), True), x)

@@ -16,6 +16,7 @@ from support.waiting import PATIENCE
 
 import irexec
 from irexec import native
+from irexec.engine import runner
 from irexec.graph.model import Model
 from irexec.ops.compute import parallel, pointwise, rowwise, team
 
@@ -64,8 +65,9 @@ def of_everything(seed: int) -> Model:
     return Model([last.output(i) for i in range(3)] + [y], [x])
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_every_call_is_right(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "first_recorded"), [(0, 4), (1, 2), (2, 1)])
+def test_every_call_is_right(seed: int, first_recorded: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "FIRST_RECORDED", first_recorded)
     model = of_everything(seed)
     rng = np.random.default_rng(seed)
     given = [rng.standard_normal((1, 8, 20, 20)).astype(np.float32) for _ in range(THREADS)]
@@ -84,7 +86,7 @@ def test_every_call_is_right(seed: int) -> None:
         while not all(one.done() for one in running):
             # Another number of threads means another team, in the middle of what the last one does.
             parallel.set_num_threads(int(rng.integers(1, 5)))
-            threading.Event().wait(0.002)
+            threading.Event().wait(float(rng.choice([0.002, 0.05])))
     for one, right in zip(running, expected, strict=True):
         for results in one.result():
             for found, wanted in zip(results, right, strict=True):

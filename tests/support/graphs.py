@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import irexec
-from irexec.engine import CompiledModel
+from irexec import native
+from irexec.engine import CompiledModel, runner
 from irexec.graph.model import Model, Node, Value
+from irexec.ops.compute import pointwise, rowwise
 from irexec.ops.declare.contents import everything
-from irexec.ops.declare.operator import Operator
+from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.opsets.nodes import make_node
 from irexec.types import F16, F32, I32, Array, ElementType, PartialShape
 from support.examples import Example, example_of
+from support.ownership import unheld
 
 ops: Any = irexec.opset15
 # The engine runs their bodies, keeps their state, or has their values.
@@ -145,29 +149,52 @@ def node_by_node(model: Model, inputs: list[Array]) -> list[Array]:
     return [values[result.outputs[0]] for result in model.results]
 
 
-def difference(model: Model, inputs: list[Array]) -> str | None:
-    """What the engine computes otherwise than node by node, in three runs of one request; None when nothing."""
-    expected = node_by_node(model, inputs)
+def difference(model: Model, inputs: list[Array], runs: int = 3, tolerance: float = 1e-5) -> str | None:
+    """What the engine computes otherwise than node by node, in some runs of one request; None when nothing.
+
+    Every second run has its floats in reversed order, where the model takes them.
+    """
+    given = [inputs, [np.flip(array).copy() if array.dtype.kind == "f" else array for array in inputs]]
+    expected = [node_by_node(model, inputs)]
+    try:
+        expected.append(node_by_node(model, given[1]))
+    except ConstraintError:
+        given, expected = [inputs] * 2, expected * 2
     request = CompiledModel(model).create_infer_request()
     kept = []
-    for number in range(3):
-        given = [array.copy() for array in inputs]
-        kept.append(request.infer(given).to_tuple())
-        if any(a.tobytes() != b.tobytes() for a, b in zip(given, inputs, strict=True) if a.dtype.kind != "T"):
+    for number in range(runs):
+        own = given[number % 2]
+        copies = [array.copy() for array in own]
+        kept.append(request.infer(copies).to_tuple())
+        if any(a.tobytes() != b.tobytes() for a, b in zip(copies, own, strict=True) if a.dtype.kind != "T"):
             return f"run {number}: an input was written to"
+    if native.has_begun() and unheld(request):
+        return "compiled code is told of memory that nobody holds"
     for number, got in enumerate(kept):
-        for index, (a, b) in enumerate(zip(got, expected, strict=True)):
-            if not _alike(np.asarray(a), b):
+        for index, (a, b) in enumerate(zip(got, expected[number % 2], strict=True)):
+            if not _alike(np.asarray(a), b, tolerance):
                 return f"run {number}: result {index} differs"
     return None
 
 
-def _alike(got: Array, expected: Array) -> bool:
+def _alike(got: Array, expected: Array, tolerance: float) -> bool:
     """Equal up to the order in which a kernel sums, which the layout of its inputs may change."""
     if got.shape != expected.shape:
         return False
     if got.dtype.kind in "UTO" or expected.dtype.kind in "UTO":
         return got.tolist() == expected.tolist()
     a, b = got.astype(np.float64), expected.astype(np.float64)
-    tolerance = 2e-3 if expected.dtype.itemsize == 2 else 1e-5
+    tolerance = 2e-3 if expected.dtype.itemsize == 2 else tolerance
     return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True))
+
+
+def compiled_at_once(setting: Callable[[Any, str, Any], object]) -> None:
+    """Let whatever can be compiled code be that from the first run on, and the second run of a plan be recorded.
+
+    `setting(module, name, value)` sets a name, as pytest's `monkeypatch.setattr` does.
+    """
+    setting(native, "MANY_CALLS", 1)
+    setting(native, "MANY_PRODUCTS", 1)
+    setting(runner, "FIRST_RECORDED", 2)
+    setting(rowwise, "LEAST_SIZE", 1)
+    setting(pointwise, "LEAST_WORK", 1)

@@ -112,6 +112,8 @@ _follows(add_1, "add", "add")
 _follows(subtract_1, "subtract", "subtract_from")
 _follows(multiply_1, "multiply", "multiply")
 _follows(divide_1, "divide", "divide_by")
+_follows(maximum_1, "maximum", "maximum")
+_follows(minimum_1, "minimum", "minimum")
 
 
 @operator("Power", "opset1", shapes=broadcast, values="elementwise", tolerance=rounded(4))
@@ -120,6 +122,13 @@ def power_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     if is_float(a.dtype):
         return wide_pair(_real_power, a, b, how, out)
     return broadcast_pair(_integer_power, a, b, how, out)
+
+
+@follows(power_1)
+def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
+    exponent = constants[1]
+    is_two = port == 0 and exponent is not None and exponent.size == 1 and exponent.reshape(-1)[0] == 2
+    return Follow("square") if is_two else None
 
 
 def _real_power(a: Array, b: Array, out: Array | None = None) -> Array:

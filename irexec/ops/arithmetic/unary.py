@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.native.after import Kind
 from irexec.ops.arithmetic.error_function import erf_f32, erf_f64, erfinv_f64, erfinv_near
 from irexec.ops.compute.elementwise import blockwise, elementwise, half_away, in_doubles, result_like, through_floats
 from irexec.ops.compute.follow import Follow, follows
@@ -132,4 +133,11 @@ def _half_away(x: Array, out: Array) -> None:
     out[...] = half_away(x)
 
 
-follows(tanh_1)(lambda port, attributes, constants: Follow("tanh"))
+def _follows(operator: Operator, kind: Kind) -> None:
+    follows(operator)(lambda port, attributes, constants: Follow(kind))
+
+
+_follows(abs_1, "absolute")
+_follows(negative_1, "negative")
+_follows(sqrt_1, "sqrt")
+_follows(tanh_1, "tanh")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from irexec.native import compiler
 from irexec.native.elementwise import write_elementwise
-from irexec.native.memory import address
+from irexec.native.memory import Records
 from irexec.ops.compute.contiguous import all_contiguous, contiguous
 from irexec.ops.compute.follow import Layout, Operands
 from irexec.ops.compute.parallel import num_threads, split
-from irexec.ops.compute.team import WORTH_PRODUCTS, Tasks, run_tasks
+from irexec.ops.compute.team import WORTH_PRODUCTS, run_tasks
 from irexec.types import Array
 
 
@@ -22,8 +20,9 @@ class CompiledPointwise:
     def __init__(self, layout: Layout, size: int, work: int) -> None:
         self._size, self._width = size, layout.width
         self._operands = Operands(layout.operands, layout.ways)
+        self._layer = Records.of([[0, 0, 0, layout.width, size]])
         self._work = work
-        self._tasks: dict[int, Tasks] = {}
+        self._tasks: dict[int, Records] = {}
         made = compiler()
         name = "_".join(("elementwise", *(step.name for step in layout.after)))
         self._function = made.made(
@@ -31,14 +30,11 @@ class CompiledPointwise:
         )
 
     def __call__(self, source: Array, out: Array, coming: Sequence[Array]) -> None:
-        source, operands = contiguous(source), all_contiguous(coming)
-        records = self._operands.records(operands)
-        layer = np.array([address(source), address(out), address(records), self._width, self._size])
-        run_tasks(self._function, layer, self._parts(), 0)
+        operands = self._operands.records(all_contiguous(coming))
+        run_tasks(self._function, self._layer.filled(contiguous(source), out, operands), self._parts(), 0)
 
-    def _parts(self) -> Tasks:
+    def _parts(self) -> Records:
         parts = 4 * num_threads() if self._work >= WORTH_PRODUCTS and num_threads() > 1 else 1
         if (found := self._tasks.get(parts)) is None:
-            rows = split(-(-self._size // self._width), parts)
-            found = self._tasks[parts] = Tasks(np.array(rows))
+            found = self._tasks[parts] = Records.of(split(-(-self._size // self._width), parts))
         return found

@@ -1,4 +1,4 @@
-"""Arrays as compiled code takes them: one run of memory. Those that lie transposed are turned by compiled code, too."""
+"""Arrays as compiled code takes them: one run of memory. Those that are none are copied by compiled code, too."""
 
 from __future__ import annotations
 
@@ -11,36 +11,44 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irexec.native import compiler, has_begun
-from irexec.native.memory import address
+from irexec.native.memory import Records
+from irexec.native.notes import more_is_done, notes
 from irexec.ops.compute.parallel import num_threads, scratch, split
 from irexec.records import NamedTuple
 from irexec.types import Array
 
 if TYPE_CHECKING:
     from irexec.native.llvm import Native
-    from irexec.ops.compute.team import Tasks
 
 # Smaller arrays are left to NumPy, which begins sooner.
 LEAST_SIZE = 1 << 12
 # What an element costs, in multiply-adds.
 WORK = 16
+# More matrices than this are left to NumPy: the table of where they begin would be as large as they are.
+MOST_MATRICES = 1 << 14
 
 
 def contiguous(array: Array, slot: str = "contiguous") -> Array:
     """The elements of an array as one run of memory, which the next call of this thread may take over for its own."""
     if array.flags.c_contiguous:
         return array
-    is_f32 = array.dtype == np.float32 and array.flags.aligned and array.size >= LEAST_SIZE
-    turning = _turning(array.shape, array.strides, num_threads()) if is_f32 and has_begun() else None
-    if turning is None:
-        return np.ascontiguousarray(array)
-    from irexec.ops.compute.team import run_tasks
+    if array.dtype == np.float32 and array.flags.aligned and array.size and has_begun():
+        is_worth_it = array.size >= LEAST_SIZE or notes() is not None
+        if is_worth_it and (copying := _copying(array.shape, array.strides, num_threads())) is not None:
+            out = scratch(slot, array.shape, np.dtype(np.float32))
+            copying.run(array, out)
+            return out
+    more_is_done()
+    return np.ascontiguousarray(array)
 
-    out = scratch(slot, array.shape, np.dtype(np.float32))
-    layer = turning.layer.copy()
-    layer[0], layer[1] = address(array[(0,) * (array.ndim - 1) + (slice(1),)]), address(out)
-    run_tasks(turning.function, layer, turning.tasks, 0)
-    return out
+
+def copied_by_tasks(array: Array, out: Array) -> bool:
+    """Copy f32 into `out`, which is contiguous, by compiled code; False where that cannot be done."""
+    fits = array.dtype == np.float32 and array.flags.aligned and array.size and has_begun()
+    copying = _copying(array.shape, array.strides, num_threads()) if fits else None
+    if copying is not None:
+        copying.run(array, out)
+    return copying is not None
 
 
 def all_contiguous(arrays: Sequence[Array]) -> list[Array]:
@@ -48,39 +56,46 @@ def all_contiguous(arrays: Sequence[Array]) -> list[Array]:
     return [contiguous(array, f"contiguous {number}") for number, array in enumerate(arrays)]
 
 
-class _Turning(NamedTuple):
+class _Copying(NamedTuple):
     function: Native
-    layer: Array
-    starts: Array
-    tasks: Tasks
+    layer: Records
+    tasks: Records
+
+    def run(self, array: Array, out: Array) -> None:
+        from irexec.ops.compute.team import run_tasks
+
+        run_tasks(self.function, self.layer.filled(array, out), self.tasks, 0)
 
 
 @lru_cache(maxsize=256)
-def _turning(shape: tuple[int, ...], strides: tuple[int, ...], threads: int) -> _Turning | None:
-    """How to turn an array of f32 in which matrices lie transposed; None for another one."""
-    from irexec.native.transposing import LAYER, write_transpose
-    from irexec.ops.compute.team import Tasks, threads_for
+def _copying(shape: tuple[int, ...], strides: tuple[int, ...], threads: int) -> _Copying | None:
+    """How to copy an array of f32, matrix by matrix of its last axes; None where there are too many of them."""
+    from irexec.native.transposing import LAYER, write_copy, write_transpose
+    from irexec.ops.compute.team import threads_for
 
-    axes = _joined(shape, [stride // 4 for stride in strides])
-    if len(axes) < 2 or axes[-2][1] != 1:
-        return None
-    (rows, _), (columns, pitch) = axes[-2:]
+    axes = [(1, 0), (1, 0), *_joined(shape, [stride // 4 for stride in strides])]
+    (rows, step), (columns, pitch) = axes[-2:]
     made = compiler()
     lanes = made.lanes
-    if rows < lanes or columns < lanes:
+    count = prod(extent for extent, _ in axes[:-2])
+    if count > MOST_MATRICES:
         return None
     starts = np.zeros(1, np.int64)
     for extent, stride in axes[:-2]:
         starts = np.add.outer(starts, np.arange(extent) * stride).reshape(-1)
     parts = 1 if threads_for(prod(shape) * WORK) == 1 else 4 * threads
     matrices = split(len(starts), parts)
-    pieces = [piece for piece in split(rows, parts // len(matrices), lanes) if piece[1] - piece[0] >= lanes]
-    pieces[-1] = (pieces[-1][0], rows)
-    tasks = Tasks(np.array([[*matrix, *piece] for matrix, piece in product(matrices, pieces)]))
-    layer = np.array([0, 0, address(starts), rows, columns, pitch])
-    assert len(layer) == len(LAYER)
-    function = made.made("transpose", 4, lambda module, name: write_transpose(module, name, lanes))
-    return _Turning(function, layer, starts, tasks)
+    layer = Records.of([[0, 0, starts, rows, columns, step, pitch]])
+    assert layer.numbers.shape == (1, len(LAYER))
+    if step == 1 and rows >= lanes and columns >= lanes:
+        pieces = [piece for piece in split(rows, parts // len(matrices), lanes) if piece[1] - piece[0] >= lanes]
+        pieces[-1] = (pieces[-1][0], rows)
+        function = made.made("transpose", 4, lambda module, name: write_transpose(module, name, lanes))
+    else:
+        pieces = split(rows, parts // len(matrices))
+        function = made.made("copy", 4, lambda module, name: write_copy(module, name, lanes))
+    tasks = Records.of([[*matrix, *piece] for matrix, piece in product(matrices, pieces)])
+    return _Copying(function, layer, tasks)
 
 
 def _joined(shape: tuple[int, ...], strides: list[int]) -> list[tuple[int, int]]:

@@ -11,8 +11,8 @@ from typing import Any, Literal, Protocol, SupportsFloat
 
 import numpy as np
 
-from irexec.native.after import NUMBERS, OPERAND, After, Kind
-from irexec.native.memory import address
+from irexec.native.after import NUMBERS, After, Kind
+from irexec.native.memory import Records
 from irexec.ops.declare.operator import Operator
 from irexec.records import NamedTuple
 from irexec.types import Array, TensorType
@@ -103,11 +103,6 @@ def numbers_of(follow: Follow) -> Array:
     return np.array([*map(float, follow.numbers), *[0] * (NUMBERS - len(follow.numbers))], np.float32)
 
 
-def operand_records(addresses: Sequence[int]) -> Array:
-    """The records of operands of which only the address counts."""
-    return np.array([[place, *[1] * (len(OPERAND) - 1)] for place in addresses], np.int64)
-
-
 class Operands:
     """What the steps of an epilogue take, as compiled code finds it; None comes when the model runs.
 
@@ -115,20 +110,18 @@ class Operands:
     """
 
     def __init__(self, known: Sequence[Array | None], ways: Sequence[tuple[int, int, int]] | None = None) -> None:
-        self._known = known
-        self._records = operand_records([0 if array is None else address(array) for array in known])
-        if ways is not None:
-            self._records[:, 1:] = ways
-        self._missing = [number for number, array in enumerate(known) if array is None]
+        self._known, self._ways = known, ways or [(1, 1, 1)] * len(known)
+        self._complete = None if any(array is None for array in known) else self._records(known)
 
-    def records(self, coming: Sequence[Array]) -> Array:
-        """The records of all, with the addresses of the arrays that came, which are contiguous."""
-        if not self._missing:
-            return self._records
-        complete = self._records.copy()
-        for number, array in zip(self._missing, coming, strict=True):
-            complete[number, 0] = address(array)
-        return complete
+    def records(self, coming: Sequence[Array]) -> Records:
+        """The records of all, with the arrays that came, which are contiguous."""
+        if self._complete is not None:
+            return self._complete
+        came = iter(coming)
+        return self._records([next(came) if array is None else array for array in self._known])
+
+    def _records(self, arrays: Sequence[Any]) -> Records:
+        return Records.of([(array, *way) for array, way in zip(arrays, self._ways, strict=True)])
 
 
 def _along(constant: Array, shape: tuple[int, ...], axis: int) -> Array | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.native.notes import notes
 from irexec.ops.compute.blas import single_threaded_blas, users
 from irexec.types import Array
 
@@ -186,7 +187,8 @@ def scratch(slot: str, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
     nbytes = math.prod(shape) * dtype.itemsize
     if nbytes > MAX_KEPT_BYTES:
         return np.empty(shape, dtype)
-    buffers: dict[str, Array] = _local.__dict__.setdefault("buffers", {})
+    taken = notes()
+    buffers: dict[str, Array] = _local.__dict__.setdefault("buffers", {}) if taken is None else taken.memory
     buffer = buffers.get(slot)
     if buffer is None or buffer.nbytes < nbytes:
         buffer = buffers[slot] = np.empty(nbytes + (nbytes >> 2), np.uint8)

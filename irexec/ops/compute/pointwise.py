@@ -19,7 +19,7 @@ from irexec.types import Array, TensorType
 # What a step costs for each element, in multiply-adds: where it is little more than read and written, and otherwise.
 CHEAP_WORK, DEAR_WORK = 8, 48
 # Less work than this is left to NumPy, which begins sooner.
-LEAST_WORK = 1 << 17
+LEAST_WORK = 1 << 8
 # Elements of a row where all of them are alike; and the least that a row has otherwise.
 ROW, SHORTEST = 1 << 12, 8
 

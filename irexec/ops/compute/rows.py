@@ -7,15 +7,24 @@ import numpy as np
 from irexec.native import compiler
 from irexec.native.after import After
 from irexec.native.llvm import Native
-from irexec.native.memory import address
+from irexec.native.memory import Records
 from irexec.native.rows import Kind, write_rows
 from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.parallel import num_threads, split
-from irexec.ops.compute.team import WORTH_PRODUCTS, Tasks, run_tasks
+from irexec.ops.compute.team import WORTH_PRODUCTS, run_tasks
 from irexec.types import Array
 
 # What an element costs, in multiply-adds.
-WORK: dict[Kind, int] = {"mean": 2, "centred": 6, "normalized_inside": 10, "normalized_outside": 10, "softmax": 48}
+WORK: dict[Kind, int] = {
+    "mean": 2,
+    "length": 3,
+    "largest": 2,
+    "smallest": 2,
+    "centred": 6,
+    "normalized_inside": 10,
+    "normalized_outside": 10,
+    "softmax": 48,
+}
 
 
 class CompiledRows:
@@ -25,15 +34,13 @@ class CompiledRows:
         self._kind: Kind = kind
         self._number = np.array([number], np.float32)
         self._functions: dict[tuple[After, ...], Native] = {}
-        self._tasks: dict[tuple[int, int], Tasks] = {}
+        self._tasks: dict[tuple[int, int], Records] = {}
 
     def __call__(
-        self, data: Array, width: int, out: Array, after: tuple[After, ...] = (), operands: Array | None = None
+        self, data: Array, width: int, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
     ) -> None:
         """Rows of `data` so wide, into `out`, which is contiguous and may be `data` itself."""
-        data = contiguous(data)
-        records = 0 if operands is None else address(operands)
-        layer = np.array([address(data), address(out), records, address(self._number), width])
+        layer = Records.of([[contiguous(data), out, operands, self._number, width]])
         run_tasks(self._function(after), layer, self._parts(data.size // width, data.size), 0)
 
     def _function(self, after: tuple[After, ...]) -> Native:
@@ -45,11 +52,11 @@ class CompiledRows:
             )
         return found
 
-    def _parts(self, rows: int, size: int) -> Tasks:
+    def _parts(self, rows: int, size: int) -> Records:
         parts = 4 * num_threads() if size * WORK[self._kind] >= WORTH_PRODUCTS and num_threads() > 1 else 1
         # Other threads may be here too.
         if (found := self._tasks.get((rows, parts))) is None:
             if len(self._tasks) >= 8:
                 self._tasks.clear()
-            found = self._tasks[rows, parts] = Tasks(np.array(split(rows, parts)))
+            found = self._tasks[rows, parts] = Records.of(split(rows, parts))
         return found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irexec.native import pays
+from irexec.native.notes import all_is_noted
 from irexec.ops.compute.contiguous import all_contiguous
 from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.types import Array, TensorType
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from irexec.ops.compute.rows import CompiledRows
 
 # Smaller arrays are left to NumPy, which begins sooner; so are rows whose sums need NumPy's pairs to be as exact.
-LEAST_SIZE, SHORTEST, LONGEST = 1 << 12, 8, 1 << 16
+LEAST_SIZE, SHORTEST, LONGEST = 1 << 5, 2, 1 << 16
 # What NumPy needs for an element, in multiply-adds.
 PLAIN_WORK = 32
 
@@ -51,6 +52,7 @@ class RowWise:
         shape = data.shape if self.means is None else self.means
         target = np.empty(shape, data.dtype) if out is None else out
         compiled(data, self.width(data), target)
+        all_is_noted()
         return target
 
     def width(self, data: Array) -> int:

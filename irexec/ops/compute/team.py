@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
@@ -16,9 +17,12 @@ import numpy as np
 
 from irexec.native import compiler
 from irexec.native.llvm import Native
-from irexec.native.memory import address
+from irexec.native.memory import Records, begin
+from irexec.native.notes import notes
 from irexec.native.team import (
+    AT,
     AWAKE,
+    MEMBERS,
     PATIENCE,
     REST,
     REST_FOR,
@@ -26,10 +30,10 @@ from irexec.native.team import (
     SCRATCH_STRIDE,
     SIZE,
     write_lead,
+    write_sequence,
     write_serve,
 )
 from irexec.ops.compute.parallel import all_cores_have_callers, num_threads
-from irexec.types import Array
 
 # A member that found nothing to do for so many spins, some 100 µs, sleeps until it is woken.
 SPINS = 4000
@@ -39,25 +43,39 @@ BREAK = 20
 WORTH_PRODUCTS = 1 << 20
 
 
-class Tasks:
-    """A table with a record of 64-bit numbers for each task, where compiled code finds it."""
-
-    def __init__(self, records: Array) -> None:
-        self._records = np.ascontiguousarray(records, np.int64)
-        self.address, self.stride = address(self._records), self._records.strides[0]
-        self.count = len(self._records)
-
-    def __len__(self) -> int:
-        return self.count
-
-
 class Job(NamedTuple):
-    """Call function(shared, task, scratch, round) for each of the tasks, and that in so many rounds."""
+    """Call function(shared, task, scratch, round) for each of the tasks, and that in so many rounds.
+
+    A task has so many bytes of scratch memory.
+    """
 
     function: Native
-    shared: int
-    tasks: Tasks
+    shared: Records
+    tasks: Records
     rounds: int
+    scratch_bytes: int
+
+
+class Sequence:
+    """Jobs that are done one after the other, without Python between them, when it is called."""
+
+    def __init__(self, jobs: list[Job]) -> None:
+        self.scratch_bytes = max(job.scratch_bytes for job in jobs)
+        self.is_shared = [job.tasks.count > 1 for job in jobs]
+        self.jobs = Records.of(
+            [
+                [job.rounds, job.tasks.count, job.function.address, job.shared, job.tasks, job.tasks.stride]
+                for job in jobs
+            ]
+        )
+
+    def __call__(self) -> None:
+        members = num_threads() - 1 if any(self.is_shared) and not all_cores_have_callers() else 0
+        if not (members and _the_team(members).run(self)):
+            _alone().go_on(self)
+
+    def __len__(self) -> int:
+        return self.jobs.count
 
 
 class State:
@@ -70,16 +88,33 @@ class State:
         self.numbers = np.zeros(SIZE, np.int64)
         self.numbers[PATIENCE] = SPINS
         self.numbers[REST], self.numbers[REST_FOR] = _rest()
-        self.address = address(self.numbers)
+        self.numbers[MEMBERS] = members
+        self.address = begin(self.numbers)
         self._scratch, self._size = np.empty(0, np.uint8), 0
 
-    def lead(self, job: Job, scratch_bytes: int) -> None:
+    def lead(self, job: Job) -> None:
         """Do a job, with whoever serves this state."""
+        function, shared, tasks, rounds, scratch_bytes = job
         if self._size < scratch_bytes:
-            self._scratch, self._size = np.empty(scratch_bytes * self._members, np.uint8), scratch_bytes
-            self.numbers[SCRATCH], self.numbers[SCRATCH_STRIDE] = address(self._scratch), scratch_bytes
-        function, shared, tasks, rounds = job
-        self._lead(self.address, rounds, tasks.count, function.address, shared, tasks.address, tasks.stride)
+            self._grow(scratch_bytes)
+        self._lead(self.address, rounds, tasks.count, function.address, shared.address, tasks.address, tasks.stride)
+
+    def go_on(self, sequence: Sequence, at: int = 0) -> int:
+        """Do a sequence from this job on; with which to go on once those who sleep are woken, or how many it has."""
+        if self._size < sequence.scratch_bytes:
+            self._grow(sequence.scratch_bytes)
+        _run_sequence()(self.address, sequence.jobs.address, at, len(sequence))
+        return int(self.numbers[AT])
+
+    def _grow(self, scratch_bytes: int) -> None:
+        self._scratch, self._size = np.empty(scratch_bytes * self._members, np.uint8), scratch_bytes
+        self.numbers[SCRATCH], self.numbers[SCRATCH_STRIDE] = begin(self._scratch), scratch_bytes
+
+
+@cache
+def _run_sequence() -> Callable[..., None]:
+    made = compiler()
+    return made.made("sequence", 4, lambda module, name: write_sequence(module, name, made.lanes)).call
 
 
 @cache
@@ -111,17 +146,28 @@ class Team:
         while waker.acquire() and not self._ended:
             self._serve(self._state.address, number)
 
-    def run(self, job: Job, scratch_bytes: int) -> bool:
-        """Do the job; False when another thread has the team."""
+    def run(self, work: Job | Sequence) -> bool:
+        """Do the work; False when another thread has the team."""
         if not self._turn.acquire(blocking=False):
             return False
         try:
-            if self._state.numbers[AWAKE] < len(self._wakers):
-                self._wake()
-            self._state.lead(job, scratch_bytes)
+            if isinstance(work, Job):
+                self._wake_all()
+                self._state.lead(work)
+                return True
+            at = 0
+            while at < len(work):
+                if work.is_shared[at]:
+                    self._wake_all()
+                at = self._state.go_on(work, at)
         finally:
             self._turn.release()
         return True
+
+    def _wake_all(self) -> None:
+        """Wake who sleeps."""
+        if self._state.numbers[AWAKE] < len(self._wakers):
+            self._wake()
 
     def _wake(self) -> None:
         for waker in self._wakers:
@@ -145,19 +191,25 @@ def threads_for(products: int) -> int:
     return num_threads() if products >= WORTH_PRODUCTS else 1
 
 
-def run_tasks(function: Native, shared: Array, tasks: Tasks, scratch_size: int, rounds: int = 1) -> None:
+def run_tasks(function: Native, shared: Records, tasks: Records, scratch_size: int, rounds: int = 1) -> None:
     """Call function(shared, task, scratch, round) for each task, with `scratch_size` elements of f32 each.
 
     No round begins before the one before is done. All threads take part, unless others have work for them: then the
     calling thread does it all.
     """
-    job = Job(function, address(shared), tasks, rounds)
+    job = Job(function, shared, tasks, rounds, 4 * scratch_size)
+    if (taken := notes()) is not None:
+        taken.jobs.append(job)
     members = num_threads() - 1 if tasks.count > 1 and not all_cores_have_callers() else 0
-    if members and _the_team(members).run(job, 4 * scratch_size):
-        return
+    if not (members and _the_team(members).run(job)):
+        _alone().lead(job)
+
+
+def _alone() -> State:
+    """What compiled code knows of this thread."""
     if (alone := getattr(_local, "alone", None)) is None:
         alone = _local.alone = State()
-    alone.lead(job, 4 * scratch_size)
+    return alone
 
 
 def _the_team(members: int) -> Team:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from math import prod
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -14,10 +15,10 @@ from irexec.native import compiler
 from irexec.native.after import After
 from irexec.native.convolution import LAYER, LINE, PADDING, TASK, write_convolve, write_pad, write_padding
 from irexec.native.llvm import Native
-from irexec.native.memory import address, with_addresses
+from irexec.native.memory import Field, Records
 from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.parallel import scratch, split
-from irexec.ops.compute.team import Tasks, run_tasks, threads_for
+from irexec.ops.compute.team import run_tasks, threads_for
 from irexec.ops.convolution.columns import Range
 from irexec.ops.convolution.shifted import Shifted
 from irexec.ops.matrix.compiled import CompiledProduct
@@ -34,7 +35,6 @@ DEPTH_STEP = 512
 # Fewer pixels per task than this, and the output channels are divided instead.
 FEW_PIXELS = 192
 F32 = np.dtype(np.float32)
-NO_OPERANDS = np.zeros(1, np.int64)
 
 
 class CompiledConvolver:
@@ -54,26 +54,25 @@ class CompiledConvolver:
         # What is read where it is must have as many pixels as a tile reads.
         self.is_direct = pointwise
         self.blocks = -(-self.outputs // self.tile.height)
-        self.weights = _laid_out(weights, self.tile.height)
+        self._layout = _Layout.of(weights, self.tile.height)
+        self.weights = self._layout.weights
         # An element of the padded input and of the sums costs about as much as so many multiply-adds.
         self.threads = threads_for(batch * self.plane * weights.size * (self.outputs + 16) // self.outputs)
-        self._kept: list[Array] = [weights]
         self._functions: dict[tuple[After, ...], Native] = {}
         self.padding: _Padding | None = None
         tasks = list(self._tasks())
         self.is_last = not any(task["tiles"] for task in tasks)
-        self.tasks = Tasks(np.array([record_of(TASK, task) for task in tasks]))
+        self.tasks = Records.named(TASK, tasks)
         padded = max(task["channel_padded"] for task in tasks) * self.inputs + self.step
         self.scratch = padded + self.tile.height * (self.tile.width + 1) * made.lanes
         self.layer = self._layer(padded)
 
-    def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
+    def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0) -> Array:
         """Convolve, with what comes `after`: the records of an operand for each, see `native.epilogue`."""
         data = contiguous(data)
         if self.padding is not None:
             data = self.padding(data)
-        layer = with_addresses(self.layer, data, out, operands if after else None)
-        run_tasks(self._function(after), layer, self.tasks, self.scratch)
+        run_tasks(self._function(after), self.layer.filled(data, out, operands), self.tasks, self.scratch)
         return out
 
     def _function(self, after: tuple[After, ...]) -> Native:
@@ -86,37 +85,39 @@ class CompiledConvolver:
             )
         return found
 
-    def _layer(self, padded: int) -> Array:
-        return record_of(
+    def _layer(self, padded: int) -> Records:
+        return Records.named(
             LAYER,
-            {
-                "input": 0,
-                "result": 0,
-                "operands": 0,
-                "weights": self.weights.ctypes.data,
-                "pad": pad_function().address,
-                "depth": self.weights.shape[2],
-                "depth_step": DEPTH_STEP,
-                "group_input": self.inputs * (self.padding.channel if self.padding else self.image),
-                "channel_input": self.image,
-                "inputs": self.inputs,
-                "group_result": self.outputs * self.plane,
-                "channel_result": self.plane,
-                "outputs": self.outputs,
-                "blocks": self.blocks,
-                "stride": self.windows.strides[2],
-                "padded": padded,
-            },
+            [
+                {
+                    "input": 0,
+                    "result": 0,
+                    "operands": 0,
+                    "weights": self.weights,
+                    "pad": pad_function().address,
+                    "depth": self.weights.shape[2],
+                    "depth_step": DEPTH_STEP,
+                    "group_input": self.inputs * (self.padding.channel if self.padding else self.image),
+                    "channel_input": self.image,
+                    "inputs": self.inputs,
+                    "group_result": self.outputs * self.plane,
+                    "channel_result": self.plane,
+                    "outputs": self.outputs,
+                    "blocks": self.blocks,
+                    "stride": self.windows.strides[2],
+                    "padded": padded,
+                }
+            ],
         )
 
-    def _tasks(self) -> Iterator[dict[str, int]]:
+    def _tasks(self) -> Iterator[dict[str, Any]]:
         """Enough for all threads; each with an input that stays in the cache."""
         wanted = 1 if self.threads == 1 else 4 * self.threads
         group_parts = split(self.groups, wanted)
         wanted = -(-wanted // (self.batch * len(group_parts)))
         image = self.image
         if self.is_direct:
-            offsets = self._keep(np.arange(self.inputs) * self.image)
+            offsets = Records(np.arange(self.inputs) * self.image)
             parts = max(-(-self.inputs * self.pixels * F32.itemsize // TASK_BYTES), wanted)
             chunks = [self._run_of_pixels(*run, offsets) for run in self._runs(min(parts, self._most_runs))]
         else:
@@ -126,7 +127,7 @@ class CompiledConvolver:
                 # All tasks read the same input, so it is padded once.
                 self.padding = _Padding(self, whole)
                 image = self.padding.channel
-                offsets = self._keep(self._places(whole))
+                offsets = self._places(whole)
                 chunks = [self._run_of_pixels(*run, offsets) for run in self._runs(min(wanted, self._most_runs))]
             else:
                 parts = max(-(-nbytes // TASK_BYTES), -(-wanted // self.windows.counts[0]))
@@ -170,20 +171,20 @@ class CompiledConvolver:
         candidates = range(min(max(parts * 3 // 4, 1), most), min(parts * 3 // 2, most) + 1)
         return product(split(height, min(candidates, key=tiles)), [(0, width)])
 
-    def _run_of_pixels(self, start: int, stop: int, offsets: int) -> dict[str, int]:
+    def _run_of_pixels(self, start: int, stop: int, offsets: Records) -> dict[str, Any]:
         """Pixels of an input that is read where it is."""
         padding = {"lines": 0, "line_count": 0, "channel_padded": 0}
         return {"input": start, "result": start, "offsets": offsets} | padding | self._tiles(stop - start)
 
-    def _padded(self, z: int, rows: Range, span: Range) -> dict[str, int]:
+    def _padded(self, z: int, rows: Range, span: Range) -> dict[str, Any]:
         """Pixels of one plane; the input under them is copied with its padding."""
         block = Shifted(self.windows, rows, span)
         lines = block.lines_of(z)
         return {
             "input": 0,
             "result": (z * self.windows.counts[1] + rows[0]) * self.windows.counts[2] + span[0],
-            "offsets": self._keep(self._places(block)),
-            "lines": self._keep(line_records(lines)),
+            "offsets": self._places(block),
+            "lines": Records.named(LINE, lines),
             "line_count": len(lines),
             "channel_padded": block.channel_size,
         } | self._tiles(block.pixels)
@@ -196,15 +197,9 @@ class CompiledConvolver:
         last = pixels - self.step if not singles else (whole - 1) * self.step
         return {"pixels": pixels, "tiles": tiles, "last_tile": max(last, 0), "singles": singles}
 
-    def _places(self, block: Shifted) -> Array:
+    def _places(self, block: Shifted) -> Records:
         """Where each product of a sum finds its first pixel."""
-        places: Array = np.add.outer(np.arange(self.inputs) * block.channel_size, block.offsets()).reshape(-1)
-        return places
-
-    def _keep(self, numbers: Array) -> int:
-        """The address of an array, which lives as long as this object."""
-        self._kept.append(np.ascontiguousarray(numbers, np.int64))
-        return int(self._kept[-1].ctypes.data)
+        return Records(np.add.outer(np.arange(self.inputs) * block.channel_size, block.offsets()).reshape(-1))
 
 
 class WholeConvolver:
@@ -213,7 +208,7 @@ class WholeConvolver:
     def __init__(self, batch: int, weights: Array) -> None:
         self._multiply = CompiledProduct(weights.reshape(weights.shape[1], -1).T, batch)
 
-    def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
+    def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0) -> Array:
         """Convolve, with what comes `after`: what channels take, the columns of the product do."""
         return self._multiply(data, out, _by_columns(after), operands)
 
@@ -230,28 +225,25 @@ class _Padding:
         channels = convolver.batch * convolver.groups * convolver.inputs
         self.channel = block.channel_size
         self.size = channels * self.channel + convolver.step
-        self.tasks = Tasks(np.array(split(channels, 2 * convolver.threads)))
+        self.tasks = Records.of(split(channels, 2 * convolver.threads))
         lines = block.lines_of(0)
-        self.lines = line_records(lines)
-        fields = {
+        fields: dict[str, Field] = {
             "input": 0,
             "padded": 0,
             "pad": pad_function().address,
             "channel_input": convolver.image,
             "channel_padded": self.channel,
-            "lines": address(self.lines),
+            "lines": Records.named(LINE, lines),
             "line_count": len(lines),
             "stride": convolver.windows.strides[2],
         }
-        self.record = record_of(PADDING, fields)
+        self.layer = Records.named(PADDING, [fields])
         made = compiler()
         self.function = made.made("pad_channels", 4, lambda module, name: write_padding(module, name, made.lanes))
 
     def __call__(self, data: Array) -> Array:
         padded = scratch("padded input", (self.size,), F32)
-        record = self.record.copy()
-        record[0], record[1] = address(data), address(padded)
-        run_tasks(self.function, record, self.tasks, 0)
+        run_tasks(self.function, self.layer.filled(data, padded), self.tasks, 0)
         return padded
 
 
@@ -261,16 +253,26 @@ def pad_function(padding: float = 0.0) -> Native:
     return made.made(name, 5, lambda module, name: write_pad(module, name, made.lanes, padding))
 
 
-# By where the weights lie, which a convolver keeps as long as their layout, and the height of its tiles.
-_layouts: WeakValueDictionary[object, Array] = WeakValueDictionary()
+class _Layout:
+    """Constant weights as compiled code takes them, one for the convolvers of all shapes that data may have.
 
+    It is known by where the constant lies, which it holds: whatever else holds the new array, no other constant is
+    there as long as the layout can be found.
+    """
 
-def _laid_out(weights: Array, height: int) -> Array:
-    """The layout of weights, one for the convolvers of all shapes that data may have."""
-    key = weights.ctypes.data, weights.shape, weights.strides, height
-    if (found := _layouts.get(key)) is None:
-        found = _layouts[key] = _packed(weights.reshape(*weights.shape[:2], -1), height)
-    return found
+    _all: ClassVar[WeakValueDictionary[object, _Layout]] = WeakValueDictionary()
+
+    def __init__(self, constant: Array, height: int) -> None:
+        self._constant = constant
+        self.weights = _packed(constant.reshape(*constant.shape[:2], -1), height)
+
+    @classmethod
+    def of(cls, constant: Array, height: int) -> _Layout:
+        """The one of this constant for tiles so high."""
+        key = constant.ctypes.data, constant.shape, constant.strides, height
+        if (found := cls._all.get(key)) is None:
+            found = cls._all[key] = cls(constant, height)
+        return found
 
 
 def _packed(weights: Array, height: int) -> Array:
@@ -280,12 +282,3 @@ def _packed(weights: Array, height: int) -> Array:
     padded = np.zeros((groups, blocks * height, depth), F32)
     padded[:, :outputs] = weights
     return np.ascontiguousarray(padded.reshape(groups, blocks, height, depth).swapaxes(2, 3))
-
-
-def record_of(names: tuple[str, ...], fields: Mapping[str, int]) -> Array:
-    return np.array([fields[name] for name in names], np.int64)
-
-
-def line_records(lines: Sequence[Mapping[str, int]]) -> Array:
-    """What compiled code pads a channel by."""
-    return np.array([record_of(LINE, line) for line in lines])

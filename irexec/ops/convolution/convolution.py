@@ -16,6 +16,8 @@ import numpy as np
 from irexec.ir.weights.file import let_go
 from irexec.native import pays
 from irexec.native.after import After
+from irexec.native.memory import Records
+from irexec.native.notes import all_is_noted
 from irexec.ops.compute.contiguous import all_contiguous
 from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
@@ -61,13 +63,17 @@ class Convolve:
 
     def __call__(self, data: Array, out: Array | None = None) -> Array:
         """Convolve; into `out` when it is given."""
+        return self.run(data, out)[0]
+
+    def run(self, data: Array, out: Array | None) -> tuple[Array, bool]:
+        """The same, and whether compiled code did it."""
         found = self._prepared(data.shape)
         target = summing_buffer(found.result, self.sums, out)
-        run, _ = found.runner()
+        run, is_compiled = found.runner()
         run(data if data.dtype == self.sums else data.astype(self.sums), target)
-        return settle(target, self.dtype, out)
+        return settle(target, self.dtype, out), is_compiled
 
-    def followed(self, data: Array, out: Array, after: tuple[After, ...], operands: Array) -> bool:
+    def followed(self, data: Array, out: Array, after: tuple[After, ...], operands: Records) -> bool:
         """Convolve f32, and do what comes after; False when it was not done."""
         run, is_compiled = self._prepared(data.shape).runner()
         if is_compiled:
@@ -169,7 +175,10 @@ class _ConstantKernel:
         self.convolve = Convolve(kernel, kernel.dtype, windows)
 
     def __call__(self, data: Array, kernel: Array, /, *, out: Array | None = None) -> Array:
-        return self.convolve(data, out)
+        result, is_compiled = self.convolve.run(data, out)
+        if is_compiled:
+            all_is_noted()
+        return result
 
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
         after, operands = after_sums(links, result.shape.to_shape(), self.convolve.dtype, "channel")

@@ -10,15 +10,16 @@ import numpy as np
 
 from irexec.native import compiler
 from irexec.native.after import DEAR, After
+from irexec.native.convolution import LINE
 from irexec.native.llvm import Native
-from irexec.native.memory import address, with_addresses
+from irexec.native.memory import Field, Records
 from irexec.native.sliding import LAYER, TASK, write_sliding
 from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.follow import Operands
 from irexec.ops.compute.parallel import split
-from irexec.ops.compute.team import Tasks, run_tasks, threads_for
+from irexec.ops.compute.team import run_tasks, threads_for
 from irexec.ops.convolution.columns import Block
-from irexec.ops.convolution.compiled import NO_OPERANDS, line_records, pad_function, record_of
+from irexec.ops.convolution.compiled import pad_function
 from irexec.ops.rules.windows import Windows
 from irexec.types import Array
 
@@ -30,12 +31,16 @@ MANY_TAPS = 25
 
 
 class SlidingMean:
-    """The mean of each window: a function (data, out). `counts` are what the sums are divided by, for each pixel."""
+    """The mean of each window: a function (data, out). `counts` are what the sums are divided by, for each pixel.
+
+    What is summed are parts of the elements, a power of two of them, so that no sum overflows.
+    """
 
     def __init__(self, batch: int, channels: int, windows: Windows, counts: Array) -> None:
-        self._sums = Sliding(batch, channels, np.ones((channels, prod(windows.kernel)), np.float32), windows)
-        plane = prod(windows.counts)
-        divisors = np.ascontiguousarray(np.broadcast_to(counts, windows.counts), np.float32)
+        taps, plane = prod(windows.kernel), prod(windows.counts)
+        part = np.float32(0.5 ** (taps - 1).bit_length())
+        self._sums = Sliding(batch, channels, np.full((channels, taps), part), windows)
+        divisors = np.ascontiguousarray(np.broadcast_to(counts, windows.counts) * part, np.float32)
         self._divide = (After("divide", "plane"),)
         self._operands = Operands([divisors], [(1, plane, 1)])
 
@@ -64,10 +69,9 @@ class Sliding:
         wanted = 1 if self.threads == 1 else 4 * self.threads
         parts = split(channels, -(-wanted // (batch * planes)))
         self.pieces = split(rows, -(-wanted // (batch * planes * len(parts))))
-        self._kept: list[Array] = []
         self._functions: dict[tuple[After, ...], Native] = {}
         image, plane = prod(windows.extents), prod(windows.counts)
-        tasks = []
+        tasks: list[dict[str, Field]] = []
         self.scratch = 0
         for piece in self.pieces:
             # Rows of the padded input begin where those before them end, padding included.
@@ -84,30 +88,29 @@ class Sliding:
                         "input": n * channels * image,
                         "result": n * channels * plane + (z * rows + piece[0]) * width,
                         "offsets": columns,
-                        "lines": self._keep(line_records(lines)),
+                        "lines": Records.named(LINE, lines),
                         "line_count": len(lines),
                         "rows": block.height,
                         "width": width,
                         "pitch": block.pitch,
                     }
                 )
-        self.tasks = Tasks(np.array([record_of(TASK, task) for task in tasks]))
-        fields = {
+        self.tasks = Records.named(TASK, tasks)
+        fields: dict[str, Field] = {
             "input": 0,
             "result": 0,
             "operands": 0,
-            "weights": 0 if self.weights is None else address(self.weights),
+            "weights": 0 if self.weights is None else self.weights,
             "pad": pad_function(0.0 if weights is not None else -np.inf).address,
             "channel_input": image,
             "channel_result": plane,
             "stride": windows.strides[2],
         }
-        self.layer = record_of(LAYER, fields)
+        self.layer = Records.named(LAYER, [fields])
 
-    def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
+    def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0) -> Array:
         """Slide, with what comes `after`: the records of an operand for each, see `native.epilogue`."""
-        data = contiguous(data)
-        layer = with_addresses(self.layer, data, out, operands if after else None)
+        layer = self.layer.filled(contiguous(data), out, operands)
         run_tasks(self._function(after), layer, self.tasks, self.scratch)
         return out
 
@@ -144,16 +147,11 @@ class Sliding:
 
         return min(range(min(most, least), 0, -1), key=cycles)
 
-    def _columns(self, block: Block) -> int:
-        """The address of where each column of taps begins; `taps` says which column and row each tap is in."""
+    def _columns(self, block: Block) -> Records:
+        """Where each column of taps begins; `taps` says which column and row each tap is in."""
         sy, dy = self.windows.strides[1], self.windows.dilations[1]
         shifts = [y * dy // sy for _, y, _ in np.ndindex(self.windows.kernel)]
         begins = [int(place) - shift * block.pitch for place, shift in zip(block.offsets(), shifts, strict=True)]
         columns = {begin: number for number, begin in enumerate(dict.fromkeys(begins))}
         self.taps = [(columns[begin], shift) for begin, shift in zip(begins, shifts, strict=True)]
-        return self._keep(np.array(list(columns)))
-
-    def _keep(self, numbers: Array) -> int:
-        """The address of an array, which lives as long as this object."""
-        self._kept.append(np.ascontiguousarray(numbers, np.int64))
-        return address(self._kept[-1])
+        return Records(np.array(list(columns)))

@@ -9,17 +9,16 @@ import numpy as np
 from irexec.native import compiler
 from irexec.native.after import After
 from irexec.native.llvm import Native
-from irexec.native.memory import address, with_addresses
+from irexec.native.memory import Records
 from irexec.native.products import write_multiply
 from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.parallel import num_threads, parallel_for, split
-from irexec.ops.compute.team import Tasks, run_tasks, threads_for
+from irexec.ops.compute.team import run_tasks, threads_for
 from irexec.ops.matrix.product import FEW_ROWS
 from irexec.types import Array
 
 # Sums of more products are added up from sums of so many: what they read stays in the caches, and the sum is exacter.
 DEPTH_STEP = 512
-NO_OPERANDS = np.zeros(1, np.int64)
 # Rows of one task.
 MOST_ROWS = 256
 # To read the panels from memory takes as long as to multiply so many rows by them.
@@ -43,10 +42,10 @@ class CompiledProduct:
                 self.vectors //= 2
         self.across = self.vectors * made.lanes
         self.panels = _packed(right, self.across)
-        self._layer = np.array([0, 0, 0, address(self.panels), self.depth, DEPTH_STEP, self.columns])
-        self._prepared: dict[tuple[int, tuple[After, ...]], tuple[Native, Tasks, int]] = {}
+        self._layer = Records.of([[0, 0, 0, self.panels, self.depth, DEPTH_STEP, self.columns]])
+        self._prepared: dict[tuple[int, tuple[After, ...]], tuple[Native, Records, int]] = {}
 
-    def __call__(self, a: Array, out: Array, after: tuple[After, ...] = (), operands: Array = NO_OPERANDS) -> Array:
+    def __call__(self, a: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0) -> Array:
         """Into `out`, which is contiguous, with what comes after: see `native.epilogue`. Both have any leading axes."""
         a = contiguous(a)
         known = a.size, after
@@ -56,18 +55,17 @@ class CompiledProduct:
                 self._prepared.clear()
             prepared = self._prepared[known] = self._prepare(a.size // self.depth, after)
         function, tasks, scratch = prepared
-        layer = with_addresses(self._layer, a, out, operands if after else None)
-        run_tasks(function, layer, tasks, scratch)
+        run_tasks(function, self._layer.filled(a, out, operands), tasks, scratch)
         return out
 
-    def _prepare(self, rows: int, after: tuple[After, ...]) -> tuple[Native, Tasks, int]:
+    def _prepare(self, rows: int, after: tuple[After, ...]) -> tuple[Native, Records, int]:
         """The function and tasks for so many rows, and the scratch memory of each task."""
         height = compiler().height(rows, self.vectors)
         parts = 1 if self._threads(rows) == 1 else 4 * num_threads()
         pieces = [piece for piece in split(rows, -(-rows // MOST_ROWS), height) if piece[1] - piece[0] >= height]
         pieces[-1] = (pieces[-1][0], rows)
         tasks = [[p0, p1, r0, r1] for (r0, r1), (p0, p1) in product(pieces, split(len(self.panels), parts))]
-        return self._function(height, after), Tasks(np.array(tasks)), height * self.across
+        return self._function(height, after), Records.of(tasks), height * self.across
 
     def _threads(self, rows: int) -> int:
         return threads_for(max(rows, READ_ROWS) * self.depth * self.columns)

@@ -14,6 +14,7 @@ import numpy as np
 
 from irexec.ir.weights.file import let_go
 from irexec.native import MANY_CALLS, pays
+from irexec.native.notes import all_is_noted
 from irexec.ops.compute.contiguous import all_contiguous
 from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.ops.compute.half import widen_half
@@ -64,6 +65,8 @@ def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[...
     declared = types.outputs[0].element_type.dtype
     constants = [c if c is not None and c.ndim else None for c in types.constants]
     known = next((c for c in constants if c is not None), None)
+    if declared is np.dtype(np.float32) and constants[1] is None and (known is None or known.flags.aligned):
+        return _BothComputed(transpose_a, transpose_b)
     if declared is None or known is None:
         return None
     side = 0 if constants[0] is not None else 1
@@ -152,6 +155,7 @@ class _Product:
             return self._plainly(a, out)
         target = summing_buffer((*a.shape[:-1], compiled.columns), np.dtype(np.float32), out)
         compiled(a.astype(np.float32, copy=False), target)
+        all_is_noted()
         return settle(target, self._declared, out)
 
     def _plainly(self, a: Array, out: Array | None) -> Array:
@@ -173,6 +177,50 @@ class _Product:
             return True
 
         return (len(after), call) if after else None
+
+
+# Larger matrices on the right are left to BLAS: laying them out for each task takes too long.
+_MOST_RIGHT = 1 << 16
+# For fewer rows, laying out the right matrix takes longer than the product, unless that is small.
+_FEW_ROWS, _SMALL_RIGHT = 4, 1 << 12
+
+
+class _BothComputed:
+    """Products of f32 matrices that are both computed: plainly, and by compiled code from when that pays."""
+
+    def __init__(self, transpose_a: bool, transpose_b: bool) -> None:
+        self._transposed = transpose_a, transpose_b
+        self._compiled: Callable[[Array, Array, Array], None] | None = None
+        self._calls = 0
+
+    def __call__(self, a: Array, b: Array, /, *, out: Array | None = None) -> Array:
+        transpose_a, transpose_b = self._transposed
+        compiled = self._when_it_pays(a, b)
+        if compiled is None:
+            plain = matmul_1.kernel(a, b, transpose_a=transpose_a, transpose_b=transpose_b, out=out)
+            return np.asarray(plain)
+        left, right = _matrix(a, transpose_a, 0), _matrix(b, transpose_b, 1)
+        target = summing_buffer(product_shape(left.shape, right.shape), left.dtype, out)
+        compiled(left, right, target)
+        all_is_noted()
+        return settle(target, left.dtype, out)
+
+    def _when_it_pays(self, a: Array, b: Array) -> Callable[[Array, Array, Array], None] | None:
+        """The compiled product, if there is to be one and these matrices fit it."""
+        if min(a.ndim, b.ndim) < 2 or not (a.size and b.size and a.flags.aligned and b.flags.aligned):
+            return None
+        rows, depth = a.shape[-2:] if not self._transposed[0] else a.shape[:-3:-1]
+        inner, columns = b.shape[-2:] if not self._transposed[1] else b.shape[:-3:-1]
+        is_small = depth * columns <= (_MOST_RIGHT if rows >= _FEW_ROWS else _SMALL_RIGHT)
+        if depth != inner or not is_small:
+            return None
+        if self._compiled is None:
+            self._calls += 1
+            if pays(self._calls, a.size * columns):
+                from irexec.ops.matrix.both_computed import CompiledMatrices
+
+                self._compiled = CompiledMatrices()
+        return self._compiled
 
 
 @matmul_1.work

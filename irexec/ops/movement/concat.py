@@ -12,7 +12,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.native import pays
-from irexec.ops.compute.parallel import num_threads
+from irexec.native.notes import all_is_noted
 from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import axis_of, sum_of
@@ -44,24 +44,24 @@ def concat_1(*tensors: T, axis: int, out: Array | None = None) -> T:
     return result
 
 
-# Fewer elements are copied as soon by one thread.
-_WORTH_DIVIDING = 1 << 15
+# Fewer elements are left to NumPy, which begins sooner.
+_LEAST_SIZE = 1 << 7
 
 
 @concat_1.specialize
 def _(types: NodeTypes, *, axis: int) -> Callable[..., Array] | None:
-    """Much of f32 is copied by all threads, once compiling pays."""
+    """Runs of f32 are copied by compiled code, once that pays."""
     shape = types.outputs[0].shape
     given = [type.shape.to_shape() for type in types.inputs if type is not None and type.shape.is_static]
     is_plain = types.outputs[0].element_type is not F32 or len(given) < len(types.inputs)
-    if is_plain or prod(shape.to_shape()) < _WORTH_DIVIDING:
+    if is_plain or prod(shape.to_shape()) < _LEAST_SIZE:
         return None
     compiled: Callable[[Sequence[Array], Array], Array] | None = None
     calls = 0
 
     def run(*tensors: Array, out: Array | None = None) -> Array:
         nonlocal compiled, calls
-        if compiled is None and num_threads() > 1:
+        if compiled is None:
             calls += 1
             if pays(calls, prod(shape.to_shape())):
                 from irexec.ops.movement.joining import CompiledConcat
@@ -70,7 +70,9 @@ def _(types: NodeTypes, *, axis: int) -> Callable[..., Array] | None:
         if compiled is None or not (out is None or out.flags.c_contiguous):
             plain: Array = concat_1.kernel(*tensors, axis=axis, out=out)
             return plain
-        return compiled(tensors, np.empty(shape.to_shape(), np.float32) if out is None else out)
+        result = compiled(tensors, np.empty(shape.to_shape(), np.float32) if out is None else out)
+        all_is_noted()
+        return result
 
     return run
 

@@ -1,17 +1,16 @@
-"""Concat of f32 by compiled code, on all threads: NumPy copies on one."""
+"""Concat of f32 by compiled code, on all threads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
 
-import numpy as np
-
 from irexec.native import compiler
 from irexec.native.joining import TASK, write_join
-from irexec.native.memory import address
+from irexec.native.memory import Records
+from irexec.ops.compute.contiguous import all_contiguous
 from irexec.ops.compute.parallel import split
-from irexec.ops.compute.team import Tasks, run_tasks
+from irexec.ops.compute.team import run_tasks
 from irexec.types import Array
 
 # Elements that one task copies, about.
@@ -25,13 +24,12 @@ class CompiledConcat:
         made = compiler()
         self._function = made.made("join", 4, lambda module, name: write_join(module, name, made.lanes))
         rows, lengths = prod(shapes[0][:axis]), [prod(shape[axis:]) for shape in shapes]
-        self.tasks = Tasks(np.array(list(_tasks(rows, lengths))))
+        self.tasks = Records.of(list(_tasks(rows, lengths)))
 
     def __call__(self, tensors: Sequence[Array], out: Array) -> Array:
         """Into `out`, which is contiguous."""
-        arrays = [np.ascontiguousarray(tensor) for tensor in tensors]
-        sources = np.array([address(array) for array in arrays])
-        run_tasks(self._function, np.array([address(sources), address(out)]), self.tasks, 0)
+        sources = Records.of([all_contiguous(tensors)])
+        run_tasks(self._function, Records.of([[sources, out]]), self.tasks, 0)
         return out
 
 

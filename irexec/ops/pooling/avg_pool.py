@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.native.notes import all_is_noted
 from irexec.ops.compute.precision import compute_dtype, is_float, narrow, wider
 from irexec.ops.compute.products import summing_buffer
 from irexec.ops.declare.attributes import Alias
@@ -106,9 +107,9 @@ def _(types: NodeTypes, *, windows: PoolWindowing, exclude_pad: bool) -> Callabl
         means = SlidingMean(shape[0], shape[1], placed.trimmed(), _counts(placed, exclude_pad))
 
         def run(data: Array, out: Array) -> Array:
-            found = means(data, out)
-            # A sum that overflows is made of wider numbers.
-            return found if np.isfinite(np.add.reduce(found, axis=None)) else plain(data, placed, out)
+            means(data, out)
+            all_is_noted()
+            return out
 
         return run
 

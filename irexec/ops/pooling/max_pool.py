@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.native.notes import all_is_noted
 from irexec.ops.compute.precision import is_float, is_narrow, narrow, widen
 from irexec.ops.compute.products import summing_buffer
 from irexec.ops.declare.groups import AttributesOf
@@ -175,7 +176,14 @@ def _pooling(windows: PoolWindowing) -> Pooling:
     def compile(shape: tuple[int, ...], placed: Windows) -> Callable[[Array, Array], Array]:
         from irexec.ops.convolution.sliding import Sliding
 
-        return Sliding(shape[0], shape[1], None, placed.trimmed())
+        slide = Sliding(shape[0], shape[1], None, placed.trimmed())
+
+        def run(data: Array, out: Array) -> Array:
+            slide(data, out)
+            all_is_noted()
+            return out
+
+        return run
 
     return Pooling(windows, _largest, compile)
 

@@ -9,7 +9,7 @@ Constraints, as the pages list them: C1: `axes` is a scalar or 1D. C2: its eleme
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from irexec.ops.declare.operator import Elements, NodeTypes, Operator, operator,
 from irexec.ops.reduction.axes import draw_axes, reduced_axes, reduced_shape
 from irexec.ops.rules.axes import integers
 from irexec.types import BOOLEAN, F32, INTEGERS, NUMERIC, Array
+
+if TYPE_CHECKING:
+    from irexec.native.rows import Kind
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]
@@ -90,23 +93,27 @@ def reduce_mean_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) 
     return narrow((total - np.fmod(total, size)) // size, data.dtype, out)
 
 
-@reduce_mean_1.specialize
-def _(types: NodeTypes, *, keep_dims: bool) -> Callable[..., Array] | None:
-    """Over the last axes by compiled code, once that pays."""
-    data, axes = types.inputs[0], types.constants[1]
-    if data is None or axes is None or not axes.size or data.element_type is not F32 or not data.shape.is_static:
-        return None
-    extents = data.shape.to_shape()
-    along = sorted(axis % len(extents) for axis in integers(axes) if -len(extents) <= axis < len(extents))
-    if along != list(range(len(extents) - axes.size, len(extents))):
-        return None
+def _row_wise(op: Operator, kind: Kind) -> None:
+    """Let compiled code reduce the last axes of f32, once that pays."""
 
-    def plain(data: Array, axes: Array, /, *, out: Array | None = None) -> Array:
-        return np.asarray(reduce_mean_1.kernel(data, axes, keep_dims=keep_dims, out=out))
+    @op.specialize
+    def _(types: NodeTypes, *, keep_dims: bool) -> Callable[..., Array] | None:
+        data, axes = types.inputs[0], types.constants[1]
+        if data is None or axes is None or not axes.size or data.element_type is not F32 or not data.shape.is_static:
+            return None
+        extents = data.shape.to_shape()
+        along = sorted(axis % len(extents) for axis in integers(axes) if -len(extents) <= axis < len(extents))
+        if along != list(range(len(extents) - axes.size, len(extents))):
+            return None
 
-    return RowWise(
-        plain, len(along), "mean", float(np.prod(extents[-len(along) :])), 1, types.outputs[0].shape.to_shape()
-    )
+        def plain(data: Array, axes: Array, /, *, out: Array | None = None) -> Array:
+            return np.asarray(op.kernel(data, axes, keep_dims=keep_dims, out=out))
+
+        divisor = float(np.prod([extents[axis] for axis in along])) if kind == "mean" else 1.0
+        return RowWise(plain, len(along), kind, divisor, 1, types.outputs[0].shape.to_shape())
+
+
+_row_wise(reduce_mean_1, "mean")
 
 
 @_reduction("ReduceMax")
@@ -130,6 +137,10 @@ def reduce_min_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -
         highest = np.inf if is_float(data.dtype) else _limits(data.dtype).max
         return _filled(data, axes, keep_dims, out, highest)
     return narrow(_reduce(np.minimum, data, axes, keep_dims, out), data.dtype, out)
+
+
+_row_wise(reduce_max_1, "largest")
+_row_wise(reduce_min_1, "smallest")
 
 
 def _limits(dtype: np.dtype[Any]) -> Any:
@@ -168,6 +179,9 @@ def reduce_l2_4(data: Array, axes: Array, keep_dims: bool, out: Array | None) ->
                 total = _reduce(np.add, np.square(wide), axes, keep_dims, None, wide.dtype)
             return narrow(np.sqrt(total), data.dtype, out)
         return narrow(truncated(half_away(np.sqrt(total.astype(np.float64))), data.dtype), data.dtype, out)
+
+
+_row_wise(reduce_l2_4, "length")
 
 
 def _logical(type: str, ufunc: str, doc: str) -> Operator:

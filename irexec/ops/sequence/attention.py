@@ -12,10 +12,10 @@ import numpy as np
 from irexec.native import compiler
 from irexec.native.attention import LAYER, Mask, write_attention
 from irexec.native.llvm import Native
-from irexec.native.memory import address
+from irexec.native.memory import Field, Records
+from irexec.native.notes import more_is_done
 from irexec.ops.compute.parallel import num_threads, split
-from irexec.ops.compute.team import Tasks, run_tasks, threads_for
-from irexec.ops.convolution.compiled import record_of
+from irexec.ops.compute.team import run_tasks, threads_for
 from irexec.types import Array
 
 # Vectors in a panel of keys, and in one of values.
@@ -32,9 +32,8 @@ class Arrangement(NamedTuple):
 
     shape: tuple[int, ...]
     function: Native
-    layer: Array
-    heads: Array
-    tasks: Tasks
+    layer: Records
+    tasks: Records
     scratch: int
 
 
@@ -57,16 +56,17 @@ class CompiledAttention:
 
     def __call__(self, arrangement: Arrangement, arrays: Sequence[Array], scale: Array, out: Array) -> None:
         """Into `out`, which is contiguous."""
-        layer = arrangement.layer.copy()
-        layer[: len(arrays)] = [_address(array) for array in arrays]
-        layer[4], layer[5] = address(out), address(scale)
+        no_mask = [0] * (4 - len(arrays))
+        layer = arrangement.layer.filled(*arrays, *no_mask, out, scale)
         run_tasks(arrangement.function, layer, arrangement.tasks, arrangement.scratch)
 
 
 def by_rows(array: Array) -> Array:
     """The array itself, or one whose rows are runs of memory."""
-    is_so = array.strides[-1] == array.itemsize and array.flags.aligned
-    return array if is_so else np.ascontiguousarray(array)
+    if array.strides[-1] == array.itemsize and array.flags.aligned:
+        return array
+    more_is_done()
+    return np.ascontiguousarray(array)
 
 
 def _arrange(
@@ -78,13 +78,13 @@ def _arrange(
     starts = [_starts(array, batch) for array in (query, key, value)]
     starts.append(starts[0] * 0 if mask is None else _starts(mask, batch))
     starts.append(np.arange(prod(batch)) * (length * columns))
-    heads = np.ascontiguousarray(np.stack(starts, axis=1), np.int64)
+    heads = Records(np.stack(starts, axis=1))
     pitch = -(-keys // made.lanes) * made.lanes
     scores = height * across
     key_panels = scores + height * pitch + height
     value_panels = key_panels + -(-keys // across) * across * depth
-    sizes = {
-        "heads": address(heads),
+    sizes: dict[str, Field] = {
+        "heads": heads,
         "keys": keys,
         "depth": depth,
         "columns": columns,
@@ -103,16 +103,16 @@ def _arrange(
     work = len(heads) * length * keys * (depth + columns + SCORE_WORK)
     tasks = _tasks(len(heads), length, height, 1 if threads_for(work) == 1 else 4 * num_threads())
     size = value_panels + -(-columns // across) * across * keys
-    layer = record_of(LAYER, dict.fromkeys(LAYER, 0) | sizes)
-    return Arrangement((*batch, length, columns), function, layer, heads, tasks, size)
+    layer = Records.named(LAYER, [dict.fromkeys(LAYER, 0) | sizes])
+    return Arrangement((*batch, length, columns), function, layer, tasks, size)
 
 
-def _tasks(heads: int, length: int, height: int, wanted: int) -> Tasks:
+def _tasks(heads: int, length: int, height: int, wanted: int) -> Records:
     """About so many: heads are divided first, since who computes any queries lays out all keys."""
     head_parts = split(heads, wanted)
     rows = [part for part in split(length, wanted // len(head_parts), height) if part[1] - part[0] >= height]
     rows[-1] = (rows[-1][0], length)
-    return Tasks(np.array([[*head, *part] for head, part in product(head_parts, rows)]))
+    return Records.of([[*head, *part] for head, part in product(head_parts, rows)])
 
 
 def _starts(array: Array, batch: tuple[int, ...]) -> Array:
@@ -123,8 +123,3 @@ def _starts(array: Array, batch: tuple[int, ...]) -> Array:
         steps = np.arange(extent) * (strides[axis] // F32_BYTES)
         starts += steps.reshape(-1, *[1] * (len(batch) - 1 - axis))
     return starts.reshape(-1)
-
-
-def _address(array: Array) -> int:
-    """Where an array begins that need not be contiguous."""
-    return address(array[(0,) * (array.ndim - 1) + (slice(1),)])

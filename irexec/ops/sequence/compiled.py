@@ -1,19 +1,19 @@
-"""LSTMSequence with constant weights by compiled code: the input of all steps projected at once, then step by step."""
+"""Sequences of LSTMs and GRUs with constant weights by compiled code: all inputs projected at once, then the steps."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from irexec.native import compiler
 from irexec.native.after import After
 from irexec.native.llvm import Native
-from irexec.native.memory import address
-from irexec.native.recurrence import GATES, LAYER, TASK, VECTORS, write_lstm
-from irexec.ops.compute.follow import operand_records
+from irexec.native.memory import Records
+from irexec.native.recurrence import GATES, LAYER, TASK, VECTORS, Kind, write_recurrence
 from irexec.ops.compute.parallel import num_threads, split
-from irexec.ops.compute.team import Tasks, run_tasks
+from irexec.ops.compute.team import run_tasks
 from irexec.ops.matrix.compiled import CompiledProduct
 from irexec.types import Array
 
@@ -22,28 +22,35 @@ F32 = np.dtype(np.float32)
 WORTH_PRODUCTS = 1 << 17
 
 
-class CompiledLstm:
-    """All directions of an LSTMSequence whose W, R and B are constants, in f32."""
+class _CompiledSequence:
+    """All directions of a sequence whose W, R and B are constants, in f32."""
+
+    kind: Kind
 
     def __init__(self, w: Array, r: Array, b: Array, direction: str, activations: Sequence[str], clip: float) -> None:
         made = compiler()
+        self.gates = GATES[self.kind]
         self.lanes, block = made.lanes, VECTORS * made.lanes
         self.directions, self.units, self.direction = len(r), r.shape[2], direction
         self.blocks = -(-self.units // block)
         self.padded = self.blocks * block
         self.project = CompiledProduct(w.reshape(-1, w.shape[2]).T, CompiledProduct.MANY_ROWS)
-        self.bias = np.ascontiguousarray(b, F32)
-        self.bias_place = operand_records([address(self.bias)])
-        self.panels = _packed(r, self.blocks, block)
+        self.bias = np.ascontiguousarray(b[:, : self.gates * self.units], F32)
+        recurrent_bias = np.zeros((self.directions, self.padded), F32)
+        recurrent_bias[:, : b.shape[1] - self.gates * self.units] = b[:, self.gates * self.units :]
+        self.bias_place = Records.of([[self.bias, 1, 1, 1]])
         self.clip = clip if 0 < clip < np.inf else 0.0
-        self.limits = np.array([-self.clip, self.clip], F32)
+        limits = np.array([-self.clip, self.clip], F32)
+        same = (recurrent_bias, _packed(r, self.gates, self.blocks, block), limits)
+        self.layer = Records.of([[*[0] * 7, *same, self.directions, self.units, self.padded]])
+        assert self.layer.numbers.shape == (1, len(LAYER))
         self.activations = tuple(activations)
-        self._tasks: dict[int, Tasks] = {}
+        self._tasks: dict[int, Records] = {}
 
-    def __call__(self, x: Array, hidden: Array, cell: Array, lengths: Array) -> tuple[Array, Array, Array]:
+    def _run(self, x: Array, states: Sequence[Array], lengths: Array) -> tuple[Array, ...]:
         """Y and the last states from X `[batch, steps, input]`, states `[batch, directions, units]`, all not empty."""
         batch, steps, _ = x.shape
-        gates = self.directions * GATES * self.units
+        gates = self.directions * self.gates * self.units
         # Code that goes over whole vectors reads some beyond the last.
         projected = np.empty(batch * steps * gates + VECTORS * self.lanes, F32)
         target = projected[: batch * steps * gates].reshape(-1, gates)
@@ -51,43 +58,59 @@ class CompiledLstm:
         # What lies beyond a batch element's length is 0.
         y = np.zeros((batch, self.directions, steps, self.units), F32)
         hiddens = np.zeros((2, self.directions, batch, self.padded), F32)
-        cells = np.zeros((self.directions, batch, self.padded), F32)
-        hiddens[0, :, :, : self.units], cells[:, :, : self.units] = hidden.swapaxes(0, 1), cell.swapaxes(0, 1)
-        places = [address(array) for array in (projected, y, hiddens, cells, lengths, self.panels, self.limits)]
-        layer = np.array([*places, steps, batch, self.directions, self.units, self.padded])
-        assert len(layer) == len(LAYER)
+        cells = np.zeros((len(states) - 1, self.directions, batch, self.padded), F32)
+        for place, state in zip((hiddens[0], *cells), states, strict=True):
+            place[:, :, : self.units] = state.swapaxes(0, 1)
+        layer = self.layer.filled(projected, y, hiddens, cells, lengths, steps, batch)
         height = next(height for height in (3, 2, 1) if batch % height == 0)
-        scratch = height * GATES * VECTORS * self.lanes
+        scratch = height * self.gates * VECTORS * self.lanes
         run_tasks(self._function(height), layer, self._parts(batch), scratch, steps)
-        ends = (array.swapaxes(0, 1)[:, :, : self.units] for array in (hiddens[steps & 1], cells))
-        last_hidden, last_cell = (np.where(lengths[:, None, None] > 0, end, F32.type(0)) for end in ends)
-        return y, last_hidden, last_cell
+        ends = (array.swapaxes(0, 1)[:, :, : self.units] for array in (hiddens[steps & 1], *cells))
+        return y, *(np.where(lengths[:, None, None] > 0, end, F32.type(0)) for end in ends)
 
-    def _parts(self, batch: int) -> Tasks:
+    def _parts(self, batch: int) -> Records:
         """The tasks of one step: units of each direction."""
-        products = GATES * self.units * self.units * batch * self.directions
+        products = self.gates * self.units * self.units * batch * self.directions
         threads = num_threads() if products >= WORTH_PRODUCTS else 1
         if (found := self._tasks.get(threads)) is None:
             pieces = split(self.blocks, -(-threads // self.directions))
             backwards = [int(self.direction == "reverse"), 1]
             records = [[d, backwards[d], *piece] for d in range(self.directions) for piece in pieces]
             assert len(records[0]) == len(TASK)
-            found = self._tasks[threads] = Tasks(np.array(records))
+            found = self._tasks[threads] = Records.of(records)
         return found
 
     def _function(self, height: int) -> Native:
         made, has_clip = compiler(), self.clip > 0
-        name = "_".join(("lstm", str(height), *self.activations, *(["clip"] if has_clip else [])))
-        return made.made(
-            name, 4, lambda module, name: write_lstm(module, name, made.lanes, height, self.activations, has_clip)
-        )
+        name = "_".join((self.kind, str(height), *self.activations, *(["clip"] if has_clip else [])))
+
+        def write(module: Any, name: str) -> None:
+            write_recurrence(module, name, made.lanes, height, self.kind, self.activations, has_clip)
+
+        return made.made(name, 4, write)
 
 
-def _packed(r: Array, blocks: int, block: int) -> Array:
+class CompiledLstm(_CompiledSequence):
+    kind = "lstm"
+
+    def __call__(self, x: Array, hidden: Array, cell: Array, lengths: Array) -> tuple[Array, ...]:
+        return self._run(x, (hidden, cell), lengths)
+
+
+class CompiledGru(_CompiledSequence):
+    """With linear_before_reset: the state is multiplied before it is reset."""
+
+    kind = "gru"
+
+    def __call__(self, x: Array, hidden: Array, lengths: Array) -> tuple[Array, ...]:
+        return self._run(x, (hidden,), lengths)
+
+
+def _packed(r: Array, gates: int, blocks: int, block: int) -> Array:
     """`[D, gates * units, states]` as `[D, blocks, states, gates, block]`, zeros behind the last unit."""
     directions, _, states = r.shape
-    units = r.reshape(directions, GATES, -1, states)
-    panels = np.zeros((directions, blocks, states, GATES, block), F32)
+    units = r.reshape(directions, gates, -1, states)
+    panels = np.zeros((directions, blocks, states, gates, block), F32)
     for number in range(blocks):
         part = units[:, :, number * block : (number + 1) * block]
         panels[:, number, :, :, : part.shape[2]] = part.transpose(0, 3, 1, 2)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.native import pays
+from irexec.native.notes import all_is_noted
 from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
@@ -29,8 +30,8 @@ MASK: TypeAlias = Annotated[Array, Elements("T_MASK", FLOATS | {BOOLEAN})]
 
 # The scores of one block of queries: they stay in a core's second-level cache.
 BLOCK_BYTES = 1 << 20
-# For fewer queries than this, or fewer keys, compiled code has more to prepare than it gains.
-FEW_QUERIES, FEW_KEYS = 8, 8
+# For fewer queries than this compiled code has more to prepare than it gains, unless the keys have few elements.
+FEW_QUERIES, FEW_ELEMENTS = 8, 1 << 15
 
 
 @operator("ScaledDotProductAttention", "opset13", tolerance=rounded(256))
@@ -114,14 +115,16 @@ def _softmax(scores: Array, extra: Array | None) -> Array:
 def _(types: NodeTypes, *, causal: bool) -> Callable[..., Array] | None:
     """In f32 and without a sink it is computed by compiled code, once that pays."""
     f32 = types.outputs[0].element_type is F32
-    return _Attention(causal) if f32 and (len(types.inputs) < 6 or types.inputs[5] is None) else None
+    has_sink = len(types.inputs) > 5 and types.inputs[5] is not None
+    mask = types.constants[3] if len(types.constants) > 3 else None
+    return _Attention(causal, mask is not None) if f32 and not has_sink else None
 
 
 class _Attention:
     """Attention in f32: plainly, and by compiled code from when that pays."""
 
-    def __init__(self, causal: bool) -> None:
-        self._causal = causal
+    def __init__(self, causal: bool, has_known_mask: bool) -> None:
+        self._causal, self._has_known_mask = causal, has_known_mask
         self._compiled: CompiledAttention | None = None
         self._calls = 0
 
@@ -152,6 +155,9 @@ class _Attention:
         target = summing_buffer(arrangement.shape, query.dtype, out)
         factor = np.full(1, 1 / sqrt(query.shape[-1]), np.float32) if scale is None else scale.reshape(1)
         compiled(arrangement, arrays, factor, target)
+        # Of a scalar mask the number was looked at, which may be another one next time.
+        if attention_mask is None or attention_mask.ndim or self._causal or self._has_known_mask:
+            all_is_noted()
         return settle(target, query.dtype, out)
 
     def _prepared(self, query: Array, key: Array, value: Array, mask: Array | None) -> tuple[tuple[Array, ...], Mask]:
@@ -169,7 +175,8 @@ class _Attention:
 
     def _when_it_pays(self, query: Array, key: Array, value: Array) -> CompiledAttention | None:
         """The compiled kernel, if there is to be one and it gains something for such extents."""
-        if query.shape[-2] < FEW_QUERIES or key.shape[-2] < FEW_KEYS or not (query.size and value.size):
+        is_worth_it = query.shape[-2] >= FEW_QUERIES or key.size <= FEW_ELEMENTS
+        if not (is_worth_it and query.size and value.size):
             return None
         if self._compiled is None:
             self._calls += 1

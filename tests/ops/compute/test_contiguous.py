@@ -43,7 +43,7 @@ def test_views_of_all_kinds(seed: int) -> None:
 def test_what_lies_transposed_is_turned_by_compiled_code() -> None:
     for array in (rng.random((1, 56, 56, 64)).transpose(0, 3, 1, 2), rng.random((3, 40, 20)).swapaxes(1, 2)):
         as_f32 = array.astype(np.float32)
-        assert module._turning(as_f32.shape, as_f32.strides, 1) is not None
+        assert module._copying(as_f32.shape, as_f32.strides, 1) is not None
         np.testing.assert_array_equal(contiguous(as_f32), as_f32)
     odd = np.zeros((50, 60), "f4,u1")["f0"].T
     assert np.array_equal(contiguous(odd), odd)

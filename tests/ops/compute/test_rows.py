@@ -37,6 +37,9 @@ LAYERS: dict[str, Callable[[Any], Any]] = {
     "mean": lambda x: ops.reduce_mean(x, axes(-1), False),
     "mean of all": lambda x: ops.reduce_mean(x, axes(0, 1, 2), False),
     "mean of planes": lambda x: ops.reduce_mean(x, axes(2, 1), True),
+    "largest": lambda x: ops.reduce_max(x, axes(-1), True),
+    "smallest": lambda x: ops.reduce_min(x, axes(2, 1), False),
+    "length": lambda x: ops.reduce_l2(x, axes(-1), True),
     "normalized": lambda x: norm(x, -1),
     "outside": lambda x: norm(x, -1, eps=0.1, mode="outside_sqrt"),
     "centred": lambda x: norm(x, 2, variance=False),
@@ -98,7 +101,7 @@ def test_a_normalization_leads_what_scales_and_shifts_its_columns() -> None:
     last = ops.exp(ops.add(ops.multiply(norm(ops.floor(x), -1), scale), shift))
     compiled = irexec.compile_model(Model([last], [x]))
     (chain,) = compiled._plans.general.chains.found()
-    assert len(chain.ports) == 2
+    assert len(chain.following) == 2
     plain = compiled([values])[0]
     for _ in range(5):
         found = compiled([values])[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ import irexec
 from irexec import native
 from irexec.graph.model import Model
 from irexec.ops.compute import parallel, team
+from irexec.ops.convolution import compiled as compiled_convolution
 from irexec.ops.convolution import convolution
 from irexec.ops.convolution.blocks import convolver
 from irexec.ops.convolution.compiled import CompiledConvolver
@@ -124,6 +126,17 @@ def test_a_model_that_runs_often_is_compiled(element_type: Any, monkeypatch: pyt
     tolerance = 1e-5 if element_type is np.float32 else 2e-3
     for result in results:
         np.testing.assert_allclose(result, results[0], rtol=tolerance, atol=tolerance)
+
+
+def test_a_layout_that_is_only_held_by_its_memory_is_not_found_again() -> None:
+    """A recording holds the memory of a layout; the constant may be gone, and another one lie where it was."""
+    constant = np.random.default_rng(0).standard_normal((1, 16, 8, 3, 3), dtype=np.float32)
+    kept = compiled_convolution._Layout.of(constant, 4).weights
+    before = kept.copy()
+    gc.collect()
+    constant[...] = 2 * constant
+    np.testing.assert_array_equal(compiled_convolution._Layout.of(constant, 4).weights, 2 * before)
+    np.testing.assert_array_equal(kept, before)
 
 
 def test_weights_are_laid_out_once_for_images_of_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Compiled LSTM: results of the plain kernel for all shapes and options, any number of threads, and when it begins."""
+"""Compiled LSTM and GRU: results of the plain kernel for all shapes and options, for any number of threads."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 import irexec
 from irexec import native
 from irexec.ops.compute import parallel
-from irexec.ops.sequence import lstm
-from irexec.ops.sequence.compiled import CompiledLstm
+from irexec.ops.sequence import gru, lstm
+from irexec.ops.sequence.compiled import CompiledGru, CompiledLstm
 
 ops: Any = irexec.opset15
 
@@ -54,6 +54,44 @@ def test_the_results_are_those_of_the_plain_kernel(seed: int) -> None:
     found = CompiledLstm(*given[4:], direction, activations, clip)(*given[:3], given[3].astype(np.int64))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_results_of_a_gru_are_those_of_the_plain_kernel(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    batch, steps, inputs, units = (int(rng.integers(1, most)) for most in (8, 7, 40, 150))
+    direction = ("forward", "reverse", "bidirectional")[seed % 3]
+    # An update that is not between 0 and 1 would let errors of rounding grow from step to step.
+    activations = ("sigmoid", ("tanh", "relu", "sigmoid")[seed // 3 % 3])
+    gates = gru.SequenceGates(activations=activations, clip=0.0 if seed % 2 else 0.7)
+    x, hidden, _, lengths, w, r, b = drawn(rng, batch, steps, inputs, units, 1 + (direction == "bidirectional"))
+    w, r = w[:, : 3 * units], r[:, : 3 * units]
+    expected = gru.gru_sequence_5.kernel(
+        x, hidden, lengths, w, r, b, hidden_size=units, direction=direction, gates=gates, linear_before_reset=True
+    )
+    found = CompiledGru(w, r, b, direction, activations, gates.clip)(x, hidden, lengths.astype(np.int64))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_gru_that_runs_often_is_compiled(before: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "MANY_PRODUCTS", 1)
+    x, hidden, _, lengths, w, r, b = drawn(np.random.default_rng(0), 2, 5, 7, 40, 2)
+    weights = [ops.constant(array) for array in (w[:, :120], r[:, :120], b if before else b[:, :120])]
+    data = ops.parameter(list(x.shape), np.float32, name="x")
+    made = ops.gru_sequence(
+        data, ops.constant(hidden), ops.constant(lengths), *weights, 40, "bidirectional",
+        activations=["sigmoid", "tanh"], linear_before_reset=before,
+    )  # fmt: skip
+    compiled = irexec.compile_model(irexec.Model([made.output(0), made.output(1)], [data]))
+    expected = compiled([x]).to_tuple()
+    for _ in range(native.MANY_CALLS + 1):
+        found = compiled([x]).to_tuple()
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
+    (step,) = compiled._plans.general.steps
+    assert (getattr(step.call, "_compiled", None) is not None) == before
 
 
 def test_one_nan_stays_with_its_batch_element() -> None:
