@@ -91,14 +91,17 @@ def test_what_only_a_product_reads_stays_in_the_file(tmp_path: Path, monkeypatch
         np.testing.assert_allclose(compiled([x])[0], x @ weights, rtol=1e-4, atol=1e-4)
 
 
-def halves(**more: Any) -> tuple[Model, np.ndarray, np.ndarray]:
-    """x times f16 weights that a Convert makes f32; `more` results are made of those f32. And x, and the weights."""
+def halves(*also: Any, **more: Any) -> tuple[Model, np.ndarray, np.ndarray]:
+    """x times f16 weights that a Convert makes f32; `more` results are made of those f32. And x, and the weights.
+
+    `also`: the parameters that these results need.
+    """
     rng = np.random.default_rng(0)
     weights, x = rng.standard_normal((700, 600)).astype(np.float16), rng.standard_normal((5, 600)).astype(np.float32)
     given = ops.parameter([-1, 600], np.float32)
     wide = ops.convert(ops.constant(weights), "f32")
     made = [ops.matmul(given, wide, False, True), *(make(wide) for make in more.values())]
-    return Model(made, [given]), x, weights
+    return Model(made, [given, *also]), x, weights
 
 
 def test_f16_that_only_a_product_widens_stays_f16() -> None:
@@ -115,11 +118,11 @@ def test_f16_that_only_a_product_widens_stays_f16() -> None:
 def test_an_f16_table_of_rows_that_is_multiplied_by_too_stays_f16(picks: Any) -> None:
     """As the embeddings of a language model."""
     rows, index = ops.parameter([2, -1], np.int64), np.array([[0, 699, 5], [7, 7, 1]])
-    model, x, weights = halves(rows=lambda wide: ops.gather(wide, rows if picks is None else ops.constant(picks), 0))
+    also = [rows] if picks is None else []
+    taken_rows = rows if picks is None else ops.constant(picks)
+    model, x, weights = halves(*also, rows=lambda wide: ops.gather(wide, taken_rows, 0))
     (taken,) = as_taken(model.walk()).values()
     assert taken.dtype == np.float16
-    if picks is None:
-        model = Model(list(model.results), [*model.parameters, rows])
     compiled = irexec.compile_model(model)
     for _ in range(4):
         product, found = compiled([x, index] if picks is None else [x]).to_tuple()

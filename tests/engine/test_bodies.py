@@ -285,7 +285,8 @@ def test_a_result_that_takes_nothing_is_a_finding() -> None:
     bodies = [Body(body_of([ops.negative(fed)], [fed]), [BodyInput(0, 1)], [BodyOutput(0, 0)]) for _ in range(2)]
     node.bodies = bodies
     model = compiled(node, [cond, x], 1)
-    bodies[0].model.results[0].inputs[0] = None
+    (layer,) = (node for node in model.model.nodes if node.bodies)
+    layer.bodies[0].model.results[0].inputs[0] = None
     with pytest.raises(irexec.IRError, match="takes no value"):
         model([np.array(True), np.ones(2, np.float32)])
 
