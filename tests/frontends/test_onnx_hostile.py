@@ -184,6 +184,7 @@ def test_nodes_that_stand_before_what_makes_their_inputs(tmp_path: Path) -> None
             for s, k in [
                 ("int64 s = {5}", "int64[3] k = {1, 1, 5}"),
                 ("int64[3] s = {3, 4, -5}", "int64[3] k = {1, 1, 5}"),
+                ("int64[3] s = {3, 4, -2147483648}", "int64[3] k = {1, 1, 5}"),
                 ("int64[3] s = {3, 4, 5}", "int64[3] k = {-1, -1, 5}"),
                 ("int64[3] s = {3, 4, 5}", "int64[3] k = {1, 1, 0}"),
             ]

@@ -151,6 +151,9 @@ def _(check: Check, x: TensorType, image: TensorType, block: TensorType, **attri
     has_rank(check, "C2", block, 1, "block_shape")
     if image.ints is None or block.ints is None or x.rank is None:
         return PartialShape.dynamic()
+    message = f"image_shape is {image.ints}, expected no negative value"
+    if not check("C2", min(image.ints, default=0) >= 0, message, port="image_shape"):
+        return PartialShape.dynamic()
     area, channels = prod(block.ints), x.shape[1]
     known = channels.is_static and area > 0
     return PartialShape([x.shape[0], channels.value // area if known else -1, *image.ints])
