@@ -58,7 +58,7 @@ def _machine_memory() -> int:
 
 def is_too_large(error: Exception) -> bool:
     """True for what is raised where an array can't be held: NumPy has a ValueError for more bytes than it can count."""
-    too_many = ("array is too big", "Maximum allowed dimension exceeded")
+    too_many = ("array is too big", "iterator is too large", "Maximum allowed dimension exceeded")
     return isinstance(error, MemoryError) or (isinstance(error, ValueError) and str(error).startswith(too_many))
 
 

@@ -68,14 +68,22 @@ def _range(start: Array, stop: Array, step: Array, kind: ElementType) -> Array:
     )
     dtype = kind.dtype
     assert dtype is not None
-    if isinstance(first, int):
-        # Whole numbers wrap like every integer arithmetic.
-        start_bits, step_bits = (np.uint64(n % (1 << 64)).astype(np.int64) for n in (first, int(by)))
-        steps: Array = np.arange(count, dtype=np.int64) * step_bits
-        return (steps + start_bits).astype(dtype)
-    # The page's accumulate_type: at least as exact as any output type.
-    values: Array = first + np.arange(count, dtype=np.float64) * by
-    return values.astype(dtype)
+    result = np.empty(count, dtype)
+    for begin in range(0, count, _AT_ONCE):
+        number = np.arange(begin, min(begin + _AT_ONCE, count), dtype=np.int64)
+        if isinstance(first, int) and isinstance(by, int):
+            # Whole numbers wrap like every integer arithmetic.
+            start_bits, step_bits = (np.uint64(n % (1 << 64)).astype(np.int64) for n in (first, by))
+            values: Array = number * step_bits + start_bits
+        else:
+            # The page's accumulate_type: at least as exact as any output type.
+            values = first + number.astype(np.float64) * by
+        result[begin : begin + _AT_ONCE] = values.astype(dtype)
+    return result
+
+
+_AT_ONCE = 1 << 20
+"""Elements that are made at once, of types wider than most outputs."""
 
 
 def _cast(value: Number, kind: ElementType) -> Number:

@@ -92,3 +92,18 @@ def test_whole_numbers_beyond_64_bits_wrap() -> None:
     far = np.float32(2.0**70)
     result = irexec.opset4.range(far, np.float32(2.0**70 + 2.0**48), np.float32(2.0**47), output_type="i64")
     assert result.tolist() == [0, 1 << 47]
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16", "f64"])
+def test_a_whole_start_takes_a_step_with_a_fraction(kind: str) -> None:
+    up = irexec.opset4.range(np.int64(0), np.int64(2), np.float32(0.5), output_type=kind)
+    assert up.tolist() == [0, 0.5, 1, 1.5]
+    down = irexec.opset4.range(np.int32(1), np.float32(0), np.float32(-0.25), output_type=kind)
+    assert down.tolist() == [1, 0.75, 0.5, 0.25]
+
+
+def test_parts_of_a_long_range_follow_each_other() -> None:
+    found = irexec.opset4.range(np.int64(-5), np.int64(5 << 19), np.int64(1), output_type="i32")
+    np.testing.assert_array_equal(found, np.arange(-5, 5 << 19))
+    halves = irexec.opset4.range(np.float32(0), np.float32(1 << 20), np.float32(0.5), output_type="f64")
+    np.testing.assert_array_equal(halves, np.arange(1 << 21) / 2)

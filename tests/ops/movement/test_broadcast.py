@@ -7,6 +7,7 @@ import pytest
 from support.cases import broken, data, ints, refuses, scalar, the
 from support.oracle import dims, openvino, run, tensor
 
+import irexec
 from irexec.types import F32, I64
 
 broadcast_1, broadcast_3 = the("Broadcast", 1), the("Broadcast", 3)
@@ -76,3 +77,11 @@ def test_broadcast_constraints() -> None:
     refuses(broadcast_3, "C4", table, ints(2, 3), ints(0, 2), mode="explicit")
     refuses(broadcast_3, "C5", table, ints(-2, 3))
     refuses(broadcast_3, "C6", table, ints(2, 3), mode="explicit")
+
+
+def test_more_elements_than_can_be_counted_are_too_many_for_the_memory() -> None:
+    shape = irexec.opset3.parameter([2], np.int64, name="shape")
+    compiled = irexec.compile_model(irexec.Model([irexec.opset3.broadcast(np.int32(0), shape)], [shape], "large"))
+    with pytest.raises(irexec.IRError) as refused:
+        compiled([np.array([1 << 33, 1 << 33])])
+    assert [finding.code for finding in refused.value.report] == ["O011"]
