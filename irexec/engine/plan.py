@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -90,6 +89,7 @@ class _Planner:
         self.shapes: dict[int, tuple[PartialShape, tuple[int, ...] | None]] = {}
         # By the operator and the identities of its types.
         self.typings: dict[tuple[Any, ...], _Typing] = {}
+        self.read: set[Value | None] | None = None
 
     def plan(self) -> Plan:
         parameters = [self._made(parameter.outputs)[0] for parameter in self.model.parameters]
@@ -152,7 +152,7 @@ class _Planner:
         arrays = tuple([self.template[slot] for slot in inputs])
         outputs = self._made(node.outputs)
         typing = self._typing(node)
-        used = None if self.observed or len(outputs) == 1 else tuple([value in self.read for value in node.outputs])
+        used = None if self.observed or len(outputs) == 1 else tuple([self._is_read(value) for value in node.outputs])
         call, takes_out = self.folding.kernels.call(node, typing.given, typing.made, arrays, used)
         return Step(
             node,
@@ -191,10 +191,12 @@ class _Planner:
             )
         return found
 
-    @cached_property
-    def read(self) -> set[Value | None]:
-        """All values that any layer takes."""
-        return {value for node in self.model.nodes for value in node.inputs}
+    def _is_read(self, value: Value) -> bool:
+        """Whether any layer takes a value."""
+        # No cached_property: until Python 3.12 all planners share its lock, which a forked process may find taken.
+        if self.read is None:
+            self.read = {value for node in self.model.nodes for value in node.inputs}
+        return value in self.read
 
     def _is_sure(self, type: TensorType) -> bool:
         return type.element_type is not DYNAMIC and self._static_shape(type.shape) is not None
