@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from irexec.diagnostics import LayerRef, Place
+from irexec.diagnostics.nearest import _nearest
 from irexec.graph.model import Node, Value
 from irexec.ir.document import Edge, Layer, Port
 
@@ -60,8 +61,9 @@ class Work:
         return kind
 
     def of(self, work: Callable[[], object]) -> Counter[str]:
-        """How much work of each kind is done."""
+        """How much work of each kind is done, with no names looked up before."""
         self.counts = Counter()
+        _nearest.cache_clear()
 
         def traced(frame: FrameType, event: str, argument: object) -> Any:
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
