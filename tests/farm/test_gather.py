@@ -18,7 +18,7 @@ from pickle import PicklingError
 from typing import Any
 
 import pytest
-from support.tasks import Held, Threads, Words
+from support.tasks import Held, Threads, Words, no_more
 from support.waiting import PATIENCE, until
 
 import irexec
@@ -137,13 +137,9 @@ def test_what_a_process_cannot_send_is_an_error_of_its_call() -> None:
         with pytest.raises((AttributeError, PicklingError), match="pickle"):
             workers.submit(lambda: None).result()
         with pytest.raises(EOFError) as raised:
-            workers.submit(_no_more).result()
-        assert "in _no_more" in str(raised.value.__cause__)
+            workers.submit(no_more).result()
+        assert "in no_more" in str(raised.value.__cause__)
         assert workers.submit(os.getpid).result() == number != os.getpid()
-
-
-def _no_more() -> None:
-    raise EOFError
 
 
 def test_processes_end_after_the_last_call_though_nobody_waits() -> None:

@@ -12,7 +12,7 @@ import irexec
 from irexec import IRError
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import ANY_ELEMENTS, REGISTRY
-from irexec.opsets.names import python_name
+from irexec.opsets.names import _types, python_name
 from irexec.types import Array
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
@@ -184,6 +184,7 @@ def test_a_users_own_operator_has_a_namespace_of_its_opset() -> None:
         assert irexec.opset1.twice.__doc__ == "Its input, twice."
     finally:
         REGISTRY.pop(("Twice", "opset1"), None)
+        _types.cache_clear()  # Known by how many operators there are, which nothing but tests makes fewer.
 
 
 def test_functions_of_two_names_are_called_as_openvinos() -> None:

@@ -67,3 +67,8 @@ class Held(Task[int]):
 
     def files(self, item: str) -> Iterable[str]:
         return []
+
+
+def no_more() -> None:
+    """Raise what also says that a pipe has ended."""
+    raise EOFError
