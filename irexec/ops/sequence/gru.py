@@ -5,13 +5,12 @@ Source: operation pages GRUCell-3, GRUSequence-5. Gates are ordered z, r, h.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from irexec.ir.weights.file import let_go
-from irexec.native import pays
-from irexec.ops.compute.precision import compute_dtype, narrow, widen
+from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, NodeTypes, operator, rounded
@@ -23,13 +22,14 @@ from irexec.ops.sequence.recurrent import (
     Direction,
     Gates,
     InPlace,
+    Run,
     SequenceActivations,
     Step,
     T,
     activations_of,
     check_gates,
-    checked_lengths,
     clipped,
+    constant_weights,
     draw_lengths,
     run_sequence,
     sequence_extents,
@@ -179,51 +179,18 @@ def gru_sequence_5(
 
 
 @gru_sequence_5.specialize
-def _(
-    types: NodeTypes, *, direction: Direction, gates: SequenceGates, linear_before_reset: bool
-) -> Callable[..., tuple[T1, T1]] | None:
+def _(types: NodeTypes, *, direction: Direction, gates: SequenceGates, linear_before_reset: bool) -> Run | None:
     """Weights that stay the same may be compiled for, where the state is multiplied before it is reset."""
-    w, r, b = types.constants[3:]
-    if w is None or r is None or b is None or compute_dtype(r.dtype) != np.float32 or not w.size or not r.size:
+
+    def compiled(*arguments: Any) -> Run:
+        from irexec.ops.sequence.compiled import CompiledGru
+
+        return CompiledGru(*arguments)
+
+    if not linear_before_reset:
         return None
-    return _ConstantWeights(w, r, b, direction, gates) if linear_before_reset else None
-
-
-class _ConstantWeights:
-    """A sequence that is computed plainly, and by compiled code from when that pays."""
-
-    # What the gates of one step cost in NumPy, in multiply-adds of the time.
-    STEP = 1 << 20
-
-    def __init__(self, w: Array, r: Array, b: Array, direction: Direction, gates: SequenceGates) -> None:
-        self._weights, self._direction, self._gates = (w, r, b), direction, gates
-        self._calls = 0
-        self._compiled: Callable[..., tuple[Array, ...]] | None = None
-
-    def __call__(self, x: Array, hidden: Array, lengths: Array, w: Array, r: Array, b: Array, /) -> tuple[T1, T1]:
-        compiled = self._when_it_pays(x) if x.size else None
-        if compiled is None:
-            plain: tuple[T1, T1] = gru_sequence_5.kernel(
-                x, hidden, lengths, w, r, b,
-                hidden_size=r.shape[2], direction=self._direction, gates=self._gates, linear_before_reset=True,
-            )  # fmt: skip
-            return plain
-        y, last = compiled(widen(x), widen(hidden), checked_lengths(lengths, x.shape[1]))
-        return narrow(y, x.dtype), narrow(last, x.dtype)
-
-    def _when_it_pays(self, x: Array) -> Callable[..., tuple[Array, ...]] | None:
-        if self._compiled is None:
-            self._calls += 1
-            w, r, b = self._weights
-            if pays(self._calls, x.shape[1] * (x.shape[0] * (w.size + r.size) + self.STEP)):
-                from irexec.ops.sequence.compiled import CompiledGru
-
-                names, clip = self._gates.activations or DEFAULTS, self._gates.clip
-                self._compiled = CompiledGru(widen(w), widen(r), widen(b), self._direction, names, clip)
-                # Compiled code has the weights in an order of its own.
-                let_go(w)
-                let_go(r)
-        return self._compiled
+    plain = partial(gru_sequence_5.kernel, linear_before_reset=True)
+    return constant_weights(types.constants[3:], plain, compiled, direction, gates, DEFAULTS)
 
 
 @gru_sequence_5.shapes

@@ -5,14 +5,11 @@ Source: operation pages LSTMCell-1, LSTMSequence-1 and -5. Gates are ordered f, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from irexec.ir.weights.file import let_go
-from irexec.native import pays
-from irexec.ops.compute.precision import compute_dtype, narrow, widen
+from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, NodeTypes, operator, rounded
@@ -24,13 +21,14 @@ from irexec.ops.sequence.recurrent import (
     Direction,
     Gates,
     InPlace,
+    Run,
     SequenceActivations,
     Step,
     T,
     activations_of,
     check_gates,
-    checked_lengths,
     clipped,
+    constant_weights,
     draw_lengths,
     run_sequence,
     sequence_extents,
@@ -241,51 +239,15 @@ def lstm_sequence_5(
 
 
 @lstm_sequence_5.specialize
-def _(types: NodeTypes, *, direction: Direction, gates: SequenceGates) -> Callable[..., tuple[T1, T1, T1]] | None:
+def _(types: NodeTypes, *, direction: Direction, gates: SequenceGates) -> Run | None:
     """Weights that stay the same may be compiled for."""
-    w, r, b = types.constants[4:]
-    if w is None or r is None or b is None or compute_dtype(r.dtype) != np.float32 or not w.size or not r.size:
-        return None
-    return _ConstantWeights(w, r, b, direction, gates)
 
+    def compiled(*arguments: Any) -> Run:
+        from irexec.ops.sequence.compiled import CompiledLstm
 
-class _ConstantWeights:
-    """A sequence that is computed plainly, and by compiled code from when that pays."""
+        return CompiledLstm(*arguments)
 
-    # What the gates of one step cost in NumPy, in multiply-adds of the time.
-    STEP = 1 << 20
-
-    def __init__(self, w: Array, r: Array, b: Array, direction: Direction, gates: SequenceGates) -> None:
-        self._weights, self._direction, self._gates = (w, r, b), direction, gates
-        self._calls = 0
-        self._compiled: Callable[..., tuple[Array, ...]] | None = None
-
-    def __call__(
-        self, x: Array, hidden: Array, cell: Array, lengths: Array, w: Array, r: Array, b: Array, /
-    ) -> tuple[T1, T1, T1]:
-        compiled = self._when_it_pays(x) if x.size else None
-        if compiled is None:
-            plain: tuple[T1, T1, T1] = lstm_sequence_5.kernel(
-                x, hidden, cell, lengths, w, r, b, hidden_size=r.shape[2], direction=self._direction, gates=self._gates
-            )
-            return plain
-        found = compiled(widen(x), widen(hidden), widen(cell), checked_lengths(lengths, x.shape[1]))
-        y, last_hidden, last_cell = (narrow(array, x.dtype) for array in found)
-        return y, last_hidden, last_cell
-
-    def _when_it_pays(self, x: Array) -> Callable[..., tuple[Array, ...]] | None:
-        if self._compiled is None:
-            self._calls += 1
-            w, r, b = self._weights
-            if pays(self._calls, x.shape[1] * (x.shape[0] * (w.size + r.size) + self.STEP)):
-                from irexec.ops.sequence.compiled import CompiledLstm
-
-                names, clip = self._gates.activations or DEFAULTS, self._gates.clip
-                self._compiled = CompiledLstm(widen(w), widen(r), widen(b), self._direction, names, clip)
-                # Compiled code has the weights in an order of its own.
-                let_go(w)
-                let_go(r)
-        return self._compiled
+    return constant_weights(types.constants[4:], lstm_sequence_5.kernel, compiled, direction, gates, DEFAULTS)
 
 
 @lstm_sequence_5.shapes

@@ -1,13 +1,18 @@
-"""What the recurrent operators share: activations, the input projection of all time steps, the walk over time."""
+"""What the recurrent operators share: activations, the input projection of all time steps, the walk over time,
+and when compiled code takes that over."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.ir.weights.file import let_go
+from irexec.native import pays
+from irexec.ops.compute.precision import compute_dtype, narrow, widen
 from irexec.ops.declare.attributes import ReaderDefault
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, require
@@ -185,3 +190,59 @@ def state_shapes(extents: Extents, directions: int, states: int) -> tuple[Partia
     """The shapes of Y and of the last states."""
     state = extents.shape("batch_size", directions, "hidden_size")
     return extents.shape("batch_size", directions, "seq_length", "hidden_size"), *[state] * states
+
+
+# (x, states ..., lengths, and perhaps the weights) → Y and the last states.
+Run = Callable[..., tuple[Array, ...]]
+
+
+def constant_weights(
+    weights: Sequence[Array | None],
+    plain: Run,
+    compiled: Callable[..., Run],
+    direction: Direction,
+    gates: Gates,
+    defaults: Sequence[str],
+) -> Run | None:
+    """A sequence whose W, R and B are constants: by its plain kernel, and by compiled code from when that pays.
+
+    None where compiled code has nothing to offer. `compiled(w, r, b, direction, activations, clip)` makes it.
+    """
+    w, r, b = weights
+    if w is None or r is None or b is None or compute_dtype(r.dtype) != np.float32 or not w.size or not r.size:
+        return None
+    options = direction, gates.activations or defaults, gates.clip
+    return _ConstantWeights(
+        (w, r, b),
+        partial(plain, hidden_size=r.shape[2], direction=direction, gates=gates),
+        lambda: compiled(widen(w), widen(r), widen(b), *options),
+    )
+
+
+class _ConstantWeights:
+    # What the gates of one step cost in NumPy, in multiply-adds of the time.
+    STEP = 1 << 20
+
+    def __init__(self, weights: tuple[Array, Array, Array], plain: Run, compile: Callable[[], Run]) -> None:
+        self._weights, self._plain, self._compile = weights, plain, compile
+        self._calls = 0
+        self._compiled: Run | None = None
+
+    def __call__(self, x: Array, /, *others: Array) -> tuple[Array, ...]:
+        compiled = self._when_it_pays(x) if x.size else None
+        if compiled is None:
+            return self._plain(x, *others)
+        *states, lengths, _, _, _ = others
+        found = compiled(widen(x), *map(widen, states), checked_lengths(lengths, x.shape[1]))
+        return tuple(narrow(array, x.dtype) for array in found)
+
+    def _when_it_pays(self, x: Array) -> Run | None:
+        if self._compiled is None:
+            self._calls += 1
+            w, r, _ = self._weights
+            if pays(self._calls, x.shape[1] * (x.shape[0] * (w.size + r.size) + self.STEP)):
+                self._compiled = self._compile()
+                # Compiled code has the weights in an order of its own.
+                let_go(w)
+                let_go(r)
+        return self._compiled
