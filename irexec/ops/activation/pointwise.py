@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.native.after import Kind
 from irexec.ops.activation.formulas import (
     GELU_TANH,
     elu,
@@ -29,7 +28,7 @@ from irexec.ops.activation.formulas import (
 )
 from irexec.ops.arithmetic.error_function import LOGIT_ABOVE, LOGIT_BELOW
 from irexec.ops.compute.elementwise import Formula, blockwise, result_like, through_floats, wide_pair
-from irexec.ops.compute.follow import Follow, follows
+from irexec.ops.compute.follow import Follow, follows, follows_as
 from irexec.ops.compute.precision import is_float, narrow
 from irexec.ops.declare.operator import Check, Elements, Operator, operator, require, rounded
 from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
@@ -284,14 +283,10 @@ def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) 
     return Follow("clamp", numbers=(0.0, math.inf))
 
 
-def _follows(operator: Operator, kind: Kind) -> None:
-    follows(operator)(lambda port, attributes, constants: Follow(kind))
-
-
-_follows(sigmoid_1, "sigmoid")
-_follows(hsigmoid_5, "hsigmoid")
-_follows(hswish_4, "hswish")
-_follows(mish_4, "mish")
+follows_as(sigmoid_1, "sigmoid")
+follows_as(hsigmoid_5, "hsigmoid")
+follows_as(hswish_4, "hswish")
+follows_as(mish_4, "mish")
 
 
 @follows(prelu_1)

@@ -12,10 +12,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.native.after import Kind
 from irexec.ops.arithmetic.error_function import erf_f32, erf_f64, erfinv_f64, erfinv_near
 from irexec.ops.compute.elementwise import blockwise, elementwise, half_away, in_doubles, result_like, through_floats
-from irexec.ops.compute.follow import Follow, follows
+from irexec.ops.compute.follow import follows_as
 from irexec.ops.compute.named import ufunc
 from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Elements, Operator, operator, rounded
@@ -133,11 +132,7 @@ def _half_away(x: Array, out: Array) -> None:
     out[...] = half_away(x)
 
 
-def _follows(operator: Operator, kind: Kind) -> None:
-    follows(operator)(lambda port, attributes, constants: Follow(kind))
-
-
-_follows(abs_1, "absolute")
-_follows(negative_1, "negative")
-_follows(sqrt_1, "sqrt")
-_follows(tanh_1, "tanh")
+follows_as(abs_1, "absolute")
+follows_as(negative_1, "negative")
+follows_as(sqrt_1, "sqrt")
+follows_as(tanh_1, "tanh")

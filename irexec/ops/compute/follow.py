@@ -63,6 +63,11 @@ def follows(*operators: Operator) -> Callable[[Describe], Describe]:
     return declare
 
 
+def follows_as(operator: Operator, kind: Kind) -> None:
+    """Declare that an operator of one input does the same to whatever it follows."""
+    follows(operator)(lambda port, attributes, constants: Follow(kind))
+
+
 def follow_of(
     operator: Operator, port: int, attributes: dict[str, Any], constants: Sequence[Array | None]
 ) -> Follow | None:
